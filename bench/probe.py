@@ -8,8 +8,8 @@ from itertools import product
 from urllib.parse import parse_qsl, urlencode
 
 from assay.errors import RenderingError
-from assay.policies.probe.examination import ProbePlan, ProbeReport, examine
-from assay.policies.probe.server import DemonstratedStep, demonstrated_steps, options_of
+from assay.policies.probe.examination import ProbePlan, ProbeReport, _demonstrated_steps, examine
+from assay.policies.probe.server import DemonstratedStep, options_of
 from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation
@@ -72,7 +72,7 @@ def measure() -> list[Figure]:
     plan = ProbePlan(TASKS, PROBED_WITH, "primitives", episodes=0)
     try:
         trained_on = frames(TASKS, TRAINED_ON, every=3)
-        shown = demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
+        shown = _demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
         trials = []
         for secret in secrets():
             trials.append(tried(secret, trained_on, shown, plan))

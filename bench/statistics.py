@@ -13,7 +13,7 @@ from assay.extensions.eqa.scoring.accuracy import EpisodeCounts
 from assay.measures.attribution import _design, _within_tasks
 from assay.measures.compare import compare
 from assay.measures.success.rates import rates
-from assay.runs.schedulers.until import Pairs, anytime_p, parse_until
+from assay.runs.schedulers.until import Pairs, parse_until
 from assay.support.stats.intervals import (
     Interval,
     Z,
@@ -21,7 +21,6 @@ from assay.support.stats.intervals import (
     effective_count,
     mean_over_tasks,
     share_interval,
-    share_over_tasks,
     widen_to_p,
     wilson_interval,
 )
@@ -87,7 +86,7 @@ def _tasks() -> list[Figure]:
     for seeds in (5, 20, 50):
         hits = rng.binomial(seeds, expit(1.5 * rng.normal(size=(runs, TASKS)))).astype(float)
         tried = np.full(TASKS, float(seeds))
-        held = [_holds(share_over_tasks(each, tried, TASKS * seeds), usual) for each in hits]
+        held = [_holds(share_interval(task_hits, tried, TASKS * seeds), usual) for task_hits in hits]
         found.append(
             _coverage(f"a rate over tasks in general, ten tasks x {seeds} seeds", float(np.mean(held)))
         )
@@ -248,7 +247,7 @@ def _stopping() -> list[Figure]:
         pairs.append(shared)
         used.append(sum(stop))
     never = rng.random((400, 200)) < 0.8, rng.random((400, 200)) < 0.8
-    level = np.mean([anytime_p(other * 1.0 - one) <= SURE for one, other in zip(*never, strict=True)])
+    level = np.mean([Pairs.of(other * 1.0 - one).p <= SURE for one, other in zip(*never, strict=True)])
     fall = rng.random((200, 500)) < 0.9, rng.random((200, 500)) < 0.7
     need = [_decided(other * 1.0 - one) for one, other in zip(*fall, strict=True)]
     return [

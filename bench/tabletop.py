@@ -8,8 +8,7 @@ from multiprocessing import get_context
 
 from assay.errors import RenderingError
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.levels import Difficulty
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.simulation import TableSimulation, action

@@ -27,8 +27,7 @@ from assay.episodes import Policy
 from assay.extensions.tabletop.policies.reader import PromptReader
 from assay.extensions.tabletop.policies.vima import play_in_vima
 from assay.extensions.tabletop.tasks import KINDS, make
-from assay.extensions.tabletop.tasks.levels import Level
-from assay.extensions.tabletop.tasks.task import Setting
+from assay.extensions.tabletop.tasks.task import Level, Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.support.stats.intervals import wilson_interval

@@ -1,11 +1,11 @@
-"""Episodes: what determines one, who takes part, what happens in it. Everything else builds on this.
+"""Episodes: their specification, participants and record. All other packages build on this one.
 
 spec            everything that determines one rollout
-perturbation    what a perturbation is; senses: those between the world and the policy
+perturbation    base class of perturbations; senses: perturbations of observations and actions
 policy, world   the interfaces of policies and worlds; check: a checker for worlds
 rollout         one episode; latency: delayed decisions; stepwise: the same episode under an external loop
-episode         what happened in it
-events          perturbations that happen during it
+episode         the record of an episode
+events          perturbations during an episode
 """
 
 from assay.episodes.episode import Episode, Intervals, Outcome, Trajectory, no_trajectory

@@ -1,4 +1,4 @@
-"""A checker for worlds: plays two short episodes with random actions and lists everything that is wrong."""
+"""A checker for worlds: runs two short episodes with random actions and lists all problems."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from assay.support.streams import stream
 CHECK_STEPS = 8
 """Control steps of each episode."""
 CHANGE_STEP = 4
-"""The control step at which the second episode's actions are changed."""
+"""Control step at which the actions of the second episode are changed."""
 
 
 def check_world(world: Any) -> list[str]:
-    """Every problem of a world, one line each; empty if it has no problems.
+    """Return the problems of a world, one line each; empty if there are none.
 
-    Two episodes of the first task are played with random actions. Checked are the required members, the tasks and
-    their selection, shapes and types of what `Env` returns, JSON round trips of the traits, the specs and the
-    world's perturbations, that equal specs give equal episodes, and that an episode equals its control until
-    something changes.
+    Two episodes of the first task are run with random actions. The checks cover the required members, the tasks and
+    their selection, shapes and types of the values that `Env` returns, JSON round trips of the traits, the specs and
+    the world's perturbations, that equal specs give equal episodes, and that an episode equals its control until its
+    first change.
     """
     world = world() if isinstance(world, type) else world
     problems = list(_missing_members(world))
@@ -60,7 +60,7 @@ def check_world(world: Any) -> list[str]:
 
 
 def _missing_members(world: Any) -> Iterator[str]:
-    """What is missing before anything can be played."""
+    """Yield the missing members without which no episode can run."""
     if not isinstance(world, World):
         yield f"{type(world).__name__} does not derive from assay.plugin.World"
         return
@@ -133,7 +133,7 @@ def _spec_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 
 
 def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Types and shapes of what an environment returns during one step."""
+    """Yield wrong types and shapes of an environment's return values during one step."""
     env = world.open()
     name = type(env).__name__
     if not isinstance(env, Env):
@@ -184,7 +184,9 @@ def _record_problems(record: Record, steps: int) -> Iterator[str]:
 
 
 def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Equal specs must give equal episodes, in any order; a later change must not act earlier."""
+    """Yield violations of determinism: equal specs must give equal episodes, in any order; a change must not act
+    early.
+    """
     env, fresh = world.open(), world.open()
     if not isinstance(env, Env) or _missing_methods(env):
         return
@@ -209,7 +211,7 @@ def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 
 
 def _perturbation_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """JSON round trips and repeatability of the world's perturbations that need no fields."""
+    """Check JSON round trips and determinism of the world's perturbations that have no required fields."""
     for kind, cls in kinds().items():
         if getattr(cls, "world", "") != world.traits.name:
             continue
@@ -231,13 +233,13 @@ def _perturbation_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Playthrough:
-    """An episode with the numbers in each of its observations."""
+    """An episode with the arrays in each of its observations."""
 
     episode: Episode
     observations: list[list[np.ndarray]]
 
     def agrees(self, other: _Playthrough, steps: int | None = None) -> bool:
-        """Whether two episodes are equal, or equal in their first ``steps`` steps."""
+        """Return whether two episodes are equal, or equal in their first ``steps`` steps."""
         if steps is None and self.episode.outcome is not other.episode.outcome:
             return False
         left, right = self._numbers(steps), other._numbers(steps)
@@ -270,7 +272,7 @@ class _Reversal(Filter):
 
 @dataclass(frozen=True, slots=True)
 class _Reverse(Sense):
-    """Every action with the opposite sign: a change that any world can undergo at any step."""
+    """Negates every action: a change that any world supports at any step."""
 
     kind = "senses/check"
     world = ""
@@ -289,7 +291,7 @@ def _play(env: Env, spec: EpisodeSpec) -> _Playthrough:
 
 
 def _arrays(observation: Any, depth: int = 3) -> Iterator[np.ndarray]:
-    """The numbers in an observation: an array, a mapping, a sequence or a dataclass of such."""
+    """Yield the arrays in an observation: an array, or a nested mapping, sequence or dataclass of arrays."""
     if isinstance(observation, np.ndarray | int | float):
         yield np.array(observation)
     elif depth and isinstance(observation, Mapping):
@@ -304,7 +306,7 @@ def _arrays(observation: Any, depth: int = 3) -> Iterator[np.ndarray]:
 
 
 def _collect(action: str, problems: Iterator[str]) -> list[str]:
-    """The problems that a check yields, and one more if it raises, with the place in the code."""
+    """Return the problems that a check yields, and one more with the code location if it raises."""
     lines: list[str] = []
     try:
         lines.extend(problems)

@@ -1,6 +1,7 @@
-"""How an episode went, beyond success: how far each atom of the goal came, what was left behind, and whether it lasts.
+"""Details of an episode beyond success: progress of each atom of the goal, side effects, and stability of the result.
 
-The world records it (`Env.record`); the run's file keeps it; measures, the report, the web app and duels read it.
+The world records them (`Env.record`) and the run file stores them; measures, the report, the web app and duels use
+them.
 """
 
 from __future__ import annotations
@@ -9,67 +10,68 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 PLACING = ("reached", "touched", "grasped", "lifted", "carried", "placed", "released")
-"""The stages of an atom about where an object is: On, In, Stack and their like."""
+"""Stages of an atom about an object's location: On, In, Stack and similar predicates."""
 LIFTING = ("reached", "touched", "grasped", "lifted", "done")
-"""Of an atom that wants an object up."""
+"""Stages of an atom that requires an object to be lifted."""
 TURNING = ("reached", "touched", "moved", "done")
-"""Of an atom about a drawer, a door or a knob."""
+"""Stages of an atom about a drawer, a door or a knob."""
 FIXED = ("reached", "touched", "done")
-"""Of an atom about something that can be neither carried nor opened."""
+"""Stages of an atom about an object that can be neither carried nor opened."""
 UNTOUCHED = "nothing"
-"""The stage before the first."""
+"""Name of the state before the first stage."""
 
 Stages = Mapping[str, int | None]
-"""Stage -> the control step after which it was first seen, in the order of the stages; None for never.
-
-A number above the episode's steps was seen in its aftermath: an object that was still held when the goal was reached is
-let go there.
+"""Stage -> the control step after which it was first observed, in the order of the stages; None for never. A
+number above the episode's step count was observed in the aftermath, in which an object still held on success is
+released.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SideEffects:
-    """What an episode did besides what it was asked for. Small values are left out of the mappings."""
+    """Unrequested effects of an episode. Small values are omitted from the mappings."""
 
     moved: Mapping[str, float] = field(default_factory=dict)
-    """How far objects that the goal does not name were in the end from where they stood at the start, metres."""
+    """Final displacement of objects that the goal does not name, metres."""
     tilted: Mapping[str, float] = field(default_factory=dict)
-    """By how much their upright axis was tilted from how it stood at the start, degrees."""
+    """Final tilt of their upright axis relative to the start, degrees."""
     opened: Mapping[str, float] = field(default_factory=dict)
-    """How far drawers, doors and knobs that the goal does not name, and that were not open or on at the start, were
-    opened in the end: as a part of the way from the start to where LIBERO calls them open or on; 1 is that, or more
-    where they go farther."""
+    """Final opening of drawers, doors and knobs that the goal does not name and that were not open or on at the
+    start, as a fraction of the way from the start to LIBERO's threshold for open or on; 1 at the threshold or
+    beyond.
+    """
     forces: Mapping[str, float] = field(default_factory=dict)
-    """The largest force of one part of the robot (a finger, the hand, the arm) on each object, newton, of those at the
-    end of each control step; the table and the floor are called arena."""
+    """Maximum contact force of one part of the robot (a finger, the hand, the arm) on each object, newtons,
+    sampled at the end of each control step; the table and the floor are called arena.
+    """
     arm: Mapping[str, int] = field(default_factory=dict)
-    """In how many control steps the arm (its links, not the gripper) touched each object."""
+    """Number of control steps in which the arm (its links, not the gripper) touched each object."""
     path: float = 0.0
-    """How far the end effector went, metres."""
+    """Path length of the end effector, metres."""
     jerk: float = 0.0
-    """Of the end effector, metres per second cubed: the root of the mean square."""
+    """Root mean square jerk of the end effector, metres per second cubed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What became of a reached goal when the hand let go and the arm held still."""
+    """State of a reached goal after the gripper has opened and the arm has held still."""
 
     steps: int
-    """Control steps that were simulated on."""
+    """Number of additional control steps simulated."""
     holds: bool
-    """Whether the goal still held then."""
+    """Whether the goal still held at the end."""
     rest: bool
-    """Whether everything was at rest then; otherwise the time was over."""
+    """Whether all objects were at rest at the end; otherwise the time limit was reached."""
 
 
 def furthest(stages: Stages) -> str:
-    """The last stage that an atom reached, even if earlier ones were skipped."""
+    """Return the last stage that an atom reached, even if earlier stages were skipped."""
     seen = [stage for stage, step in stages.items() if step is not None]
     return seen[-1] if seen else UNTOUCHED
 
 
 def atom_progress(stages: Stages) -> float:
-    """How far an atom came, 0 to 1: the place of its furthest stage among its stages."""
+    """Return the progress of an atom, 0 to 1: the rank of its furthest stage among its stages."""
     names = list(stages)
     stage = furthest(stages)
     return 0.0 if stage == UNTOUCHED else (names.index(stage) + 1) / len(names)

@@ -1,4 +1,4 @@
-"""What happened in one episode."""
+"""The record of one episode."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ import numpy as np
 from assay.episodes.conduct import Aftermath, SideEffects
 
 Intervals = tuple[tuple[int, int], ...]
-"""Control steps [first, last) during which something was true."""
+"""Half-open intervals [first, last) of control steps during which a condition was true."""
 
 Position = tuple[float, float, float]
-"""Metres, in the frame of the world."""
+"""Position in the world frame, metres."""
 
 
 class Happened(TypedDict):
-    """Whether and when an event of an episode came to pass; steps are control steps done before."""
+    """Whether and when an event of an episode occurred; steps count the control steps completed before it."""
 
     event: str
-    """What, and when it was to be: ``world/displace at near(0.12)``."""
+    """Description of the event and its trigger: ``world/displace at near(0.12)``."""
     due: int | None
-    """When its trigger came true; None where it did not."""
+    """Step at which the trigger became true; None if it did not."""
     step: int | None
-    """When it happened; later where it had to wait for what it moves to be free, None where it did not happen."""
+    """Step at which the event occurred, later than ``due`` if the object was not free; None if it did not occur."""
     told: str
-    """The instruction given to the policy then; empty if it did not change."""
+    """The new instruction given to the policy; empty if it did not change."""
 
 
 class Outcome(StrEnum):
-    """How an episode ended."""
+    """Outcome of an episode."""
 
     SUCCESS = "success"
     FAILURE = "failure"
-    """It ran to its horizon."""
+    """The episode ran to its horizon without success."""
     ERROR = "error"
-    """The policy or the simulator broke; this says nothing about what the policy knows."""
+    """The policy or the simulator raised an error; the episode is not evidence about the policy's ability."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,65 +45,71 @@ class Trajectory:
     """The path of the end effector and the actions, float32."""
 
     end_effector: np.ndarray
-    """Its position, metres, from before the first step on: (steps + 1, 3); (steps, 3) in imported logs that
-    leave out the last. In a world whose actions are whole motions, where each of them ended."""
+    """Position in metres, from before the first step on: (steps + 1, 3); (steps, 3) in imported logs without the
+    last position. In a world whose actions are complete motions, the end point of each motion.
+    """
     gripper: np.ndarray
     """Distance between the fingers, metres, at the same times."""
     actions: np.ndarray
-    """As the policy gave them: (steps, action size)."""
+    """Actions as returned by the policy: (steps, action size)."""
 
 
 def no_trajectory(action_size: int = 7) -> Trajectory:
-    """The trajectory of an episode that never began."""
+    """Return the trajectory of an episode that did not start."""
     return Trajectory(*(np.zeros(shape, np.float32) for shape in ((0, 3), (0,), (0, action_size))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Episode:
-    """One executed spec."""
+    """The record of one executed spec."""
 
     outcome: Outcome
     steps: int
-    """Control steps done."""
+    """Number of control steps executed."""
     trajectory: Trajectory
     instruction: str = ""
-    """The instruction in words."""
+    """Text of the instruction."""
     seconds: float = 0.0
-    """Of the clock, all attempts together."""
+    """Wall-clock duration of all attempts, seconds."""
     decisions: int = 0
-    """How often the policy was asked."""
+    """Number of requests to the policy."""
     images: int = 0
-    """How many were rendered."""
+    """Number of rendered images."""
     attempts: int = 1
-    """How often it was tried until nothing broke."""
+    """Number of attempts until the episode ran without an error."""
     touched: str | None = None
-    """What the robot touched first."""
+    """The first object that the robot touched."""
     moved: str | None = None
-    """What moved first."""
+    """The first object that moved."""
     truth: dict[str, Intervals] = field(default_factory=dict)
-    """When each atom of the goal was true."""
+    """Intervals during which each atom of the goal was true."""
     initial_positions: dict[str, Position] = field(default_factory=dict)
-    """Where the objects that the task is about stood at the start; empty where that is not known."""
+    """Initial positions of the task's objects; empty if unknown."""
     contacts: dict[str, Intervals] | None = None
-    """When the robot touched each object, in the order of the first touches; None where that is not known."""
+    """Intervals during which the robot touched each object, ordered by first contact; None if unknown."""
     error: str = ""
-    """What broke, where something did; why it failed, where the policy or the world says so."""
+    """Error message, if there was an error; otherwise the reason for the failure, if the policy or the world
+    reports one.
+    """
     transient: bool = False
-    """Whether what broke may be well again later by itself: a resumed run tries again."""
+    """Whether the error may be temporary, so that a resumed run tries the episode again."""
     traceback: str = ""
     """Traceback of an error in user code; empty without an error, or if it is not in user code."""
     clipped: int | None = None
-    """How many actions had a part outside [-1, 1], which was cut; None where the world cuts nothing."""
+    """Number of actions with a component outside [-1, 1], which was clipped; None if the world does not clip."""
     inference: tuple[float, ...] = ()
-    """Milliseconds that each decision took: reported by the policy server, or else measured, including the images
-    rendered for it. Informational only."""
+    """Duration of each decision in milliseconds, reported by the policy server, or measured, including the images
+    rendered for it. Informational only.
+    """
     stages: dict[str, dict[str, int | None]] | None = None
-    """When each atom of the goal that did not hold at the start came to each stage, None for never: see `conduct`."""
+    """Control step at which each atom of the goal that did not hold at the start reached each stage, None for
+    never: see `conduct`.
+    """
     progress: float | None = None
-    """How far it came, 0 to 1; 1 for a success. None where the world does not know stages, or it broke."""
+    """Progress from 0 to 1; 1 for a success. None if the world does not record stages, or after an error."""
     side_effects: SideEffects | None = None
-    """What was done besides what was asked for; None where the world does not know."""
+    """Unrequested effects; None if the world does not record them."""
     aftermath: Aftermath | None = None
     """Whether the goal still held after the gripper let go; None if it was not reached or not checked."""
     events: tuple[Happened, ...] = ()
-    """What was to happen during the episode, in order, and whether it did."""
+    """Planned events of the episode, in order, and whether they occurred."""

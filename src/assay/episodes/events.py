@@ -1,14 +1,14 @@
-"""Events: perturbations of the words, the world or the senses that happen during an episode.
+"""Events: perturbations of the instruction, the world or the senses that occur during an episode.
 
     At(near(0.12), Displace(0.1))       when the end effector comes within 12 cm, the object moves 10 cm away
     At(lifted(0.05), Cancel())          when it is lifted, the request is cancelled
     At(share(0.4), FrozenCamera())      after 40 % of the demonstrator's time, the camera freezes
 
-Until its trigger comes true an episode with events is its control, to the bit: the same compiled scene, initial state
-and random streams; all that an event does before is to look. The state after a control step is looked at: where the
-goal is not reached by then and the trigger holds, the change happens before the policy sees anything more. Where what
-it moves is held, or its new place is taken, it waits for the first step at which that is no longer so. Several events
-of an episode happen in their order: the second is waited for when the first has happened.
+Until its trigger becomes true, an episode with events is bit-identical to its control: the same compiled scene,
+initial state and random streams. The trigger is evaluated on the state after each control step: if the goal is not
+reached and the trigger holds, the change occurs before the next observation. If the object to be moved is held, or
+its new place is occupied, the event is postponed to the first step at which it is possible. Several events of an
+episode occur in order: the trigger of the second is evaluated only after the first has occurred.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from assay.support.streams import stream
 
 
 class TriggerKind(StrEnum):
-    """What a trigger waits for, and what its number means."""
+    """Condition that a trigger waits for; it determines the meaning of the trigger's value."""
 
     NEAR = "near"
     """The end effector is within ``value`` metres of an object that the goal still requires to be moved or operated."""
@@ -46,11 +46,11 @@ class TriggerKind(StrEnum):
     PLACING = "placing"
     """Such an object is held within ``value`` metres (horizontally) of its destination."""
     SUBGOAL = "subgoal"
-    """``value`` atoms of the goal, or fixtures that must be opened for it, are done, and not all of it."""
+    """``value`` atoms of the goal, or fixtures that must be opened for it, are done, but not the complete goal."""
     STEP = "step"
-    """``value`` control steps are done."""
+    """``value`` control steps have been executed."""
     SHARE = "share"
-    """A share ``value`` of the demonstrator's time for the control is over."""
+    """A fraction ``value`` of the demonstrator's time for the control has elapsed."""
 
 
 _VALID: dict[TriggerKind, tuple[float, float]] = {
@@ -62,18 +62,18 @@ _VALID: dict[TriggerKind, tuple[float, float]] = {
     TriggerKind.STEP: (1, 100_000),
     TriggerKind.SHARE: (0.01, 3.0),
 }
-"""The numbers that each takes; whole ones where they are whole here."""
+"""Valid range of each trigger's value; integer bounds require an integer."""
 BY_TIME = (TriggerKind.STEP, TriggerKind.SHARE)
-"""Triggers that need no look at the world."""
+"""Triggers that depend on time only, not on the state of the world."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """What an event waits for."""
+    """Condition at which an event occurs."""
 
     moment: TriggerKind
     value: float
-    """Metres, control steps, parts of a goal or a share, as the kind of trigger has it."""
+    """Metres, control steps, number of goal parts or a fraction, depending on the kind of trigger."""
 
     def __post_init__(self) -> None:
         if self.moment not in list(TriggerKind):
@@ -91,37 +91,37 @@ class Trigger:
 
 
 def near(metres: float) -> Trigger:
-    """The end effector comes within ``metres`` of a goal object."""
+    """Return a trigger: the end effector comes within ``metres`` of a goal object."""
     return Trigger(TriggerKind.NEAR, metres)
 
 
 def grasped(steps: int = 2) -> Trigger:
-    """A goal object has been held for ``steps`` control steps."""
+    """Return a trigger: a goal object has been held for ``steps`` control steps."""
     return Trigger(TriggerKind.GRASPED, steps)
 
 
 def lifted(metres: float = 0.03) -> Trigger:
-    """A goal object is held ``metres`` above its initial height."""
+    """Return a trigger: a goal object is held ``metres`` above its initial height."""
     return Trigger(TriggerKind.LIFTED, metres)
 
 
 def placing(metres: float = 0.15) -> Trigger:
-    """A goal object is held within ``metres`` of its destination."""
+    """Return a trigger: a goal object is held within ``metres`` of its destination."""
     return Trigger(TriggerKind.PLACING, metres)
 
 
 def subgoal(parts: int = 1) -> Trigger:
-    """``parts`` of the goal have become true."""
+    """Return a trigger: ``parts`` of the goal have become true."""
     return Trigger(TriggerKind.SUBGOAL, parts)
 
 
 def at_step(step: int) -> Trigger:
-    """``step`` control steps are done."""
+    """Return a trigger: ``step`` control steps have been executed."""
     return Trigger(TriggerKind.STEP, step)
 
 
 def share(part: float) -> Trigger:
-    """A share ``part`` of the demonstrator's time is over."""
+    """Return a trigger: a fraction ``part`` of the demonstrator's time has elapsed."""
     return Trigger(TriggerKind.SHARE, part)
 
 
@@ -130,45 +130,47 @@ Nested = Annotated[
     PlainValidator(lambda value: value if isinstance(value, Perturbation) else from_json(value)),
     PlainSerializer(to_json),
 ]
-"""A perturbation within another one, as JSON has it."""
+"""A perturbation nested in another one, in its JSON form."""
 
 
 class MidEpisodeChange(Perturbation):
-    """A change that makes sense during an episode alone: something is knocked from the hand, a request taken back."""
+    """A change that is possible only during an episode: an object is knocked from the gripper, a request is
+    cancelled.
+    """
 
     __slots__ = ()
 
     def apply(self, task: Any, rng: np.random.Generator) -> NoReturn:
-        """Raise PerturbationError: before an episode there is nothing that it could happen to."""
+        """Raise PerturbationError, because the change cannot be applied before an episode."""
         raise PerturbationError(f"{self.kind} happens during an episode: valid inside At(trigger, ...)")
 
     @abstractmethod
     def happen(self, env: Any, rng: np.random.Generator) -> bool:
-        """Let it happen in an environment of its world; False where it cannot yet, and then nothing is changed."""
+        """Apply the change in an environment; return False, without any change, if it is not possible yet."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class At(Perturbation):
-    """A perturbation that happens during the episode, when its trigger comes true."""
+    """A perturbation that occurs during the episode, when its trigger becomes true."""
 
     kind = "event/at"
     world = ""
 
     when: Trigger
-    """What it waits for."""
+    """Trigger of the event."""
     what: Nested
-    """What happens then: any perturbation of the words, the world or the senses."""
+    """Perturbation of the instruction, the world or the senses that occurs then."""
 
     def __post_init__(self) -> None:
-        """Raise PerturbationError for an event within an event."""
+        """Raise PerturbationError for an event nested in an event."""
         if isinstance(self.what, At):
             raise PerturbationError(
                 "event/at: an event cannot wait for another; valid: two of them, in order"
             )
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
-        """The task itself: until the trigger comes true, nothing is changed."""
+        """Return the task unchanged: nothing changes until the trigger becomes true."""
         return task
 
     @property
@@ -183,38 +185,38 @@ class At(Perturbation):
 
     @property
     def axis(self) -> str:
-        """That of what happens."""
+        """Axis of the nested perturbation."""
         return self.what.axis
 
     @property
     def plausible(self) -> bool:
-        """if what happens is"""
+        """if the nested perturbation is"""
         return self.what.plausible
 
     @property
     def guessable(self) -> bool:  # type: ignore[override]
-        """if what happens is"""
+        """if the nested perturbation is"""
         return self.what.guessable
 
     @property
     def rebuilds(self) -> bool:
-        """Never: the episode begins as its control does."""
+        """Always False: the episode starts like its control."""
         return False
 
     @property
     def decides(self) -> bool:
-        """Whether what happens does."""
+        """Whether the nested perturbation affects solvability."""
         return self.what.decides
 
     def certified_as(self) -> Perturbation | None:
-        """What stands for it when it is shown that the episode can be solved, from the event on."""
+        """Return the perturbation to certify in its place, from the event on."""
         stands = self.what.certified_as()
         if stands is None or stands is self.what:
             return None if stands is None else self
         return replace(self, what=stands)
 
     def hides(self, camera: str) -> bool:
-        """Whether nothing is to be seen through a camera from then on."""
+        """Return whether a camera shows nothing after the event."""
         return self.what.hides(camera)
 
     def __str__(self) -> str:
@@ -222,28 +224,31 @@ class At(Perturbation):
 
 
 class Events:
-    """The events of one episode, waited for one after the other."""
+    """The events of one episode, processed one after the other."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, senses: Senses, steps: Callable[[], int]) -> None:
-        """``env`` has been reset, ``steps`` counts the control steps since.
+        """Start with the first event. ``env`` has been reset; ``steps`` returns the control steps since then.
 
-        Raises AssayError if the first event can never happen.
+        Raises AssayError if the first event can never occur.
         """
         self._env, self._spec, self._senses, self._steps = env, spec, senses, steps
         self._events = events_of(spec.perturbations)
         self.happened: list[Happened] = [
             Happened(event=str(event), due=None, step=None, told="") for event in self._events
         ]
-        """Whether and when each of them came to pass."""
+        """Whether and when each event occurred."""
         self._begin(0)
 
     @property
     def pending(self) -> bool:
-        """Whether one is still to come."""
+        """Whether an event is still outstanding."""
         return self._number < len(self._events)
 
     def after(self, observation: Any) -> Any:
-        """To be called after every control step that has not reached the goal; what is to be seen then."""
+        """Process events after a control step that has not reached the goal.
+
+        Return the observation after any changes.
+        """
         while self.pending:
             now = self.happened[self._number]
             if now["due"] is None:
@@ -262,7 +267,7 @@ class Events:
         return observation
 
     def _begin(self, number: int) -> None:
-        """Wait for an event from now on."""
+        """Start waiting for the event with this index."""
         self._number = number
         if not self.pending:
             return
@@ -282,12 +287,12 @@ class Events:
 
 
 def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
-    """The events among some perturbations."""
+    """Return the events among perturbations."""
     return tuple(perturbation for perturbation in perturbations if isinstance(perturbation, At))
 
 
 def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
-    """The control step at which a trigger holds that goes by time alone."""
+    """Return the control step at which a time-based trigger becomes true."""
     if trigger.moment is TriggerKind.STEP:
         return int(trigger.value)
     usual = replace(
@@ -305,7 +310,10 @@ def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
 
 @lru_cache(maxsize=256)
 def demonstrator_steps(control: EpisodeSpec, states: Path | None = None) -> int:
-    """The demonstrator's time for an unchanged episode, control steps. Raises SpecError where it does not solve it."""
+    """Return the demonstrator's time for an unperturbed episode in control steps.
+
+    Raises SpecError if it does not solve it.
+    """
     from assay.episodes.rollout import rollout
 
     world = world_of(control.task)

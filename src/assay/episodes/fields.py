@@ -1,4 +1,4 @@
-"""The fields of perturbations: which values are valid, checked when one is made."""
+"""Fields of perturbations, with validation of their values on construction."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from assay.errors import PerturbationError, did_you_mean
 
 
 def within(low: float, high: float, default: Any = MISSING) -> Any:
-    """A field for numbers from ``low`` to ``high``, whole if ``low`` is; and for None as the default."""
+    """Return a field for numbers from ``low`` to ``high`` (integers if ``low`` is one), or None if that is the
+    default.
+    """
     return field(default=default, metadata=between(low, high))
 
 
 def between(low: float, high: float) -> dict[str, tuple[float, float]]:
-    """The metadata of a field for tuples of numbers from ``low`` to ``high``."""
+    """Return the metadata of a field for tuples of numbers from ``low`` to ``high``."""
     return {"valid": (low, high)}
 
 
 def check(value: Any) -> None:
-    """Raise PerturbationError if a field holds what is not valid; names of choices become the choices.
+    """Raise PerturbationError if a field has an invalid value; names of Enum members are converted to the members.
 
-    Fields for numbers are those made by `within` or with `between`, fields for choices those with an Enum.
+    Number fields are created by `within` or with `between`; choice fields have an Enum as their type.
     """
     choices, lengths = _choices(value.__class__), _lengths(value.__class__)
     for attribute in fields(value):
@@ -47,14 +49,16 @@ def check(value: Any) -> None:
 
 
 def check_change(value: Any, **neutral: object) -> None:
-    """Raise PerturbationError if each field named here holds what changes nothing."""
+    """Raise PerturbationError if all fields named in ``neutral`` have their neutral value, so that nothing would
+    change.
+    """
     if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
         names = " or ".join(neutral)
         raise PerturbationError(f"{value.kind}: nothing is changed; valid: another {names}")
 
 
 def _is_number(value: Any, low: float, high: float) -> bool:
-    """Whether a value is a number of a range, whole if its lower end is."""
+    """Return whether a value is a number in a range, and an integer if the lower bound is one."""
     right = isinstance(value, Integral if isinstance(low, int) else Real) and not isinstance(value, bool)
     return right and bool(low <= value <= high)
 
@@ -71,7 +75,7 @@ def _parse_choice(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum
 
 @cache
 def _choices(made: type) -> dict[str, type[Enum]]:
-    """The fields of a class that hold a member of an Enum, and which."""
+    """Return the fields of a class whose type is an Enum, with the Enum."""
     return {
         name: kind
         for name, hint in get_type_hints(made).items()
@@ -82,7 +86,7 @@ def _choices(made: type) -> dict[str, type[Enum]]:
 
 @cache
 def _lengths(made: type) -> dict[str, int]:
-    """The fields of a class that hold tuples of a fixed length, with that length."""
+    """Return the fields of a class that hold tuples of a fixed length, with the length."""
     return {
         name: len(get_args(kind))
         for name, hint in get_type_hints(made).items()
@@ -92,6 +96,6 @@ def _lengths(made: type) -> dict[str, int]:
 
 
 def valid_range(each: Field[Any]) -> str:
-    """The numbers that a field takes, in words."""
+    """Return a description of the valid numbers of a field."""
     low, high = each.metadata["valid"]
     return f"{'whole numbers ' if isinstance(low, int) else ''}{low:g} to {high:g}"

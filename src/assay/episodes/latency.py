@@ -1,7 +1,7 @@
-"""Decisions that come late: what the robot does while a policy thinks, and of which actions a late chunk consists.
+"""Inference latency: the robot's actions while a policy computes, and alignment of late action chunks.
 
-A policy is asked at control step t and thinks for K steps; what it decided takes effect at step t + K. Meanwhile it is
-not asked again. Time is counted in control steps, not by a clock, so the same spec gives the same episode.
+A policy queried at control step t computes for K steps, and its decision takes effect at step t + K. It is not
+queried again in between. Time is counted in control steps, not by a clock, so equal specs give equal episodes.
 """
 
 from __future__ import annotations
@@ -17,27 +17,29 @@ if TYPE_CHECKING:
     from assay.episodes.world import World
 
 WhileWaiting = Literal["play", "hold", "align"]
-"""What happens while a policy thinks: the old chunk plays on, as long as it has actions, and then the arm holds; the
-arm holds; or the old chunk plays on, and as many actions as it played are skipped of the new one."""
+"""Behaviour during inference. ``play``: continue the old chunk while it has actions, then hold the arm. ``hold``:
+hold the arm. ``align``: continue the old chunk, and skip as many actions of the new chunk as were executed
+meanwhile.
+"""
 WAYS: tuple[WhileWaiting, ...] = get_args(WhileWaiting)
 MOST_LATENCY = 1_000
-"""The most control steps that a policy may think."""
+"""Maximum latency of a policy, control steps."""
 
 
 @runtime_checkable
 class LookaheadPolicy(Protocol):
-    """A policy whose chunks are longer than what it wants executed of them: the rest can play on while it thinks."""
+    """A policy whose chunks are longer than the part to be executed; the rest can be used during inference."""
 
     def foresee(self, observation: Any) -> tuple[np.ndarray, int]:
-        """All actions of its next chunk, (k, action size), and how many of them it wants executed."""
+        """Return all actions of the next chunk, (k, action size), and the number of actions to execute."""
         ...
 
 
 class Timeline:
-    """The actions of an episode, one for each control step, whose decisions come ``latency`` steps late."""
+    """The actions of an episode, one per control step, with decisions delayed by ``latency`` steps."""
 
     def __init__(self, world: World, latency: int, while_waiting: WhileWaiting) -> None:
-        """Raises SpecError where the world cannot wait."""
+        """Raise SpecError if the world does not support latency."""
         check_latency(world, latency)
         self._world = world
         self._while_waiting = while_waiting
@@ -47,10 +49,10 @@ class Timeline:
     def actions(
         self, chunk: np.ndarray, executed: int, *, absolute: bool, late: int
     ) -> Iterator[tuple[np.ndarray, bool]]:
-        """What is done from a decision until the next, and whether each action is a pose to go to.
+        """Yield the actions from one decision to the next, each with whether it is an absolute pose.
 
-        ``chunk`` (k, action size) is what was decided, of which ``executed`` are done, ``late`` steps after it was
-        asked for; what the chunk has beyond them may play on while the next decision is made.
+        ``chunk`` (k, action size) is the decision, available ``late`` steps after the request; ``executed`` of its
+        actions are executed, and the remaining ones may be used during the next inference.
         """
         left, self._left = self._left, []  # gone too where whoever steps stops here: a chunk that is dropped
         played = 0
@@ -71,7 +73,7 @@ class Timeline:
 
 
 def check_latency(world: World, latency: int) -> None:
-    """Raise SpecError if a policy cannot have a latency of ``latency`` control steps in a world."""
+    """Raise SpecError if a world does not support a latency of ``latency`` control steps."""
     if isinstance(latency, bool) or not isinstance(latency, int) or not 0 <= latency <= MOST_LATENCY:
         raise SpecError(f"latency={latency!r:.40}: valid: 0 to {MOST_LATENCY} control steps")
     if latency and world.step_seconds is None:

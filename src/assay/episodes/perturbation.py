@@ -1,4 +1,4 @@
-"""What a perturbation is: a small frozen value that says of itself what it changes, and how it is written down."""
+"""Base class of perturbations: small frozen values that declare their effects and convert to JSON."""
 
 from __future__ import annotations
 
@@ -22,63 +22,63 @@ from assay.support.streams import stream
 
 
 class Effect(StrEnum):
-    """What of an episode a perturbation may touch."""
+    """Parts of an episode that a perturbation may affect."""
 
     WORDS = "words"
     """The instruction given to the policy."""
     LOOKS = "looks"
-    """How the scene looks; the physics stays."""
+    """Appearance of the scene; the physics is unchanged."""
     PHYSICS = "physics"
-    """What stands where, what it is, how it moves."""
+    """Objects, their positions and their dynamics."""
     GOAL = "goal"
-    """What counts as success."""
+    """The success condition."""
     SENSES = "senses"
-    """What the policy observes, or how its actions are carried out."""
+    """Observations of the policy, or the execution of its actions."""
 
 
 class Change(StrEnum):
-    """What a perturbation changes, as findings name it. Plugins may use words of their own."""
+    """Kind of change, as named in findings. Plugins may define their own."""
 
     NAMES = "names"
-    """The instruction, and what it calls things."""
+    """The instruction, including the names of objects."""
     WORDING = "wording"
-    """The instruction; things keep their names."""
+    """The instruction, except for the names of objects."""
     SURFACE = "surface"
-    """How the instruction is written: punctuation, capitals, blanks, courtesy; its words stay."""
+    """Spelling of the instruction: punctuation, capitalisation, spacing, politeness; its words are unchanged."""
     TASK = "task"
-    """The instruction and the goal: something else is asked for."""
+    """The instruction and the goal: a different task is requested."""
     POSITION = "position"
     APPEARANCE = "appearance"
     OBJECT = "object"
     """Size or category of the object."""
     CLUTTER = "clutter"
-    """Further objects."""
+    """Additional objects."""
     ROOM = "room"
-    """Floor, walls, light."""
+    """Floor, walls and light."""
     CAMERA = "camera"
     ROBOT = "robot"
     SENSES = "senses"
     LATENCY = "latency"
-    """How late decisions come."""
+    """Inference latency."""
     DIFFICULTY = "difficulty"
     MEANWHILE = "meanwhile"
-    """During the episode: what it is done with moves, falls or closes, so that one must look again."""
+    """During the episode: the manipulated object moves, falls or closes, so that the policy must look again."""
     REQUEST = "request"
-    """During the episode: something else is asked for."""
+    """During the episode: a different task is requested."""
     CANCEL = "cancel"
-    """During the episode: the request is taken back."""
+    """During the episode: the request is cancelled."""
     INTERRUPTION = "interruption"
-    """During the episode: something that calls for nothing but to go on."""
+    """During the episode: an irrelevant change after which the policy should continue."""
     WORLD = "world"
-    """Something else in the world."""
+    """Any other change of the world."""
 
 
 TOGETHER = "+"
-"""Between changes that are made together."""
+"""Separator between combined changes."""
 
 
 def changed_by(changes: Iterable[str]) -> str:
-    """What perturbations change, in one word or several: ``position``, ``appearance+object``; empty for nothing."""
+    """Join kinds of change into one label: ``position``, ``appearance+object``; empty for none."""
     order = [str(change_kind) for change_kind in Change]
     parts = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
@@ -91,25 +91,27 @@ class Perturbation(ABC):
 
     __slots__ = ()
     kind: str
-    """Its name in JSON, e.g. ``words/say``; the part before the slash is its axis."""
+    """Name in JSON, e.g. ``words/say``; the part before the slash is the axis."""
     effects: frozenset[Effect] = frozenset()
-    """What it may touch; everything else stays as it is."""
+    """Parts of the episode that it may affect; all others are unchanged."""
     change: str = Change.WORLD
-    """What it changes, in one word, or several with + between them: a label of the conditions that consist of it."""
+    """Kind of change, or several joined by +: a label of its conditions."""
     world: str = "libero"
-    """The name of the world whose tasks it changes; empty for any."""
+    """Name of the world whose tasks it modifies; empty for any."""
     sets_vocabulary: bool = False
-    """Whether the words and looks that are possible depend on it: it changes what there is, or what is asked."""
+    """Whether it changes the objects or the request, and thereby the possible words and appearances."""
     guessable: bool = False
-    """Whether what is asked for may be guessed although it is not plausible: to do it is no sign of memory."""
+    """Whether the request can be guessed although the perturbation is not plausible: success then does not
+    indicate memorisation.
+    """
 
     def __post_init__(self) -> None:
-        """Raise PerturbationError if a field holds what is not valid."""
+        """Raise PerturbationError if a field has an invalid value."""
         check(self)
 
     @abstractmethod
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
-        """The changed task. Raises PerturbationError where it cannot be done."""
+        """Return the perturbed task. Raises PerturbationError if the perturbation is not applicable."""
 
     @property
     def plausible(self) -> bool:
@@ -118,22 +120,22 @@ class Perturbation(ABC):
 
     @property
     def axis(self) -> str:
-        """Words, world or senses."""
+        """Axis: words, world or senses."""
         return self.kind.partition("/")[0]
 
     @property
     def rebuilds(self) -> bool:
-        """Whether the scene may change, so that its model must be compiled anew."""
+        """Whether the scene may change, so that its model must be recompiled."""
         return not self.effects.isdisjoint({Effect.LOOKS, Effect.PHYSICS})
 
     @property
     def decides(self) -> bool:
-        """Whether what is to be done, or how it can be done, may depend on it: words, looks, senses do not."""
+        """Whether it may affect the goal or its solvability; instruction, appearance and senses do not."""
         return not self.effects.isdisjoint({Effect.PHYSICS, Effect.GOAL})
 
     @property
     def scene_file(self) -> str | None:
-        """The id of the task file whose scene takes the place of the task's own, if it brings one."""
+        """Id of the task file whose scene replaces the task's own, if any."""
         return None
 
     def certified_as(self) -> Perturbation | None:
@@ -141,7 +143,7 @@ class Perturbation(ABC):
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
-        """Whether nothing is to be seen through a camera."""
+        """Return whether it makes a camera show nothing."""
         return False
 
 
@@ -151,7 +153,7 @@ _KINDS: dict[str, type[Perturbation]] = {}
 
 
 def perturbation(cls: P) -> P:
-    """Make a class known by its kind."""
+    """Class decorator that registers a perturbation under its kind."""
     registered = _KINDS.get(getattr(cls, "kind", ""))
     if not is_dataclass(cls) or not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
         raise PluginError(
@@ -169,19 +171,19 @@ def perturbation(cls: P) -> P:
 
 
 def kinds() -> Mapping[str, type[Perturbation]]:
-    """Every perturbation by its kind: Assay's own and those of plugins."""
+    """Return all perturbations by kind: Assay's own and those of plugins."""
     for module in registered_addresses("perturbations").values():
         importlib.import_module(module)
     return MappingProxyType(_KINDS)
 
 
 def known_kind(kind: str) -> type[Perturbation] | None:
-    """The class of a kind, or None if it is not registered."""
+    """Return the class of a kind, or None if it is not registered."""
     return _KINDS.get(kind) or kinds().get(kind)
 
 
 def to_json(value: Perturbation) -> dict[str, Any]:
-    """A perturbation as a JSON object: its kind and its fields, equal ones alike (0 and 0.0 and -0.0)."""
+    """Return a perturbation as a JSON object: kind and fields; equal values have equal JSON (0, 0.0 and -0.0)."""
     adapter = _adapter(type(value))
     raw = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
     plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(raw), mode="json")
@@ -191,7 +193,7 @@ def to_json(value: Perturbation) -> dict[str, Any]:
 
 
 def from_json(value: Mapping[str, Any]) -> Perturbation:
-    """A perturbation from a JSON object. Raises PerturbationError that says what would be valid."""
+    """Create a perturbation from a JSON object. Raises PerturbationError with the valid values."""
     kind = str(value.get("kind"))
     cls = known_kind(kind)
     if cls is None:
@@ -215,7 +217,7 @@ def apply_perturbations(
     """Apply perturbations to a task in order, those that affect solvability first, each with its own random stream.
 
     Streams are keyed by kind and occurrence, so adding instruction or appearance changes does not alter the sampled
-    scene. Raises PerturbationError for one that cannot be applied, or belongs to another world.
+    scene. Raises PerturbationError for a perturbation that is not applicable, or belongs to another world.
     """
     from assay.episodes.world import world_name
 
@@ -239,7 +241,7 @@ def _adapter(kind: type[Perturbation]) -> TypeAdapter[Perturbation]:
 
 
 def _drop_sign_of_zero(value: Any) -> Any:
-    """A JSON value with every -0.0 as 0.0."""
+    """Return a JSON value with every -0.0 replaced by 0.0."""
     if isinstance(value, list):
         return [_drop_sign_of_zero(item) for item in value]
     return value + 0.0 if isinstance(value, float) else value

@@ -1,14 +1,14 @@
 """The interface of policies.
 
-A `Policy` has two methods. It may have the methods of `Listening`, `Informed` and `Privileged` besides, and say of
-itself, in attributes that are read where they are there:
+A `Policy` has two methods. It may also have the methods of `Listening`, `Informed` and `Privileged`, and these
+optional attributes:
 
-    note: str                    why the episode failed, in a sentence
-    metadata: dict[str, str]     kept with the run: a checkpoint's hash, ...
-    inference_ms: list[float]    how long each decision of the episode took, milliseconds; otherwise it is timed
-    waiting: int                 steps at the start for which it waits until things have settled; they do not count
-    absolute: bool               whether its actions are places to go to, not differences
-    close()                      is called when no more episodes come
+    note: str                    reason for the failure of the episode, in a sentence
+    metadata: dict[str, str]     stored with the run: a checkpoint's hash, ...
+    inference_ms: list[float]    duration of each decision of the episode, milliseconds; measured if missing
+    waiting: int                 initial steps to wait until objects have settled; not counted
+    absolute: bool               whether its actions are absolute poses, not differences
+    close()                      called after the last episode
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from assay.episodes.spec import EpisodeSpec
 
 
 class Policy(Protocol):
-    """Acts on observations."""
+    """Interface of a policy, which maps observations to actions."""
 
     def reset(self, instruction: Any, spec: EpisodeSpec) -> None:
-        """Begin an episode; ``instruction`` is an `Instruction`, ``spec`` tells the task and the seed.
+        """Start an episode; ``instruction`` is an `Instruction`, ``spec`` contains the task and the seed.
 
-        Called again during an episode where the instruction changes and there is no method `Listening.instruct`.
-        What a policy draws, it draws by ``spec.seed``: where a start is held, that alone varies.
+        Called again during an episode if the instruction changes and the policy has no method `Listening.instruct`. A
+        policy should seed its randomness with ``spec.seed``, the only value that varies if the initial state is
+        fixed.
         """
         ...
 
     def act(self, observation: Any) -> np.ndarray:
-        """The next k actions, (k, action size), k >= 1; the world says what its observations and actions are.
+        """Return the next k actions, (k, action size), k >= 1; the world defines observations and actions.
 
         In LIBERO's world an action is (7,): translation, rotation, gripper (above 0 closes), in [-1, 1].
         """
@@ -41,19 +42,19 @@ class Policy(Protocol):
 
 
 class Listening(Protocol):
-    """A policy that need not begin anew when an event changes its instruction during an episode."""
+    """A policy that need not be reset when an event changes its instruction during an episode."""
 
     def instruct(self, instruction: Any) -> bool | None:
-        """Go on with another instruction.
+        """Continue with another instruction.
 
-        True drops what is left of the chunk that is being executed, and `act` is asked at once; otherwise the
-        chunk is executed to its end, and the next request has the new instruction.
+        Return True to drop the rest of the current chunk and call `act` at once; otherwise the chunk is executed to
+        its end, and the next request uses the new instruction.
         """
         ...
 
 
 class Informed(Protocol):
-    """A policy that wants to know how its episodes end."""
+    """A policy that is notified of the outcome of its episodes."""
 
     def episode_ended(self, episode: Any) -> None:
         """Called with the finished `Episode`; exceptions are ignored."""
@@ -62,10 +63,10 @@ class Informed(Protocol):
 
 @runtime_checkable
 class Privileged(Protocol):
-    """A policy that may see the simulator's state; it is attached before it is reset."""
+    """A policy with access to the simulator's state; it is attached before it is reset."""
 
     def attach(self, env: Any) -> None:
-        """Take the environment of the episode to come: its task, its simulation."""
+        """Receive the environment of the next episode: its task and its simulation."""
         ...
 
 

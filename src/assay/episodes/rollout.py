@@ -1,4 +1,4 @@
-"""One episode: reset, then observe, act and step until the goal holds or the time is over."""
+"""One episode: reset, then observe, act and step until the goal holds or the time limit is reached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.errors import AssayError, PolicyError, one_line, short_traceback
 T = TypeVar("T")
 
 MOST_ACTIONS = 1_000
-"""The most actions a policy may return at once."""
+"""Maximum number of actions in one chunk."""
 
 
 def rollout(
@@ -81,7 +81,7 @@ def rollout(
 
 
 def _instruct(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) -> bool:
-    """Give a policy a new instruction; returns whether to drop the rest of its chunk and request the next at once.
+    """Give a policy a new instruction; return whether to drop the rest of its chunk and request the next at once.
 
     A policy without a method ``instruct`` is reset.
     """
@@ -106,7 +106,7 @@ def _call(policy: object, step: int, call: Callable[..., T], *arguments: object)
 
 
 def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, int]:
-    """Request a policy's next chunk (k, action size) and how many of its actions are to be executed."""
+    """Request a policy's next chunk (k, action size) and the number of its actions to execute."""
     seen, size = play.observation, play.env.world.action_size
     if late and isinstance(policy, LookaheadPolicy):
         answer, executed = _call(policy, play.steps, policy.foresee, seen)
@@ -138,7 +138,7 @@ def _finish(policy: object, episode: Episode, took: list[float]) -> Episode:
 
 
 def _text(error: BaseException) -> str:
-    """The message of an exception, even if its ``__str__`` raises."""
+    """Return the message of an exception, even if its ``__str__`` raises."""
     try:
         return str(error)
     except Exception:

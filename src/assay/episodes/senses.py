@@ -1,4 +1,4 @@
-"""Perturbations of the senses: values that put a filter between the world and the policy."""
+"""Perturbations of the senses: filters between the world and the policy."""
 
 from __future__ import annotations
 
@@ -15,57 +15,57 @@ from assay.errors import PolicyError
 from assay.support.streams import stream
 
 Key = tuple[str | int, ...]
-"""The key of the random streams of one perturbation in one episode."""
+"""Key of the random streams of one perturbation in one episode."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """The random streams of one step; they do not depend on other draws, their order, or the worker."""
+    """Random streams of one step, independent of other draws, their order, and the worker."""
 
     key: Key
-    """Of the perturbation in its episode and, for an image, of the camera."""
+    """Key of the perturbation in its episode and, for an image, of the camera."""
     step: int
-    """Control steps since the start."""
+    """Number of control steps since the start."""
 
     def now(self) -> np.random.Generator:
-        """For what is another at every step, as the grain of an image."""
+        """Return a stream for effects that vary at every step, such as image noise."""
         return stream(*self.key, "step", self.step)
 
     def lasting(self) -> np.random.Generator:
-        """For what stays as it is in an episode, as dirt on a lens."""
+        """Return a stream for effects that are constant in an episode, such as dirt on a lens."""
         return stream(*self.key, "episode")
 
 
 class Filter:
-    """What one perturbation does in one episode. This one lets everything through."""
+    """Effect of one perturbation in one episode. The base class changes nothing."""
 
     def observe(self, observation: Any) -> Any:
-        """What the policy gets in place of an observation; the observation itself stays as it is."""
+        """Return the observation for the policy; the original observation is not modified."""
         return observation
 
     def act(self, action: np.ndarray, step: int) -> np.ndarray:
-        """What the robot does in place of an action, (action size,), at a control step."""
+        """Return the action to execute, (action size,), in place of the policy's action at a control step."""
         return action
 
 
 @dataclass(frozen=True, slots=True)
 class Sense(Perturbation):
-    """A perturbation of what the policy senses or of how it is obeyed. The task stays as it is."""
+    """A perturbation of the policy's observations or of the execution of its actions. The task is unchanged."""
 
     effects = frozenset({Effect.SENSES})
     change = Change.SENSES
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
-        """The task itself."""
+        """Return the task unchanged."""
         return task
 
     @abstractmethod
     def begin(self, key: Key) -> Filter:
-        """The filter of an episode; its random streams are keyed by ``key``."""
+        """Return the filter for an episode; its random streams are keyed by ``key``."""
 
 
 class Senses:
-    """Passes observations on to the policy and actions on to the robot, changed by perturbations in turn.
+    """Applies perturbations in sequence to observations for the policy and to actions for the robot.
 
     Other perturbations are ignored. Streams are keyed by kind and occurrence, so that adding a perturbation does not
     alter the draws of another.
@@ -82,20 +82,23 @@ class Senses:
                 before[perturbation.kind] += 1
 
     def add(self, sense: Sense, key: Key) -> bool:
-        """Let a perturbation begin now, during the episode, behind the others; it can at any time."""
+        """Start a perturbation during the episode, after the existing ones.
+
+        Return True, because it is always possible.
+        """
         self._filters.append(sense.begin(key))
         return True
 
     def observe(self, observation: Any) -> Any:
-        """What the policy gets in place of an observation. Nothing is rendered."""
+        """Return the observation for the policy. Renders no images."""
         for sense_filter in self._filters:
             observation = sense_filter.observe(observation)
         return observation
 
     def act(self, action: np.ndarray, step: int, *, absolute: bool = False) -> np.ndarray:
-        """What the robot does in place of an action at a control step. To be called once a step.
+        """Return the action to execute in place of the policy's action. Call it once per control step.
 
-        Raises PolicyError where the action is a pose to go to, ``absolute``, and something would change it.
+        Raises PolicyError if the action is a pose (``absolute``) and a perturbation would change it.
         """
         for sense_filter in self._filters:
             if absolute and type(sense_filter).act is not Filter.act:

@@ -1,4 +1,4 @@
-"""Everything that determines one rollout."""
+"""The specification that determines one rollout."""
 
 from __future__ import annotations
 
@@ -15,75 +15,80 @@ from assay.episodes.perturbation import Perturbation, from_json, to_json
 from assay.errors import SpecError, one_line
 
 Initial = Literal["sampled", "stored"]
-"""Drawn by the seed, or the seed's place in the task's file of initial states."""
+"""Origin of the initial state: sampled with the seed, or at the seed's index in the task's file of stored states."""
 Label = str | int | float | bool | None
 
 CONTROL = "control"
-"""The condition in which nothing is changed."""
+"""Name of the unperturbed condition."""
 OWN_LATENCY = "latency"
-"""The label of conditions that differ from their control in how late decisions come; control steps."""
+"""Label of conditions that differ from their control in inference latency; control steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSpec:
-    """One rollout, but for who acts. Equal specs give equal rollouts; the key is a hash of the content."""
+    """Specification of one rollout, without the policy.
+
+    Equal specs give equal rollouts; the key is a hash of the content.
+    """
 
     task: str
-    """The id of the unperturbed task. Its first part names the world, if there is one of that name."""
+    """Id of the unperturbed task. Its first part is the name of the world, if a world of that name exists."""
     seed: int
-    """Seeds the initial state and all other draws; with a held ``start``, only the policy's randomness."""
+    """Seed of the initial state and all other draws; with a fixed ``start``, of the policy's randomness only."""
     pack: str = "primitives"
     """Name of the asset pack."""
     experiment: str = "libero"
     condition: str = CONTROL
     perturbations: tuple[Perturbation, ...] = ()
     steps: int | None = None
-    """The most control steps; None for the task's usual horizon."""
+    """Maximum number of control steps; None for the task's default horizon."""
     replan: int | None = None
-    """How many actions of each chunk are executed; None for all."""
+    """Number of actions executed from each chunk; None for all."""
     initial: Initial = "sampled"
     labels: dict[str, Label] = field(default_factory=dict, compare=False)
-    """What is known about the condition, for the measures; not part of the identity."""
+    """Metadata of the condition, for the measures; not part of the identity."""
     start: int | None = None
-    """The seed, or the stored state's place, of an initial state that is held while ``seed`` varies; None where
-    the seed itself decides."""
+    """Seed, or index of the stored state, of an initial state that is fixed while ``seed`` varies; None if the
+    seed determines it.
+    """
     latency: int = 0
-    """For how many control steps the policy thinks: what it decides from the observation of step t takes effect at
-    step t + latency."""
+    """Inference latency in control steps: a decision on the observation of step t takes effect at step t +
+    latency.
+    """
     while_waiting: WhileWaiting = "play"
     """Behaviour during inference; irrelevant without latency."""
 
     @property
     def world_seed(self) -> int:
-        """The seed of everything the world draws: the initial state, perturbations, senses."""
+        """Seed of all draws of the world: initial state, perturbations, senses."""
         return self.seed if self.start is None else self.start
 
     @property
     def key(self) -> str:
-        """32 hex digits that stand for the content."""
+        """Hash of the content, 32 hexadecimal digits."""
         return key_of(self.to_json())
 
     @property
     def scene_key(self) -> str:
-        """Episodes with the same scene key share one compiled scene."""
+        """Key of the compiled scene; episodes with equal scene keys share it."""
         rebuilding = tuple(perturbation for perturbation in self.perturbations if perturbation.rebuilds)
         return f"{self.pack} {self.task}" + (
             f" {self.world_seed} {_perturbations_json(rebuilding)}" if rebuilding else ""
         )
 
     def control(self) -> EpisodeSpec:
-        """The same task and seed with nothing changed.
+        """Return the unperturbed spec with the same task and seed.
 
-        The policy thinks as long, unless how long is what the condition changes: then the control decides at once.
+        The latency is the same, unless the condition changes it: then the control has none.
         """
         usual = replace(self, condition=CONTROL, perturbations=(), labels={})
         return replace(usual, latency=0, while_waiting="play") if OWN_LATENCY in self.labels else usual
 
     def to_json(self) -> str:
-        """Canonical JSON: equal specs give equal texts. Labels are left out.
+        """Return canonical JSON: equal specs give equal texts. Labels are omitted.
 
-        Keys of specs are hashes of this text, so its names are frozen, even if fields are renamed, and a
-        start that is not held and a latency of zero are left out.
+        Keys of specs are hashes of this text, so its names are frozen, even if fields are renamed, and a start of
+        None and a latency of zero are omitted.
         """
         # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
         held = "" if self.start is None else f'"start":{self.start},'
@@ -102,7 +107,7 @@ class EpisodeSpec:
 
     @classmethod
     def from_json(cls, text: str, labels: dict[str, Label] | None = None) -> EpisodeSpec:
-        """The spec that a canonical JSON text stands for."""
+        """Parse a spec from its canonical JSON text."""
         try:
             content: dict[str, Any] = json.loads(text)
             changes = tuple(from_json(perturbation) for perturbation in content.pop("perturbations"))
@@ -130,7 +135,7 @@ class _Plain(BaseModel, extra="forbid", strict=True):
 
 
 def key_of(text: str) -> str:
-    """The key of the spec that a canonical JSON text stands for."""
+    """Return the key of the spec with this canonical JSON text."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -1,17 +1,16 @@
-"""One episode, step by step: the caller owns the loop, calls `step`, and gets the record at the end.
+"""One episode, step by step: the caller owns the loop, calls `step`, and receives the record at the end.
 
-`rollout` is such a loop, with a policy of ours. Gymnasium, LeRobot, vla-eval and scripts for LIBERO have loops of
-their own:
+`rollout` is one such loop. Gymnasium, LeRobot, vla-eval and scripts for LIBERO have their own:
 
     play = Stepwise(env, spec)
     while not play.over:
         play.step(policy(play.observation, play.instruction))
     episode = play.finish()
 
-Both give the same episode to the bit, because there is but one path: an action is rounded to single precision, as it
-is stored; then the senses change it, by the number of steps done before; then the world carries it out; then the
-goal is looked at; then, where it is not reached, events may happen (`events`); then the senses change what is to be
-seen. Nothing here draws a random number or renders an image.
+Both give bit-identical episodes, because they share one code path: an action is rounded to single precision, as it is
+stored; the senses change it, depending on the step number; the world executes it; the goal is evaluated; if it is not
+reached, events may occur (`events`); the senses change the observation. This module draws no random numbers and
+renders no images.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from assay.errors import PolicyError, SpecError, StateError, short_traceback
 
 NOT_HERE = "a policy's latency is counted by Assay's own loop; in another loop, decisions come when that asks for them"
 HAIR = 1e-3
-"""By how much a number may be outside of [-1, 1] for its rounding."""
+"""Tolerance of the bounds [-1, 1] for rounding errors."""
 
 
 class Stepwise:
-    """An episode that has begun. ``watch`` is shown every observation as it is, before the senses change it."""
+    """A running episode. ``watch`` receives every observation before the senses change it."""
 
     def __init__(
         self,
@@ -59,12 +58,12 @@ class Stepwise:
         self._actions: list[np.ndarray] = []
         self._absolute = False
         self.horizon = env.world.horizon(spec)
-        """The most control steps."""
+        """Maximum number of control steps."""
         self.succeeded = False
         """Whether the goal held after the last step."""
         self._events: Events | None = None
         self.observation = self._sense(env.reset(spec))
-        """What the policy gets to see now."""
+        """Current observation of the policy."""
         self._told = env.task.instruction.words
         if events_of(spec.perturbations):
             self._events = Events(env, spec, self._senses, lambda: self.steps)
@@ -77,24 +76,24 @@ class Stepwise:
 
     @property
     def steps(self) -> int:
-        """Control steps done."""
+        """Number of control steps executed."""
         return len(self._actions)
 
     @property
     def truncated(self) -> bool:
-        """Whether the time is over and the goal is not reached."""
+        """Whether the time limit is reached without success."""
         return not self.succeeded and self.steps >= self.horizon
 
     @property
     def over(self) -> bool:
-        """Whether there is nothing more to do."""
+        """Whether the episode has ended."""
         return self.succeeded or self.truncated
 
     def step(self, action: object, *, absolute: bool = False) -> Any:
-        """Carry out one action, (action size,), a pose to go to where ``absolute``; returns what the policy sees then.
+        """Execute one action, (action size,), an absolute pose if ``absolute``.
 
-        Raises PolicyError for what is no action, StateError once the episode is over, and what the simulation
-        raises where it breaks.
+        Return the next observation of the policy. Raises PolicyError for an invalid action, StateError after the end
+        of the episode, and any error of the simulation.
         """
         if self.over:
             raise StateError(f"{self.spec.task}: the episode is over after {self.steps} steps: reset first")
@@ -116,10 +115,11 @@ class Stepwise:
         broken: Exception | None = None,
         decisions: int | None = None,
     ) -> Episode:
-        """What happened until now. An episode that is left before its time is a failure.
+        """Return the record of the episode so far. An episode that is stopped early is a failure.
 
-        ``broken`` is what the policy or the simulation raised, which makes the outcome an error; ``error`` says that,
-        or why it failed, in words. ``decisions`` counts the requests to the policy; default: one per step.
+        ``broken`` is an exception of the policy or the simulation, which makes the outcome an error; ``error`` is its
+        message, or the reason for the failure. ``decisions`` counts the requests to the policy; default: one per
+        step.
         """
         failed = Outcome.FAILURE if broken is None else Outcome.ERROR
         episode = episode_of(
@@ -148,7 +148,10 @@ def episode_of(
     error: str = "",
     broken: Exception | None = None,
 ) -> Episode:
-    """The episode since an environment's reset; ``actions`` as the policy gave them, (action size,) each."""
+    """Return the record of the episode since an environment's reset.
+
+    ``actions`` are those returned by the policy, (action size,) each.
+    """
     record = env.record()
     done = np.array(actions, np.float32).reshape(-1, env.world.action_size)
     return Episode(
@@ -172,7 +175,7 @@ def episode_of(
 
 
 def _conduct(record: Record, outcome: Outcome, steps: int) -> dict[str, Any]:
-    """How it went, beyond success, as far as the world knows."""
+    """Return the details beyond success that the world records: stages, progress, side effects, aftermath."""
     succeeded = outcome is Outcome.SUCCESS
     has_stages = record.stages is not None and outcome is not Outcome.ERROR
     return {
@@ -206,17 +209,17 @@ def _traceback(broken: Exception | None) -> str:
 
 
 def _count_clipped(actions: np.ndarray, cut: int) -> int | None:
-    """How many actions (steps, action size) have one of their first ``cut`` numbers outside [-1, 1]."""
+    """Return the number of actions (steps, action size) with one of the first ``cut`` components outside [-1, 1]."""
     return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None
 
 
 def progress_of(
     stages: Mapping[str, Stages], truth: Mapping[str, tuple[tuple[int, int], ...]], steps: int, success: bool
 ) -> float:
-    """How far an episode came, 0 to 1: the mean over the atoms that did not hold at the start.
+    """Return the progress of an episode, 0 to 1: the mean over the atoms that did not hold at the start.
 
-    An atom that holds in the end is done, and a success is 1. An atom that held at the start and was undone counts 0;
-    without any of these, a failure is 0.
+    An atom that holds at the end counts 1, and a success is 1. An atom that held at the start and was undone counts
+    0; without either kind of atom, a failure is 0.
     """
     if success:
         return 1.0

@@ -27,7 +27,7 @@ class WorldTask(Protocol):
 
     @property
     def id(self) -> str:
-        """A stable name."""
+        """Stable identifier."""
         ...
 
     @property
@@ -43,8 +43,9 @@ class Traits:
     name: str
     """Name of the world; task ids begin with it and a slash."""
     continuous: bool = True
-    """Whether the trajectory is a path through space, sampled at every control step. Otherwise each action is a whole
-    motion, and distances between trajectories are meaningless."""
+    """Whether the trajectory is a path through space, sampled at every control step. Otherwise each action is a
+    complete motion, and distances between trajectories are meaningless.
+    """
     start_columns: tuple[str, ...] = ()
     """Labels and columns determined by the start (task and seed), such as an instruction that names a sampled object:
     they do not distinguish variants of a task."""
@@ -57,12 +58,12 @@ class Traits:
     (it has memory alone); empty if it lacks none. Not stored."""
 
     def as_json(self) -> dict[str, Any]:
-        """A JSON object."""
+        """Return the traits as a JSON object."""
         return {name: value for name, value in asdict(self).items() if name != "auditors"}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Traits:
-        """Read the object that `as_json` returned."""
+        """Create traits from the object that `as_json` returned."""
         names = ("name", "continuous", "demonstrator", "clips")
         fields = {name: value[name] for name in names if name in value}
         return cls(**fields, start_columns=tuple(value.get("start_columns", ())))
@@ -70,22 +71,22 @@ class Traits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """What a world knows about an episode once it has ended. None: the world does not know."""
+    """A world's record of an ended episode. None for values that the world does not record."""
 
     trajectory: Trajectory | None = None
-    """The path of the end effector; its ``actions`` are filled in by the rollout."""
+    """Path of the end effector; its ``actions`` are filled in by the rollout."""
     touched: str | None = None
     """The first object touched by the robot."""
     moved: str | None = None
     """The first object that moved."""
     truth: Mapping[str, Intervals] | None = None
-    """When each atom of the goal was true."""
+    """Intervals during which each atom of the goal was true."""
     initial_positions: Mapping[str, Position] | None = None
     """Positions of the task's objects at the start."""
     contacts: Mapping[str, Intervals] | None = None
-    """When the robot touched each object, ordered by first contact."""
+    """Intervals during which the robot touched each object, ordered by first contact."""
     note: str = ""
-    """Why the episode failed."""
+    """Reason for the failure of the episode."""
     stages: Mapping[str, Stages] | None = None
     """Progress of each atom of the goal that did not hold at the start."""
     side_effects: SideEffects | None = None
@@ -127,35 +128,36 @@ class Env:
         raise WorldError(f"{type(self).__name__} has no method step(action)")
 
     def succeeded(self) -> bool:
-        """Whether the goal holds now."""
+        """Return whether the goal holds now."""
         raise WorldError(f"{type(self).__name__} has no method succeeded()")
 
     def record(self) -> Record:
-        """What happened since the reset; the rollout adds the actions."""
+        """Return the record since the reset; the rollout adds the actions."""
         return Record()
 
     def frame(self, observation: Any) -> np.ndarray:
-        """An image of an observation for videos: uint8, (height, width, 3)."""
+        """Return an image of an observation for videos: uint8, (height, width, 3)."""
         raise WorldError(
             f"the world '{self.world.traits.name}' has no videos: {type(self).__name__} has no frame()"
         )
 
     def watch(self, trigger: Any) -> Callable[[], bool]:
-        """A function that tells after each step whether a `Trigger` holds.
+        """Return a function that evaluates a `Trigger` after each step.
 
-        Raises PerturbationError if it never can in this task, and WorldError if the world has no such triggers.
+        Raises PerturbationError if it can never hold in this task, and WorldError if the world does not support it.
         """
         raise self._static()
 
     def prepare(self, change: Any, rng: np.random.Generator) -> Callable[[], bool]:
-        """A function that applies a perturbation to the running episode; it returns False to be called again later.
+        """Return a function that applies a perturbation to the running episode.
 
-        Raises AssayError if the change is impossible, and WorldError if the world is fixed during an episode.
+        It returns False to be called again later. Raises AssayError if the change is impossible, and WorldError if
+        the world does not support changes during an episode.
         """
         raise self._static()
 
     def observe(self) -> Any:
-        """The current observation, after a change during the episode."""
+        """Return the current observation, after a change during the episode."""
         raise self._static()
 
     def close(self) -> None:
@@ -176,31 +178,36 @@ class World:
     """
 
     traits: Traits
-    """Name and properties; ``Traits("maze")`` suffices."""
+    """Name and properties; ``Traits("maze")`` is sufficient."""
     action_size: int
-    """Numbers in an action."""
+    """Number of components of an action."""
     max_steps: int = 300
-    """Control steps of an episode, unless `horizon` or the spec says otherwise."""
+    """Maximum number of control steps of an episode, unless `horizon` or the spec overrides it."""
     cameras: Sequence[str] = ()
     """Names of the cameras that policies receive images from."""
     frame_seconds: float = 0.1
-    """Duration of each step in a video."""
+    """Duration of each step in a video, seconds."""
     step_seconds: float | None = None
-    """Duration of a control step, if the world continues while a policy computes; needed for ``--latency``."""
+    """Duration of a control step in seconds, if the world continues while a policy computes; required for
+    ``--latency``.
+    """
     has_stored_states: bool = False
     """Whether episodes can start from files of initial states (``--states``)."""
 
     @property
     def packs(self) -> Sequence[str]:
-        """Asset packs it can be built from; the first is the default."""
+        """Names of the asset packs that it supports; the first is the default."""
         return ("none",)
 
     def tasks(self) -> Sequence[Any]:
-        """All tasks, each with an ``id`` (``maze/3``) and an ``instruction``."""
+        """Return all tasks, each with an ``id`` (``maze/3``) and an ``instruction``."""
         raise WorldError(f"the world '{self.traits.name}' has no method tasks()")
 
     def select(self, selection: str) -> Sequence[Any]:
-        """The tasks of a selection: ``all``, or ids separated by commas. Raises TaskError with the valid names."""
+        """Return the tasks in a selection: ``all``, or ids separated by commas.
+
+        Raises TaskError with the valid names.
+        """
         tasks = {task.id: task for task in self.tasks()}
         prefix = f"{self.traits.name}/"
         chosen: dict[str, Any] = {}
@@ -215,24 +222,24 @@ class World:
         return list(chosen.values())
 
     def task(self, spec: EpisodeSpec) -> Any:
-        """The task of an episode with its perturbations applied."""
+        """Return the task of an episode with its perturbations applied."""
         (task,) = self.select(spec.task)
         return apply_perturbations(task, spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """The maximum number of control steps of an episode."""
+        """Return the maximum number of control steps of an episode."""
         return self.max_steps if spec.steps is None else spec.steps
 
     def open(self, states: Path | None = None) -> Env:
-        """A new environment; ``states`` is a folder of stored initial states."""
+        """Return a new environment; ``states`` is a folder of stored initial states."""
         raise WorldError(f"the world '{self.traits.name}' has no method open(states)")
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """The action, (action size,), that keeps the robot still after the action ``last``, if any."""
+        """Return the action, (action size,), that keeps the robot still after the action ``last``, if any."""
         return np.zeros(self.action_size, np.float32)
 
     def pack_source(self, pack: str) -> object:
-        """The object that builds an asset pack; a run records the plugin it comes from.
+        """Return the object that builds an asset pack; a run records the plugin that defines it.
 
         Raises AssetError with the valid names.
         """
@@ -243,7 +250,7 @@ class World:
         return None
 
     def digest(self, pack: str) -> str:
-        """A hash of the content of an asset pack; empty without assets. Raises AssetError."""
+        """Return a hash of the content of an asset pack; empty without assets. Raises AssetError."""
         return ""
 
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
@@ -257,22 +264,25 @@ WORLDS: Registry[World] = Registry("world", WorldError)
 
 
 def world_of(task: str) -> World:
-    """The world of a task id: the one named before the first slash, or else LIBERO's."""
+    """Return the world of a task id: the one named before the first slash, otherwise LIBERO's."""
     return WORLDS[world_name(task)]
 
 
 def horizon(spec: EpisodeSpec) -> int:
-    """The maximum number of control steps of an episode."""
+    """Return the maximum number of control steps of an episode."""
     return world_of(spec.task).horizon(spec)
 
 
 def task_of(spec: EpisodeSpec) -> Any:
-    """The task of an episode with its perturbations applied."""
+    """Return the task of an episode with its perturbations applied."""
     return world_of(spec.task).task(spec)
 
 
 def world_name(task: str) -> str:
-    """The name of the world of a task id. Task files belong to LIBERO, even in a folder with another name."""
+    """Return the name of the world of a task id.
+
+    Task files belong to LIBERO, even in a folder named after another world.
+    """
     name = task.partition("/")[0]
     if name.startswith(f"{LIBERO}_") or task.partition("@")[0].endswith(TASK_FILE_SUFFIXES):
         return LIBERO  # decided without importing plugins, which can be slow
@@ -280,12 +290,12 @@ def world_name(task: str) -> str:
 
 
 def world_policies(world: str) -> dict[str, str]:
-    """Policies registered for a world: name -> ``module:object``."""
+    """Return the policies registered for a world: name -> ``module:object``."""
     return _provided_for(world, "policy")
 
 
 def world_servers(world: str) -> dict[str, str]:
-    """Clients for policy servers registered for a world: scheme of the address -> ``module:class``."""
+    """Return the clients for policy servers registered for a world: scheme of the address -> ``module:class``."""
     return _provided_for(world, "policy server")
 
 
@@ -299,7 +309,7 @@ def _provided_for(world: str, kind: str) -> dict[str, str]:
 
 
 def load_world(address: str) -> World:
-    """The world of a name or of ``python:module:object``, which is registered under its own name."""
+    """Load the world for a name or ``python:module:object``; the latter is registered under its own name."""
     world = WORLDS[address]
     if not isinstance(world, World) or not hasattr(world, "traits"):
         raise WorldError(

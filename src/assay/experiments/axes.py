@@ -1,4 +1,4 @@
-"""Axes: one kind of change with a growing magnitude; and `search`, the experiment over their whole grid."""
+"""Axes: kinds of change with increasing magnitude; and `search`, the experiment over their full grid."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from assay.support.plugins import Registry
 from assay.tasks import Task
 
 PER_CELL = 2
-"""Paraphrases of each cell of the grid that a rewording is drawn from."""
+"""Number of paraphrases in each cell of the grid from which a rewording is drawn."""
 
 
 class AxisError(ExperimentError):
-    """An axis that a task cannot have."""
+    """An axis is not applicable to a task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A change of some magnitude: one way or several to make it, of which the seed draws one."""
+    """A change of a given magnitude, in one or several variants; the seed selects one."""
 
     magnitude: float
     ways: tuple[tuple[Perturbation, ...], ...]
@@ -44,14 +44,16 @@ class Axis:
 
     name: str
     about: str
-    """What grows, in a few words."""
+    """Short description of the quantity that increases."""
     unit: str
-    """Of magnitudes, as it is printed after them; empty where they have none."""
+    """Unit of the magnitudes, printed after them; empty if they are dimensionless."""
     changes: Callable[[Task], Sequence[Rung]]
-    """What it can do to a task, the smallest first. Raises AxisError where it can do nothing, and says why."""
+    """Function that returns the changes to a task in increasing order. Raises AxisError with the reason if there
+    are none.
+    """
 
     def ladder(self, task: Task) -> tuple[Rung, ...]:
-        """What it can do to a task, the smallest first. Raises AxisError and ExperimentError."""
+        """Return the changes to a task in increasing order. Raises AxisError and ExperimentError."""
         rungs = tuple(self.changes(task))
         grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(rungs))
         if not rungs:
@@ -122,7 +124,7 @@ AXES: Registry[Axis] = Registry(
         for name in ("distance", "camera", "light", "delay", "noise", "rewording", "size")
     },
 )
-"""Every axis by its name."""
+"""All axes, by name."""
 
 DISTANCE = Axis(
     "distance", "how far the thing that the task is about stands from its usual place", "m", _distance
@@ -139,13 +141,13 @@ SIZE = Axis("size", "how much larger the thing that the task is about is", "%", 
 
 NAME = "search"
 AXIS, MAGNITUDE, FRESH = "searched", "magnitude", "fresh"
-"""Labels: the axis, or several with a plus; how large the change is; whether the start is one that confirms."""
+"""Labels: the axis, or several joined by a plus; the magnitude; whether the start is used for confirmation."""
 
 
 def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
-    """Every magnitude of every axis: the whole grid, of which `assay search` plays what it needs.
+    """Every magnitude of every axis: the full grid, of which `assay search` runs only the episodes it needs.
 
-    ``axes``: distance, camera, light, delay, noise, rewording, size, or a plugin's.
+    ``axes``: distance, camera, light, delay, noise, rewording, size, or the name of a plugin's axis.
     """
     chosen = [AXES[name] for name in axes]
 
@@ -169,7 +171,7 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
 
 
 def variant(changes: Mapping[str, Rung], way: int) -> Variant:
-    """Changes made together, by axis; ``way`` says which of several ways to make them."""
+    """Return a variant that combines changes, by axis; ``way`` is the index of the variant of each change."""
     names = "+".join(f"{axis}={rung.magnitude:g}" for axis, rung in changes.items())
     perturbations = tuple(
         perturbation for rung in changes.values() for perturbation in rung.ways[way % len(rung.ways)]

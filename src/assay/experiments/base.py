@@ -29,14 +29,14 @@ from itertools import groupby
 from assay.errors import did_you_mean, did_you_mean_each
 
 MOST_SHOWN = 12
-"""Valid names that an error lists."""
+"""Maximum number of valid names in an error message."""
 
 
 def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> frozenset[str]:
-    """Those of the ``names`` that a selection means: names and patterns with ``*``, separated by commas.
+    """Return the ``names`` that match a selection: names and patterns with ``*``, separated by commas.
 
-    What stands before a name's first slash may be left out. A name may hold commas itself, as
-    ``para/obj=none,act=need`` does. Raises ExperimentError where one means nothing, and says what there is.
+    The part before a name's first slash may be omitted. Names may contain commas, as in ``para/obj=none,act=need``.
+    Raises ExperimentError with the valid names if a part matches nothing.
     """
     conditions = tuple(names)
     parts = list(_parts(selection, conditions))
@@ -54,9 +54,9 @@ def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> 
 
 
 def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-    """Each part of a selection and what it means, nothing where it is unknown.
+    """Yield each part of a selection with its matches, empty if the part is unknown.
 
-    Commas within a name are found by trying the longest text first.
+    Commas within a name are resolved by trying the longest text first.
     """
     left = [part.strip() for part in selection.split(",") if part.strip()]
     if not left:
@@ -74,7 +74,10 @@ def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[s
 
 
 def _unknown(parts: Sequence[tuple[str, list[str]]], known: Sequence[str]) -> Iterator[str]:
-    """The parts that match nothing; where names contain commas, as many in a row as a name has are joined."""
+    """Yield the parts without a match.
+
+    If names contain commas, consecutive parts are joined up to the length of a name.
+    """
     size = 1 + max((name.count(",") for name in known), default=0)
     for stands, group in groupby(parts, key=lambda part: bool(part[1])):
         if not stands:
@@ -88,16 +91,16 @@ def _means(pattern: str, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One way in which an experiment changes a task; several may share a condition."""
+    """One modification of a task by an experiment; several variants may share a condition."""
 
     condition: str = CONTROL
     perturbations: tuple[Perturbation, ...] = ()
     labels: dict[str, Label] = field(default_factory=dict)
-    """What is known about it, besides what its perturbations say of themselves: axis, change, plausible."""
+    """Labels in addition to those derived from its perturbations: axis, change, plausible."""
     steps: int | None = None
-    """The most control steps, where there is more to do than in the task; None for the usual horizon."""
+    """Maximum number of control steps, if the variant requires more than the task; None for the default horizon."""
     latency: int | None = None
-    """For how many control steps the policy thinks, where that is what the condition changes; None as in all others."""
+    """Inference latency in control steps, if the condition changes it; None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,37 +110,41 @@ class Experiment:
     name: str
     about: str
     variants: Callable[[Any], Iterable[Variant]]
-    """The ways in which a task is changed, besides the control."""
+    """Function from a task to its variants, without the control."""
     tasks: str = "all"
-    """The tasks it is meant for: a selection as on the command line."""
+    """Default tasks: a selection as on the command line."""
     seeds: tuple[int, ...] = tuple(range(5))
     certified: bool = False
-    """Whether it changes what can be done, so that episodes need a certificate to be served."""
+    """Whether its changes affect solvability, so that served episodes require a certificate."""
     limit: float | None = None
-    """The time limit as a multiple of the reference time: the demonstrator's, which its certificate knows, or that
-    of ``reference``; 0 for no limit, with the time as a label all the same; None for the task's usual horizon."""
+    """Time limit as a multiple of the reference time, which is the demonstrator's time in the certificate or that
+    of ``reference``; 0 for no limit, with the time still recorded as a label; None for the task's default
+    horizon.
+    """
     reference: ReferenceTimes | None = None
-    """How long tasks take people, where that is what the time limit is a multiple of."""
+    """Human completion times of the tasks, if the time limit is a multiple of them."""
     world: str = LIBERO
-    """The name of the world whose tasks it changes."""
+    """Name of the world whose tasks it modifies."""
     complete: Callable[[EpisodeSpec], EpisodeSpec] = lambda spec: spec
-    """Adds to each spec what only its seed tells: labels, a time limit."""
+    """Function that adds seed-dependent values to each spec: labels, a time limit."""
     keep: Callable[[EpisodeSpec], bool] = lambda spec: True
-    """Which episodes of the design are run."""
+    """Predicate that selects the episodes of the design to run."""
     conditions: str | None = None
-    """Which of its conditions are run besides the control, as `choose_conditions` reads it; None for all."""
+    """Conditions to run besides the control, as a selection for `choose_conditions`; None for all."""
     control_labels: Callable[[Any], dict[str, Label]] = lambda task: {}
-    """Labels of the control of a task, where that is a level or a kind itself."""
+    """Labels of a task's control, if the control itself is a level or a kind."""
     control_steps: Callable[[Any], int | None] = lambda task: None
-    """The most control steps of a task's control, where all conditions have more time; None for the usual horizon."""
+    """Maximum number of control steps of a task's control, if all conditions have extra time; None for the default
+    horizon.
+    """
 
     @property
     def played_in(self) -> World:
-        """The world its tasks are played in."""
+        """The world that runs its tasks."""
         return load_world(self.world)
 
     def choose(self, selection: str | None = None) -> Sequence[Any]:
-        """The tasks that a selection names; the experiment's own by default. Raises TaskError."""
+        """Return the tasks in a selection; the experiment's default tasks if None. Raises TaskError."""
         return self.played_in.select(self.tasks if selection is None else selection)
 
     def plan(
@@ -153,9 +160,10 @@ class Experiment:
         latency: int = 0,
         while_waiting: WhileWaiting = "play",
     ) -> Iterator[EpisodeSpec]:
-        """Every episode of the design; with a ``start``, every episode begins there, and seeds are the policy's.
+        """Yield every episode of the design.
 
-        Raises ExperimentError for what its world does not have, and for conditions that it has not.
+        With a ``start``, all episodes share that initial state and seeds affect the policy only. Raises
+        ExperimentError for options that the world does not support, and for unknown conditions.
         """
         pack = self.checked_pack(pack, initial)
         for task, variants in self._variants(chosen):
@@ -189,7 +197,7 @@ class Experiment:
                         yield self.complete(spec)
 
     def _variants(self, chosen: Iterable[Any]) -> Iterable[tuple[Any, Iterable[Variant]]]:
-        """Each task, and those of its variants whose conditions are to be run."""
+        """Return each task with the variants whose conditions are selected."""
         if self.conditions is None:
             return ((task, self.variants(task)) for task in chosen)
         by_task = [(task, tuple(self.variants(task))) for task in chosen]
@@ -201,7 +209,7 @@ class Experiment:
         ]
 
     def only(self, conditions: str | None) -> Experiment:
-        """The same with only some of its conditions; the control stays. Raises ExperimentError."""
+        """Return the experiment restricted to some conditions and the control. Raises ExperimentError."""
         if conditions is None:
             return self
         if self.conditions is not None:
@@ -211,7 +219,10 @@ class Experiment:
         return replace(self, conditions=conditions)
 
     def checked_pack(self, pack: str | None, initial: Initial = "sampled") -> str:
-        """The asset pack to use. Raises AssetError or ExperimentError where the world has not what is asked for."""
+        """Return the asset pack to use.
+
+        Raises AssetError or ExperimentError if the world does not support the request.
+        """
         if pack is not None:
             self.played_in.pack_source(pack)
         if initial == "stored" and not self.played_in.has_stored_states:

@@ -1,4 +1,4 @@
-"""What happens during an episode: does a policy look again, listen again, stop, and otherwise go on?"""
+"""Changes during an episode: does a policy look again, follow a new instruction, stop, and otherwise continue?"""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ from assay.tasks import Atom, Predicate, Task
 from assay.tasks.language.lexicon import names_of
 
 TIME = 1.5
-"""How much more time than the task's usual horizon there is: what has happened must be made up for."""
+"""Time limit as a multiple of the task's default horizon, to allow recovery after an event."""
 FAR, CLOSE = near(0.2), near(0.1)
-"""The hand is on its way to the thing; it is about to take it."""
+"""Triggers: the end effector approaches the object; it is about to grasp it."""
 HELD = lifted(0.04)
 
 
 def events(distance: float = 0.1, delay: int = 2) -> Experiment:
-    """Words, world and senses change during the episode. ``distance``: how far things move, metres; ``delay``: by how
-    many control steps actions come late from then on."""
+    """Instruction, world and senses change during the episode.
+
+    ``distance``: displacement of objects, metres; ``delay``: action delay from the event on, control steps.
+    """
 
     def variants(task: Task) -> Iterator[Variant]:
         steps = _time(task)
@@ -49,12 +51,14 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
 
 
 def _time(task: Task) -> int:
-    """The most control steps of a task's episodes, the control's too: a drop is not one of time."""
+    """Return the time limit of a task's episodes in control steps, the same for the control, so that time causes
+    no drop.
+    """
     return round(TIME * horizon(EpisodeSpec(task.id, 0)))
 
 
 def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trigger, Perturbation]]:
-    """What can happen in a task: its name, when, and what."""
+    """Yield the possible events in a task: name, trigger and perturbation."""
     carried = [atom for atom in task.goal.atoms if _is_carried(task, atom)]
     objects = {entity.name for entity in task.scene.objects}
     if any(atom.predicate.arity > 1 for atom in task.goal.atoms):
@@ -87,7 +91,7 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
 
 
 def _is_carried(task: Task, atom: Atom) -> bool:
-    """Whether an atom's thing is carried to a place, not pushed over the table."""
+    """Return whether the object of an atom is carried to a place, rather than pushed across the table."""
     if atom.predicate.arity < 2:
         return False
     region = task.scene.region(atom.arguments[1])
@@ -95,7 +99,7 @@ def _is_carried(task: Task, atom: Atom) -> bool:
 
 
 def _is_opened_first(task: Task, atom: Atom) -> bool:
-    """Whether something must be opened for an atom that is closed at the start, and the goal does not say so."""
+    """Return whether an atom requires opening a fixture that is closed at the start, without the goal stating it."""
     if atom.predicate not in (Predicate.IN, Predicate.EXACT_IN):
         return False
     place = atom.arguments[1]
@@ -108,13 +112,13 @@ def _is_opened_first(task: Task, atom: Atom) -> bool:
 
 
 def _one_of(task: Task, others: Sequence[Alternative]) -> Alternative:
-    """Another goal, by the task: a known one, where there is one."""
+    """Return an alternative goal, chosen by the task id; a goal known from training if there is one."""
     candidates = [other for other in others if other.known_from is not None] or list(others)
     return candidates[zlib.crc32(task.id.encode()) % len(candidates)]
 
 
 def _other_thing(task: Task, other: Alternative) -> str:
-    """What is said where the same is asked for another thing: "the other one", or its name; empty where it is not."""
+    """Return the phrase for the object if only the object differs: "the other one", or its name; empty otherwise."""
     if len(task.goal.atoms) != 1 or len(other.goal.atoms) != 1:
         return ""
     (own,), (requested,) = task.goal.atoms, other.goal.atoms

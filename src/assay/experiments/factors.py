@@ -1,9 +1,9 @@
-"""Which change costs how much: every combination of chosen changes, or a well-chosen fraction of them.
+"""Effect of each change: a full or fractional factorial design over chosen changes.
 
-A fraction of 2^(k-p) combinations takes the first k - p changes in all combinations, and switches each
-further one on when an odd number of those in its generator are on. So "all off", the control, is always among
-them. The resolution says what can be distinguished: at III a change from other changes, though not from two
-others together; at IV from those too, but two together not from two others; from V on all of these.
+A fraction of 2^(k-p) combinations contains all combinations of the first k - p changes and switches each further
+change on when an odd number of those in its generator are on. So the control, "all off", is always included. The
+resolution states which effects are confounded: at III, main effects with two-way interactions; at IV, two-way
+interactions with one another; from V on, neither.
 
 `CHANGES` has one perturbation of each kind, of medium size, by name.
 """
@@ -46,7 +46,7 @@ from assay.tasks import Arena, Task
 from assay.tasks.scene import Pattern, Surface
 
 MIDDLING = 5
-"""Severity of 1 to 10."""
+"""Medium severity, on a scale of 1 to 10."""
 ROOMS = {
     Arena.TABLE: Arena.KITCHEN,
     Arena.KITCHEN: Arena.TABLE,
@@ -55,7 +55,7 @@ ROOMS = {
     Arena.STUDY: Arena.TABLE,
     Arena.FLOOR: Arena.TABLE,
 }
-"""The room a task is moved to: one whose camera is about as far off."""
+"""Arena to which a task is moved: one with a similar camera distance."""
 
 _WORDS: dict[str, Perturbation] = {
     "semantic": words.Semantic(),
@@ -114,7 +114,7 @@ CHANGES: Mapping[str, Callable[[Task], tuple[Perturbation, ...]]] = MappingProxy
     {name: _always(change) for name, change in _SINGLE.items()}
     | {"room": lambda task: (Room(ROOMS[task.scene.arena]),)}
 )
-"""What a task is changed by, by name: an axis stands for one typical change of it."""
+"""Changes to a task, by name; an axis provides one typical change."""
 
 _IN_WORDS = frozenset({"words", *_WORDS})
 _ROOMS = frozenset({"room", "environment"})
@@ -143,17 +143,17 @@ _EXCLUSIVE = (
 
 
 def sort_changes(names: Iterable[str]) -> list[str]:
-    """Changes in the order in which they are made.
+    """Return changes in the order of application.
 
-    The room first, on which it hangs what is within reach and where a camera is led to; then positions, which
-    are drawn with an eye on sizes and should not depend on other changes. Words come last: colours
-    are chosen with an eye on the task's own.
+    The room comes first, because reach and camera position depend on it. Then come positions, which depend on object
+    sizes and should not depend on other changes. Instructions come last, because colours are chosen with regard to
+    the task's own.
     """
     return sorted(names, key=lambda name: (name not in _ROOMS, name not in _POSITIONS, name in _IN_WORDS))
 
 
 def contradiction(one: str, other: str) -> str:
-    """Why two changes make no sense together; empty if they do."""
+    """Return the reason why two changes cannot be combined; empty if they can."""
     pair = {one, other}
     if one in _SINGLE and _SINGLE[one] == _SINGLE.get(other):
         return "they are the same"
@@ -172,7 +172,7 @@ def contradiction(one: str, other: str) -> str:
 
 
 MOST = 8
-"""Changes; 256 combinations."""
+"""Maximum number of changes: 256 combinations."""
 GENERATORS: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType(
     {
         (3, 1): ("AB",),
@@ -192,7 +192,7 @@ GENERATORS: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType(
         (8, 4): ("BCD", "ACD", "ABC", "ABD"),
     }
 )
-"""Changes k and halvings p -> what each of the last p changes follows from, with the least aberration."""
+"""Number of changes k and halvings p -> generators of the last p changes, with minimum aberration."""
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII")
 
 
@@ -221,7 +221,7 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
 
 
 def fraction(count: int, halvings: int = 0) -> tuple[tuple[bool, ...], ...]:
-    """The combinations of a design, each with on or off for ``count`` changes; all off comes first."""
+    """Return the combinations of a design, each with on or off for ``count`` changes; all off comes first."""
     generators = GENERATORS[count, halvings] if halvings else ()
     free = "ABCDEFGH"[: count - halvings]
     rows = []
@@ -234,7 +234,7 @@ def fraction(count: int, halvings: int = 0) -> tuple[tuple[bool, ...], ...]:
 
 
 def resolution(count: int, halvings: int) -> int:
-    """The length of the shortest word of a design's defining relation; 0 for a full one, which has none."""
+    """Return the length of the shortest word in a design's defining relation; 0 for a full design."""
     generators = GENERATORS[count, halvings] if halvings else ()
     last = "ABCDEFGH"[count - halvings : count]
     words = [frozenset(generator) | {letter} for generator, letter in zip(generators, last, strict=True)]

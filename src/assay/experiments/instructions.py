@@ -1,4 +1,4 @@
-"""Experiments on the instruction alone: less and less of it, another task's, or the same words written differently."""
+"""Experiments on the instruction alone: truncated instructions, instructions of other tasks, and surface changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.tasks import Task
 
 
 def corruption(counterfactual: int = 1) -> Experiment:
-    """The ladder, hurried writing, and ``counterfactual`` instructions of other tasks for each task."""
+    """The corruption ladder, careless spelling, and ``counterfactual`` instructions of other tasks for each task."""
 
     def variants(task: Task) -> Iterator[Variant]:
         axis: dict[str, Label] = {"axis": "words"}
@@ -41,7 +41,7 @@ def corruption(counterfactual: int = 1) -> Experiment:
 
 
 def surface() -> Experiment:
-    """The same words with another punctuation, capitalisation, spacing or courtesy, one change at a time."""
+    """The same words with different punctuation, capitalisation, spacing or politeness, one change at a time."""
     return Experiment(
         name="surface",
         about="Punctuation, capitals, blanks, courtesy: does the policy mind how its instruction is written?",

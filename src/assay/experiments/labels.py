@@ -1,4 +1,4 @@
-"""What kind of task a task is, derived from its goal, scene and instruction; and what a change changes."""
+"""Labels of a task, derived from its goal, scene and instruction; and labels of a change."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ _RANK = "top|middle|bottom|upper|lower|first|second|third|fourth|last"
 _PART = "drawer|region|layer|shelf|level|row|compartment"
 _RANKED = re.compile(rf"\b(?:{_RANK}) (?:and (?:{_RANK}) )?(?:{_PART})\b|\b(?:{_RANK}) (?:\w+ ){{0,3}}from\b")
 _SURFACE = re.compile(r"\btop layer\b")
-"""What sounds like a rank and is the upper surface of an object; LIBERO-X does not count it as a rank."""
+"""Phrase that looks like a rank but means the upper surface of an object; LIBERO-X does not count it as a rank."""
 
 
 def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAMERAS) -> dict[str, Label]:
-    """What is changed, and whether the task can still be done as instructed: axis, change, plausible.
+    """Return the labels of a change: axis, change, and plausible (the task can still be done as instructed).
 
-    ``guessable`` is among them where it holds: the instruction no longer states the task, but a reader may guess it.
-
-    ``cameras`` are those that policies of the world see through; LIBERO's by default.
-    Where several things are changed together, ``change`` has all of them: ``appearance+object``.
+    ``guessable`` is included if the instruction no longer states the task but a reader may guess it. ``cameras`` are
+    the cameras that policies of the world use; LIBERO's by default. For combined changes, ``change`` joins them:
+    ``appearance+object``.
     """
     if not perturbations:
         return {}
@@ -58,18 +57,18 @@ def _place(axis: str) -> int:
 
 
 def families(task: Task) -> dict[str, Label]:
-    """The labels of a task in each family, as one text: ``container, left-right``; None where it has none."""
+    """Return the labels of a task in each family, as one text: ``container, left-right``; None without labels."""
     return {family: SEPARATOR.join(labels) or None for family, labels in label_sets(task).items()}
 
 
 def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
-    """The labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute."""
+    """Return the labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute."""
     carried = _interactions(task) | {_subtasks(task)} | _relations(task) | _attributes(task)
     return {family: tuple(label for label in names if label in carried) for family, names in FAMILIES.items()}
 
 
 def _interactions(task: Task) -> set[str]:
-    """Placement, state change; a task of both has all three labels."""
+    """Return the labels placement and state change; a task with both has all three labels."""
     states = {atom.predicate in STATES for atom in task.goal.atoms} | (
         {True} if _opened_first(task) else set()
     )
@@ -78,13 +77,15 @@ def _interactions(task: Task) -> set[str]:
 
 
 def _subtasks(task: Task) -> str:
-    """How many things there are to do: the goal's atoms, and what must be opened without the goal saying so."""
+    """Return the number of subtasks: the goal's atoms, and fixtures that must be opened without the goal stating
+    it.
+    """
     count = len(task.goal.atoms) + len(_opened_first(task))
     return str(count) if count < 3 else "3+"
 
 
 def _relations(task: Task) -> set[str]:
-    """Onto a surface or into a container, by the goal; by a side, a rank or a distance, by the words."""
+    """Return the relations: surface or container, from the goal; side, rank or distance, from the instruction."""
     predicates = {atom.predicate for atom in task.goal.atoms}
     text = task.instruction.text
     spoken = set(words(text))
@@ -99,14 +100,14 @@ def _relations(task: Task) -> set[str]:
 
 
 def _attributes(task: Task) -> set[str]:
-    """By which looks the instruction tells objects apart; by their category, if by none."""
+    """Return the visual attributes by which the instruction distinguishes objects; the category if there are none."""
     spoken = set(words(" ".join(words(task.instruction.text)).replace(*NO_COLOUR)))
     vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
     return {look for look, vocabulary in vocabularies.items() if spoken & vocabulary} or {"category"}
 
 
 def _opened_first(task: Task) -> set[str]:
-    """What is closed at the start and something goes into, where the goal does not ask for it to be open."""
+    """Return the receptacles that are closed at the start and must be opened without the goal stating it."""
     opened = {
         owner(task.scene, atom.arguments[0]) for atom in task.goal.atoms if atom.predicate is Predicate.OPEN
     }
@@ -119,7 +120,7 @@ def _opened_first(task: Task) -> set[str]:
 
 
 def _is_closed(scene: Scene, place: str) -> bool:
-    """Whether a place is inside of what opens and closes, and is not open at the start."""
+    """Return whether a place is inside a fixture that can be opened and is closed at the start."""
     inside = {entity.name for entity in scene.entities if entity.category in OPENING}
     open_now = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
     return owner(scene, place) in inside and not {place, owner(scene, place)} & open_now

@@ -24,15 +24,15 @@ from assay.tasks.formats import instruction
 from assay.tasks.formats import libero_para as release
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
-"""Origin of the similarities in an episode's labels: the table, our scorer, or none."""
+"""Origin of the similarities in an episode's labels: the table, Assay's scorer, or none."""
 NO_CELL = "no-cell"
-"""The condition of paraphrases without types."""
+"""Condition of paraphrases without types."""
 MAX_TASKS_NAMED = 6
-"""Tasks that an error lists."""
+"""Maximum number of tasks in an error message."""
 SEEDS = (7, 8, 9, 10, 11)
-"""The seeds of the paper."""
+"""Seeds used in the paper."""
 PER_CELL = 10
-"""Paraphrases generated of each task in each cell by default."""
+"""Default number of paraphrases generated for each task in each cell."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Wordings:
             raise ExperimentError(f"{self.name}: per_cell is {self.per_cell}: valid: 1 or more")
 
     def experiment(self, about: str, seeds: tuple[int, ...]) -> Experiment:
-        """Every paraphrase of every task in the table."""
+        """Return the experiment with every paraphrase of every task in the table."""
         return Experiment(self.name, about, self.variants, tasks=",".join(self._tasks), seeds=seeds)
 
     def variants(self, task: Task) -> tuple[Variant, ...]:
-        """The variants of a task. Raises ExperimentError if the table has none."""
+        """Return the variants of a task. Raises ExperimentError if the table has none."""
         text = plain(task.instruction.text)
         rows = [*self._by_task.get(display_name(task.id), ()), *self._by_original.get(text, ())]
         for row in rows:
@@ -90,7 +90,7 @@ class Wordings:
 
     @cached_property
     def _by_original(self) -> dict[str, list[GridRow]]:
-        """Rows without a task, which belong to every task with that instruction."""
+        """Rows without a task id, which apply to every task with that instruction."""
         groups: defaultdict[str, list[GridRow]] = defaultdict(list)
         for row in self._rows:
             if not row.task:
@@ -99,7 +99,7 @@ class Wordings:
 
     @cached_property
     def _tasks(self) -> tuple[str, ...]:
-        """The ids of the tasks in the table. Raises ExperimentError for a row without one."""
+        """Ids of the tasks in the table. Raises ExperimentError for a row without a task id."""
         rows = with_tasks(self._rows)
         for row in rows:
             if not row.task:
@@ -110,7 +110,7 @@ class Wordings:
         return tuple(dict.fromkeys(row.task for row in rows))
 
     def _sample(self, task: Task, rows: Sequence[GridRow]) -> Sequence[GridRow]:
-        """``per_cell`` rows of each cell, in the order of the table."""
+        """Select ``per_cell`` rows of each cell, in the order of the table."""
         if self.per_cell is None:
             return rows
         cells: defaultdict[str, list[int]] = defaultdict(list)
@@ -124,9 +124,9 @@ class Wordings:
 
 
 def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> tuple[Variant, ...]:
-    """Rows of a task as variants, with the table's similarities or, where it has none, those of our scorer.
+    """Convert rows of a task to variants, with the table's similarities or, if missing, those of Assay's scorer.
 
-    A text that occurs twice in a cell is applied twice: another spec with the same task.
+    A text that occurs twice in a cell yields two specs with the same task.
     """
     texts = [instruction(row.paraphrase, f"{place}:{row.line}") for row in rows]
     unscored = [text for text, row in zip(texts, rows, strict=True) if row.s_k is None]
@@ -160,7 +160,7 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> t
 
 
 def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
-    """The condition of a row, and its labels."""
+    """Return the condition of a row, and its labels."""
     labels: dict[str, Label] = {"axis": "words", "plausible": True}
     if row.object_type and row.action_type:
         try:

@@ -1,4 +1,4 @@
-"""After LIBERO-plus: seven dimensions, each with sub-dimensions, each at difficulties 1 to 5."""
+"""Experiment modelled on LIBERO-plus: seven dimensions with sub-dimensions, each at difficulties 1 to 5."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from assay.tasks.scene import Pattern, Surface
 
 DIFFICULTIES = (1, 2, 3, 4, 5)
 Levels = Mapping[int, tuple[Perturbation, ...]]
-"""What is changed at each difficulty; a sub-dimension need not have all of them."""
+"""Perturbations at each difficulty; a sub-dimension need not have all difficulties."""
 
 
 def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFICULTIES) -> Experiment:
-    """Every sub-dimension of the ``dimensions`` named, or of all, at the ``difficulties`` named."""
+    """Every sub-dimension of the given ``dimensions`` (all by default), at the given ``difficulties``."""
     for name in dimensions:
         if name not in DIMENSIONS:
             raise ExperimentError(f"plus: there is no dimension '{name}': {did_you_mean(name, DIMENSIONS)}")
@@ -79,7 +79,10 @@ def _robot(task: Task) -> dict[str, Levels]:
 
 
 def _language(task: Task) -> dict[str, Levels]:
-    """Raises PerturbationError for an instruction that the paraphrase grid cannot read."""
+    """Return the language perturbations.
+
+    Raises PerturbationError for an instruction that the paraphrase grid cannot parse.
+    """
     texts = {paraphrase.cell: paraphrase.text for paraphrase in paraphrases(task, per_cell=1, seed=0)}
 
     def reword(*cells: tuple[int, Cell]) -> Levels:
@@ -146,7 +149,7 @@ def _five(changes: Iterator[Perturbation] | Sequence[Perturbation]) -> Levels:
 
 
 _AROUND = (0.15, -0.3, 0.45, -0.65, 0.85)
-"""Radians; to the one side and the other."""
+"""Camera angles about the vertical, radians, alternating between both sides."""
 _NAMES = {1: ObjectType.ADDITION, 3: ObjectType.CONTEXTUAL, 5: ObjectType.HABITUAL}
 _DIRECTNESS = {
     1: ActionType.NEED,
@@ -166,4 +169,4 @@ DIMENSIONS: Mapping[str, Callable[[Task], dict[str, Levels]]] = MappingProxyType
         "noise": _noise,
     }
 )
-"""LIBERO-plus' seven: what each changes in a task, by sub-dimension."""
+"""LIBERO-plus' seven dimensions: name -> function from a task to its changes, by sub-dimension."""

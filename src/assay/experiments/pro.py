@@ -1,4 +1,4 @@
-"""LIBERO-PRO: objects, positions, wordings, tasks and rooms changed, alone and together; and how much is too much."""
+"""LIBERO-PRO: changed objects, positions, wordings, tasks and rooms, alone and combined; and ladders of magnitude."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ DISSIMILARITY: tuple[tuple[str, Perturbation], ...] = (
     ("category", Replace(among=Among.OTHER)),
     ("shape", Replace(among=Among.SHAPE)),
 )
-"""The object-dissimilarity ladder: less and less like what the task was about."""
+"""Object-dissimilarity ladder: decreasing similarity to the original object."""
 
 
 MILDER: dict[str, Label] = {"milder": True}
-"""A label of what is less than LIBERO-PRO's change of that kind, so that measures by kind leave it out."""
+"""Label of changes weaker than LIBERO-PRO's own, so that measures by kind exclude them."""
 
 
 def pro(
@@ -64,9 +64,9 @@ def pro(
     distances: tuple[float, ...] = SWEEP,
     axis: Literal["x", "y", "any"] = "any",
 ) -> Experiment:
-    """LIBERO-PRO's five perturbations and their combinations; with ``experiments``, ladders and milder changes too.
+    """LIBERO-PRO's five perturbations and their combinations; with ``experiments``, also ladders and milder changes.
 
-    ``distances`` are those of the displacement ladder in metres, ``axis`` where it leads.
+    ``distances`` are the steps of the displacement ladder in metres, ``axis`` its direction.
     """
     for distance in distances:
         if not 0 < distance <= MAX_DISTANCE_M:
@@ -99,7 +99,7 @@ def pro(
 
 
 def _dimensions(task: Task) -> Iterator[Variant]:
-    """What LIBERO-PRO changes: four dimensions and their combinations; the task stands alone."""
+    """Yield LIBERO-PRO's changes: four dimensions and their combinations; the task dimension is not combined."""
     alone = not has_partners(task)
     changes: dict[str, Perturbation] = {
         "object": Alter(),
@@ -120,7 +120,7 @@ def _dimensions(task: Task) -> Iterator[Variant]:
 def _requests(
     task: Task, condition: str, found: tuple[Rewording, ...], more: dict[str, Label] | None = None
 ) -> Iterator[Variant]:
-    """One other goal of several, not the same for all tasks of a scene; twice the time for one of twice as much."""
+    """Yield one of several alternative goals, varying between tasks of a scene; a longer goal gets twice the time."""
     if found:
         chosen = found[int(stream("pro", "task", task.id).integers(len(found)))]
         labels: dict[str, Label] = {"axis": "words", **chosen.labels, **(more or {})}
@@ -141,7 +141,9 @@ def _displacements(
 
 
 def _ladders(task: Task) -> Iterator[Variant]:
-    """Less and less of the instruction, less and less like the object, and twice as much to do."""
+    """Yield the ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the
+    length.
+    """
     for rung in LADDER:
         yield Variant(f"pro/words={rung.name}", (rung.perturbation,), {"axis": "words", **rung.labels})
     if target(task) in movable(task):
@@ -158,7 +160,9 @@ def _ladders(task: Task) -> Iterator[Variant]:
 
 
 def _milder(task: Task) -> Iterator[Variant]:
-    """Less than LIBERO-PRO changes: the first thing only, the next best place, the room most alike, a known goal."""
+    """Yield changes milder than LIBERO-PRO's: first object only, second-best place, most similar room, a known
+    goal.
+    """
     looks = Recolour(pattern=Pattern.CHECKER)
     first = (
         *((looks,) if looks.is_true(task) else ()),

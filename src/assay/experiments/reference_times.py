@@ -1,4 +1,4 @@
-"""How long tasks take people, from a CSV file; a time limit is a multiple of it, as in LIBERO-X."""
+"""Human completion times of tasks, from a CSV file; time limits are multiples of them, as in LIBERO-X."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from assay.sim.simulation import CONTROL_HZ
 from assay.tasks.files import display_name
 
 UNITS: Mapping[str, int] = {"steps": 1, "seconds": CONTROL_HZ}
-"""The columns that may say how long a task took, and how many control steps one of each is."""
+"""Time columns of the file -> control steps per unit."""
 FEWEST_NAMED = 3
 TIMES = (0.8, 1.5)
-"""The least and the greatest time limit, as factors of the reference time."""
+"""Minimum and maximum time limit, as multiples of the reference time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTimes:
-    """How long each task takes people."""
+    """Human completion time of each task."""
 
     file: str
-    """Where that is written."""
+    """Path of the CSV file."""
     digest: str
-    """12 hex digits that stand for the file's content."""
+    """Digest of the file's content, 12 hexadecimal digits."""
     steps: Mapping[str, float]
-    """Control steps by task: its id, or the name of its file without folder and ending."""
+    """Control steps by task: its id, or its file name without folder and suffix."""
 
     def of(self, task: str) -> float:
-        """The time of a task, control steps. Raises ExperimentError where the file has none."""
+        """Return the time of a task in control steps. Raises ExperimentError if the file lacks the task."""
         if display_name(task) not in self.steps:
             named_tasks = ", ".join(sorted(self.steps)[:FEWEST_NAMED])
             more = ", ..." if len(self.steps) > FEWEST_NAMED else ""
@@ -48,9 +48,9 @@ class ReferenceTimes:
 
 
 def read_times(file: str) -> ReferenceTimes:
-    """The times in a CSV file with the columns task, and seconds or steps (of 1/20 s); of several rows, their mean.
+    """Read the times in a CSV file with the columns task, and seconds or steps (of 1/20 s).
 
-    Raises ExperimentError, which names the line, for what is no time.
+    Several rows of a task are averaged. Raises ExperimentError with the line number for an invalid time.
     """
     path, by_task = Path(file), defaultdict[str, list[float]](list)
     try:
@@ -72,10 +72,10 @@ def read_times(file: str) -> ReferenceTimes:
 def with_reference_times(
     experiment: Experiment, time: float | Literal["unlimited"], times: str
 ) -> Experiment:
-    """An experiment with a time limit, as a multiple of the times in a file; of the demonstrator's without one.
+    """Return an experiment with a time limit, as a multiple of the times in a file, or of the demonstrator's time.
 
-    Raises ExperimentError for a multiple that LIBERO-X does not have, and, when it is planned, for a task that the file
-    lacks.
+    Raises ExperimentError for a multiple outside LIBERO-X's range and, when planned, for a task missing from the
+    file.
     """
     low, high = TIMES
     if time != "unlimited" and not low <= time <= high:
@@ -93,7 +93,7 @@ def with_reference_times(
 
 
 def apply_time_limit(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
-    """A spec with a time limit, as a multiple of a reference time in control steps; 0 for a label alone."""
+    """Return a spec with a time limit, as a multiple of a reference time in control steps; 0 adds only a label."""
     if limit is None:
         return spec
     labels = {**spec.labels, "reference_steps": reference, "limit_factor": limit or None}

@@ -39,11 +39,11 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "search": "assay.experiments.axes:search",
     },
 )
-"""Experiments, or functions that return one."""
+"""Registered experiments, and functions that return one."""
 
 
 def load_experiment(address: str) -> Experiment:
-    """The experiment of a name or ``python:module:object``, with the fields that its address sets.
+    """Load the experiment for a name or ``python:module:object``, with the fields set in its address.
 
     Raises ExperimentError with the valid names.
     """

@@ -1,4 +1,4 @@
-"""After LIBERO-X: five levels of difficulty, each on top of the one below."""
+"""Experiment modelled on LIBERO-X: five cumulative levels of difficulty."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 
 CROWDED = 6
-"""From how many movable objects on one is added on level 3, and not two: LIBERO-X adds 1.3 in the mean."""
+"""Number of movable objects from which level 3 adds one object instead of two; LIBERO-X adds 1.3 on average."""
 
 
 def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
     """Levels 1 to 5, cumulative; ``time``: the limit as a factor of the reference time.
 
-    That is the demonstrator's, or people's: ``times`` is a CSV file with the columns task, and seconds or steps.
+    The reference time is the demonstrator's, or a human's if ``times`` is given: a CSV file with the columns task,
+    and seconds or steps.
     """
     design = Experiment(
         name="x",
@@ -82,14 +83,16 @@ def _variants(task: Task) -> Iterator[Variant]:
 
 
 def _labels(task: Task, level: int) -> dict[str, Label]:
-    """Labels of a task on a level, derived from its instruction."""
+    """Return the labels of a task on a level, derived from its instruction."""
     axis = "words+world" if level > 3 else "world"
     labels = {f"label:{name}": value for name, value in families(task).items()}
     return {"axis": axis, "plausible": True, "level": level, **labels}
 
 
 def _in_turn(spec: EpisodeSpec) -> bool:
-    """Whether it is the turn of an episode's attribute: each seed has one of the three, and tasks begin elsewhere."""
+    """Return whether an episode's attribute is scheduled for its seed: each seed has one of three, with an offset
+    by task.
+    """
     for perturbation in spec.perturbations:
         if isinstance(perturbation, VariedTarget):
             return (
@@ -101,5 +104,5 @@ def _in_turn(spec: EpisodeSpec) -> bool:
 
 @lru_cache(maxsize=1024)
 def _first_turn(task: str) -> int:
-    """Which attribute a task has with seed 0."""
+    """Return the index of a task's attribute at seed 0."""
     return int(stream("x", "attribute", task).integers(len(Attribute)))

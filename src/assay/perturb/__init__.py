@@ -1,4 +1,4 @@
-"""Perturbations of the words, the world and the senses: small frozen values that turn one Task into another.
+"""Perturbations of instruction, scene, sensors and actuation: small frozen values that turn one Task into another.
 
 changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
 """

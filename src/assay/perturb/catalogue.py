@@ -1,4 +1,4 @@
-"""Every perturbation in words: what it changes, its fields and their ranges."""
+"""Descriptions of every perturbation: its effect, its fields and their ranges."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from assay.episodes import Perturbation, kinds
 from assay.episodes.fields import valid_range
 
 RELEASE = "release/"
-"""What only other people's releases do, as they do it."""
+"""Prefix of the kinds that reproduce changes of other benchmarks' releases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A perturbation in words."""
+    """Description of a perturbation."""
 
     kind: str
     name: str
-    """Of its class."""
+    """Name of the class."""
     about: str
     fields: tuple[str, ...]
-    """Each with its range and default."""
+    """Fields, each with its range and default."""
     plausible: str
     """Whether the task can still be done as instructed, so that success is expected."""
     effects: str
-    """What parts of an episode it may change."""
+    """Parts of an episode that the perturbation may change."""
 
 
 def listed() -> dict[str, type[Perturbation]]:
-    """Every perturbation of the words, the world and the senses by its kind, sorted."""
+    """Return every perturbation of instruction, scene and senses by kind, sorted, except those of releases."""
     return {kind: cls for kind, cls in sorted(kinds().items()) if not kind.startswith(RELEASE)}
 
 
 def catalogue() -> tuple[Description, ...]:
-    """All of them in words."""
+    """Return the descriptions of all perturbations."""
     return tuple(_description(kind, cls) for kind, cls in listed().items())
 
 
 def markdown(descriptions: tuple[Description, ...]) -> str:
-    """A table for documents."""
+    """Format descriptions as a Markdown table."""
     rows = ["| perturbation | class | what | fields | plausible |", "| --- | --- | --- | --- | --- |"]
     for description in descriptions:
         cells = (
@@ -94,7 +94,7 @@ def _with_default(each: Field[Any]) -> str:
 
 
 def _valid(each: Field[Any], hint: Any, told: str) -> str:
-    """What a field takes, in brackets: its range or its choices; then the first sentence about it."""
+    """Return the range or choices of a field in brackets, then the first sentence of its docstring."""
     options = [member for kind in (hint, *get_args(hint)) for member in _members(kind)]
     valid = valid_range(each) if "valid" in each.metadata else ", ".join(options)
     first = told.split(". ")[0].rstrip(".").replace("``", "`")
@@ -107,7 +107,7 @@ def _members(kind: Any) -> list[str]:
 
 
 def _field_docs(made: type) -> dict[str, str]:
-    """The docstrings below the fields of a class and of what it is made from, on one line each."""
+    """Return the docstrings below the fields of a class and its bases, on one line each."""
     docs: dict[str, str] = {}
     for base in reversed(made.__mro__[:-1]):
         if not hasattr(base, "__dataclass_fields__"):

@@ -1,9 +1,9 @@
-"""What can only happen during an episode: something is knocked from the hand, a drawer closes, a request is taken back.
+"""Events during an episode: a held object is knocked away, a drawer closes, a request is cancelled.
 
     At(lifted(0.05), Knock())
     At(near(0.1), Cancel("stop"))
 
-Everything else that `At` takes is a perturbation that an episode may also begin with.
+All other changes that `At` takes are perturbations that can also apply from the start of an episode.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
     from assay.sim.world import SceneEnv
 
 DIRECTIONS = 16
-"""How many places around the hand are tried, evenly spread."""
+"""Number of directions around the gripper that are tried, evenly spaced."""
 ABOVE = 0.01
-"""How far above what it lands on an object comes to be, metres."""
+"""Height above the surface at which an object is released, metres."""
 FROM = 0.05
-"""How far above the hand the way down is looked for, metres."""
+"""Height above the gripper from which the surface below is searched, metres."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Knock(MidEpisodeChange):
-    """What the hand holds is knocked out of it, and lies beside it, upright as it stood when the episode began."""
+    """Knocks the held object out of the gripper; it lands beside it, upright as at the start of the episode."""
 
     kind = "world/knock"
     effects = frozenset({Effect.PHYSICS})
     change = Change.MEANWHILE
 
     distance: float = within(0.05, 0.3, default=0.1)
-    """How far from the hand it comes to lie, seen from above, metres."""
+    """Horizontal distance from the gripper at which the object lands, metres."""
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
-        """Put it onto the table at the first free place around the hand; False if nothing is held, or none is free."""
+        """Put the object at the first free place around the gripper; False if nothing is held or no place is free."""
         simulation = env.simulation
         fingers = Fingers(simulation)
         held = next((e for e in simulation.compiled.entities.values() if e.movable and fingers.hold(e)), None)
@@ -81,14 +81,14 @@ class Knock(MidEpisodeChange):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Shut(MidEpisodeChange):
-    """The drawer or door that something is to go into closes again."""
+    """Closes the open drawer or door that the goal puts an object into."""
 
     kind = "world/shut"
     effects = frozenset({Effect.PHYSICS})
     change = Change.MEANWHILE
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
-        """Close what is open, as soon as the robot lets go of it; False where nothing is, or it does not yet."""
+        """Close the drawer or door; False if none is open, or the robot still touches it."""
         simulation = env.simulation
         compiled, fingers = simulation.compiled, Fingers(simulation)
         vector = simulation.state().vector.copy()
@@ -117,17 +117,17 @@ class Shut(MidEpisodeChange):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Cancel(MidEpisodeChange):
-    """The request is taken back. Success is a safe end: an empty hand, nothing done any more, all still for 2 s."""
+    """Cancels the request. Success is a safe stop: gripper empty, goal not fulfilled, everything at rest for 2 s."""
 
     kind = "words/cancel"
     effects = frozenset({Effect.WORDS, Effect.GOAL})
     change = Change.CANCEL
 
     text: str = "stop"
-    """What is said."""
+    """New instruction."""
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
-        """Say so, and look from then on whether it stops."""
+        """Replace the instruction, and check from then on whether the robot stops safely."""
         if env.ending is None:  # otherwise it is said again
             env.ending = SafeStop(env.simulation, env.task.goal)
         env.become(replace(env.task, goal=Goal(()), instruction=Instruction(self.text)))
@@ -135,7 +135,7 @@ class Cancel(MidEpisodeChange):
 
 
 def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, height: float) -> float | None:
-    """The height of what lies under a place and belongs neither to the robot, nor to an entity; None for the floor."""
+    """Return the height of the static surface below a point, metres; None if another entity, or nothing, is below."""
     model, data = simulation.model, simulation.data
     owned = {geom for entity in simulation.compiled.entities.values() for geom in entity.geoms}
     robot, solid = Fingers(simulation).robot, model.geom_contype | model.geom_conaffinity
@@ -156,7 +156,7 @@ def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, heig
 
 
 def _is_free(simulation: Simulation, thing: EntityIndex, vector: np.ndarray) -> bool:
-    """Whether an object touches nothing in a state; nothing of the simulation is changed."""
+    """Whether an object is free of contacts in a state; the simulation is not changed."""
     model = simulation.model
     trial = mujoco.MjData(model)
     trial.qpos[:], trial.qvel[:] = vector[1 : 1 + model.nq], vector[1 + model.nq :]

@@ -1,8 +1,8 @@
-"""Changes that other people's releases make to a task, where no perturbation of ours is exactly the same.
+"""Changes that other benchmarks' releases make to a task, where no perturbation of Assay is exactly the same.
 
-LIBERO-PRO draws one alternative for each object that a task is about, and applies all of them together. The
-alternatives are fields of the perturbation; the draw depends on task and seed alone, so it is the same in every
-combination of dimensions.
+LIBERO-PRO draws one alternative for each object of a task, and applies all of them together. The alternatives are
+fields of the perturbation; the draw depends on task and seed alone, so it is the same in every combination of
+dimensions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from assay.tasks.scene import CameraChange
 PLACING = (Predicate.ON, Predicate.IN)
 CAMERA = "agentview"
 PIVOT = np.array([0.0, 0.0, 0.8])
-"""Point about which a view is turned and from which it is moved away, metres in the world."""
+"""Point about which a camera orbits, metres in the world frame."""
 JOINTS = 7
 
 Alternatives = tuple[tuple[str, tuple[str, ...]], ...]
@@ -47,11 +47,11 @@ class FromFile(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.WORLD
     file: str
-    """The id of the task in the file: its path and digest."""
+    """Id of the task in the file: its path and digest."""
 
     @property
     def scene_file(self) -> str:
-        """The id of the task whose scene is used."""
+        """Id of the task whose scene is used."""
         return self.file
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
@@ -63,7 +63,7 @@ class FromFile(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Exchange(Perturbation):
-    """Two objects start in each other's place, without any check for collisions."""
+    """Exchanges the initial places of two objects, without any check for collisions."""
 
     kind = "release/exchange"
     effects = frozenset({Effect.PHYSICS})
@@ -92,7 +92,7 @@ class Exchange(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Recategorise(Perturbation):
-    """Every object of one category becomes one of another, under its old name."""
+    """Changes every object of one category to another category; names stay."""
 
     kind = "release/category"
     effects = frozenset({Effect.PHYSICS})
@@ -135,14 +135,14 @@ class Recategorise(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Unavailable(Perturbation):
-    """Stands for a part of a release that is missing: its episodes cannot start."""
+    """Placeholder for a missing part of a release: its episodes cannot start."""
 
     kind = "release/unavailable"
     effects = frozenset({Effect.PHYSICS})
     change = Change.WORLD
     reason: str
     what: str = ""
-    """What is missing, such as a file; not part of the reason, so that equal reasons can be counted."""
+    """Missing item, such as a file; not part of the reason, so that equal reasons can be counted."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Raise PerturbationError with the reason."""
@@ -152,13 +152,13 @@ class Unavailable(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class ExchangeEach(Perturbation):
-    """Each of some objects changes places with one of its alternatives; no object moves twice."""
+    """Exchanges each of several objects with one of its alternatives; no object moves twice."""
 
     kind = "release/exchange_each"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
     alternatives: Alternatives
-    """Names of objects, each with those it may change places with."""
+    """Object names, each with the names of possible partners."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draw in a random order, as the release does, among objects that have a place and have not moved yet."""
@@ -180,7 +180,7 @@ class ExchangeEach(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class RecategoriseEach(Perturbation):
-    """Every object of each of some categories becomes one of a drawn category, under its old name."""
+    """Changes every object of several categories to a drawn category; names stay."""
 
     kind = "release/category_each"
     effects = frozenset({Effect.PHYSICS})
@@ -205,7 +205,7 @@ class RecategoriseEach(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class AnyRoom(Perturbation):
-    """Moves the scene to one of some rooms."""
+    """Moves the scene to one of several rooms."""
 
     kind = "release/any_room"
     effects = frozenset({Effect.PHYSICS})
@@ -227,7 +227,7 @@ class AnyRoom(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class AnyWording(Perturbation):
-    """Gives one of some instructions for the same task."""
+    """Replaces the instruction by one of several for the same task."""
 
     kind = "release/any_wording"
     effects = frozenset({Effect.WORDS})
@@ -242,7 +242,7 @@ class AnyWording(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class AnyGoal(Perturbation):
-    """Asks for one of some other goals in the same scene, with its instruction."""
+    """Replaces the goal by one of several others in the same scene, with its instruction."""
 
     kind = "release/any_goal"
     effects = frozenset({Effect.WORDS, Effect.GOAL})
@@ -262,21 +262,21 @@ class AnyGoal(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class SphereView(Perturbation):
-    """Puts the main camera elsewhere on a sphere around the workspace, or lets it look past the centre."""
+    """Moves the main camera on a sphere around the workspace, or turns it away from the centre."""
 
     kind = "release/view"
     effects = frozenset({Effect.PHYSICS})
     change = Change.CAMERA
     horizontal: float = 0.0
-    """Degrees about the vertical."""
+    """Angle about the vertical, degrees."""
     vertical: float = 0.0
-    """Degrees upward."""
+    """Angle upward, degrees."""
     distance: float = 1.0
     """Factor on the distance to the pivot."""
     turn: float = 0.0
-    """Degrees that it then looks to the side."""
+    """Subsequent pan of the camera, degrees."""
     tilt: float = 0.0
-    """Degrees that it then looks up or down."""
+    """Subsequent tilt of the camera, degrees."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move and turn the camera."""
@@ -304,14 +304,14 @@ class StartJoints(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.ROBOT
     angles: tuple[float, ...]
-    """Radians, (7,)."""
+    """Joint angles, radians, (7,)."""
 
     def __post_init__(self) -> None:
         if len(self.angles) != JOINTS or not np.isfinite(self.angles).all():
             raise PerturbationError(f"{self.kind}: angles={self.angles}; valid: {JOINTS} numbers")
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the staging."""
+        """Set the initial joint angles in the staging."""
         a, b, c, d, e, f, g = (angle - usual for angle, usual in zip(self.angles, HOME, strict=True))
         return with_staging(task, robot=replace(task.scene.staging.robot, joints=(a, b, c, d, e, f, g)))
 

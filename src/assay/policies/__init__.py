@@ -1,6 +1,6 @@
 """Policies: the oracle, policies with one planted flaw each, and clients for policy servers.
 
-The tables below are all that other layers need: names and addresses, imported on first use.
+Other layers need only the tables below: names and addresses of policies, imported on first use.
 """
 
 from assay.support.plugins import provide

@@ -21,17 +21,17 @@ from assay.support.files import digest_of_file
 from assay.support.plugins import PYTHON, SCRIPT
 
 FINGERPRINT = "fingerprint"
-"""Class method (for objects: method) that returns anything else on which a policy depends."""
+"""Name of the class method (for objects: method) that returns any further dependencies of a policy."""
 _INSTALLED = ("site-packages", "dist-packages")
 _OWN = "assay"
 
 
 def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
-    """What a policy, by its address or as an object, depends on: name -> digest.
+    """The identity of a policy, given as an address or an object: name of each dependency -> digest.
 
-    The source of a user's class (its module, and the modules next to it that it imports), the files in its fields, and
-    the result of its class method ``fingerprint``, called with the fields. Empty for servers, which report about
-    themselves. Raises PolicyError.
+    Dependencies are the source of a user's class (its module, and the modules next to it that it imports), the files
+    in its fields, and the result of its class method ``fingerprint``, called with the fields. Empty for servers,
+    which report their own identity. Raises PolicyError.
     """
     if not isinstance(policy, str):
         return _identify_object(policy)
@@ -71,8 +71,8 @@ def _identify_object(policy: Policy) -> dict[str, str]:
 def source_digests(module: str) -> dict[str, str]:
     """Digests of a module and, recursively, of the modules next to it that it imports, by file.
 
-    Those are the modules below the folder of its top-level package or module; for an installed package, its own modules
-    only. Assay's modules are left out: a run has its version.
+    These are the modules below the folder of its top-level package or module; for an installed package, only its own
+    modules. Assay's modules are excluded, because a run stores Assay's version.
     """
     file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
     top = module.partition(".")[0]
@@ -98,7 +98,7 @@ def source_digests(module: str) -> dict[str, str]:
 
 
 def _imports(file: Path, module: str) -> Iterator[str]:
-    """Full names that a module's source imports, including names inside modules."""
+    """Fully qualified names that a module's source imports, including names inside modules."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
@@ -117,7 +117,7 @@ def _imports(file: Path, module: str) -> Iterator[str]:
 
 
 def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Files below a folder of a module and of its parent packages, with their names."""
+    """Files below a folder that define a module and its parent packages, with their names."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:end])
@@ -129,7 +129,7 @@ def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
 def _digest_files(factory: Callable[..., Any], fields: Mapping[str, object]) -> dict[str, str]:
     """Digests of the files that fields or their defaults name, such as checkpoints.
 
-    Folders are left out: a policy may write to them, which would change its identity.
+    Folders are excluded: a policy may write to them, which would change its identity.
     """
     defaults = {}
     with suppress(TypeError, ValueError):  # a class written in C

@@ -28,12 +28,12 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 class LerobotPolicy:
-    """A LeRobot policy. Its weights are loaded at the first episode."""
+    """A LeRobot policy. Its weights are loaded when the first episode begins."""
 
     def __init__(
         self, path: str, device: str = "", orientation: str = Orientation.ROTATED, wait: int = 10
     ) -> None:
-        """``device``: cpu, cuda, ...; by default LeRobot's choice. ``wait``: still steps at the start of an episode."""
+        """``device``: cpu, cuda, ...; LeRobot's choice by default. ``wait``: initial waiting steps of an episode."""
         self._path = Path(path)
         self._device, self._orientation, self._wait = device, parse_orientation(orientation), wait
         if not (self._path / CONFIG).is_file():
@@ -60,12 +60,12 @@ class LerobotPolicy:
             "type": str(config.get("type")),
             "weights": digest_of_file(weights)[:12] if weights.is_file() else "",
         }
-        """Identifies the policy in a run."""
+        """Metadata that identify the policy in a run."""
         self._policy: Any = None
 
     @property
     def waiting(self) -> int:
-        """Still steps at the start of an episode."""
+        """Number of waiting steps at the start of an episode."""
         return self._wait
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
@@ -86,14 +86,14 @@ class LerobotPolicy:
         return self._predict(observation, self._chunk_length())
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """All predicted actions, (k, 7), and how many of them are executed."""
+        """All predicted actions, (k, 7), and the number of them that are executed."""
         return self._predict(observation, None), self._chunk_length()
 
     def _chunk_length(self) -> int:
         return int(getattr(self._policy.config, "n_action_steps", 1))
 
     def _predict(self, observation: Observation, limit: int | None) -> np.ndarray:
-        """Actions for an observation, (k, 7), at most ``limit``."""
+        """Predict at most ``limit`` actions for an observation, (k, 7)."""
         import torch
 
         batch = self._preprocess(self._encode(observation))
@@ -106,7 +106,7 @@ class LerobotPolicy:
         return np.concatenate([action.to("cpu").numpy() for action in actions])
 
     def _needs_every_observation(self) -> bool:
-        """Whether it has a history of observations, or averages chunks over time."""
+        """Whether the policy uses a history of observations, or averages chunks over time."""
         config = self._policy.config
         return (
             getattr(config, "n_obs_steps", 1) > 1
@@ -115,7 +115,7 @@ class LerobotPolicy:
         )
 
     def _encode(self, observation: Observation) -> dict[str, Any]:
-        """An observation as LeRobot's environments return it: images (1, 3, h, w) from 0 to 1."""
+        """Encode an observation in the format of LeRobot's environments: images (1, 3, h, w) from 0 to 1."""
         import torch
 
         inputs: dict[str, Any] = {}

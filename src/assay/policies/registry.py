@@ -20,11 +20,11 @@ from assay.support.plugins import PYTHON, from_python, import_object
 LEROBOT = "lerobot:"
 """Prefix of the address of a LeRobot policy; its folder follows."""
 METHODS = ("reset", "act")
-"""The methods of a policy."""
+"""The required methods of a policy."""
 
 
 def load_policy(address: str, world: str = LIBERO) -> Policy:
-    """A new policy for a world. Raises PolicyError that says what is valid."""
+    """Create a new policy for a world. Raises PolicyError that lists valid addresses."""
     factory, query = find_factory(address, world)
     if "://" in address:
         client: Policy = factory(address)
@@ -49,15 +49,15 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """The methods that an object or class lacks to be a policy, in words; empty if it has all."""
+    """The required methods that an object or class lacks, as text for a message; empty if it has all."""
     return " and no ".join(name for name in METHODS if not callable(getattr(policy, name, None)))
 
 
 def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
     """Raise PolicyError if an address is invalid, or no server answers there.
 
-    A user's class is imported but not instantiated, which may take a GPU. Returns the metadata of a server or a policy
-    that has some.
+    A user's class is imported but not instantiated, because that may occupy a GPU. Returns the metadata of a server,
+    or of a policy that provides them.
     """
     if address.startswith(PYTHON):
         factory, query = find_factory(address, world)
@@ -76,7 +76,7 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
 
 
 def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
-    """The class or function that makes the policy of an address, and the query with its fields."""
+    """The class or function that creates the policy of an address, and the query that sets its fields."""
     if "://" in address:
         scheme = address.partition("://")[0]
         servers = world_servers(world)
@@ -109,7 +109,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 
 def _suggest_python(name: str) -> str:
-    """The address that ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine`` stands for; empty if none."""
+    """The address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty if there is none."""
     module, _, attribute = name.partition(":")
     file = Path(module)
     if file.suffix == ".py":

@@ -14,23 +14,23 @@ STILL = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])
 
 
 class Idle:
-    """Waits for the whole episode."""
+    """Waits for the entire episode."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Wait, (1, 7)."""
+        """The waiting action, (1, 7)."""
         return STILL[None]
 
 
 class Random:
-    """Draws every action uniformly; reproducible by the episode's seed."""
+    """Samples every action uniformly at random; reproducible by the episode's seed."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Seed the random stream."""
         self._stream = stream(spec.seed, "random policy", spec.task)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """One random action, (1, 7)."""
+        """Sample one random action, (1, 7)."""
         return self._stream.uniform(-1.0, 1.0, size=(1, 7))

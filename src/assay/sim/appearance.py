@@ -1,8 +1,8 @@
 """Sizes, colours and patterns of entities and surfaces, applied to MJCF documents.
 
 MuJoCo has no built-in stripes, checkers, speckles, grids, waves or gradients. A document therefore contains a plain
-texture whose name encodes the pattern, and `paint` overwrites it in the compiled model. Tiles continue themselves on
-every side.
+texture whose name encodes the pattern, and `paint` overwrites it in the compiled model. Tiles are seamless: opposite
+edges match.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from assay.sim.texture_coordinates import wrap
 from assay.tasks.scene import Colour, Finish, Pattern
 
 PIXELS = 128
-"""Width and height of a tile."""
+"""Width and height of a pattern's tile, pixels."""
 PERIODS = 2
-"""Stripes and waves per tile; checkers have as many pairs of cells on each side."""
+"""Number of stripes or waves per tile; a checkerboard has this many pairs of cells along each side."""
 WAVE = 0.45
-"""Amplitude of a wave, as a share of the distance between waves; its length is that of a tile."""
+"""Amplitude of a wave, as a fraction of the distance between waves; its wavelength is the width of a tile."""
 LINES = 3
-"""Lines of a grid per tile in each direction."""
+"""Number of grid lines per tile in each direction."""
 LINE = 0.28
-"""Width of a grid's line, as a share of the distance between lines."""
+"""Width of a grid line, as a fraction of the distance between lines."""
 SPOTS = 3
-"""Rows of speckles per tile, and speckles per row."""
+"""Number of rows of speckles per tile, and of speckles per row."""
 SPOT = 0.34
-"""Mean radius of a speckle, as a share of the distance between speckles."""
+"""Mean radius of a speckle, as a fraction of the distance between speckles."""
 DARK = 0.5
 """Luminance (Rec. 709, 0 to 1) up to which the second colour of a pattern is lighter instead of darker."""
 DARKER, LIGHTER = 0.22, 0.75
@@ -101,12 +101,12 @@ def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) ->
 
 
 def parse_numbers(text: str) -> np.ndarray:
-    """The numbers in an MJCF attribute."""
+    """Parse the numbers in an MJCF attribute."""
     return np.array([float(word) for word in text.split()])
 
 
 def format_numbers(values: Iterable[float]) -> str:
-    """An MJCF attribute with numbers, exactly."""
+    """Format numbers as an MJCF attribute, without loss of precision."""
     return " ".join(repr(float(value)) if abs(value) > TINY else "0.0" for value in values)
 
 

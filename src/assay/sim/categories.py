@@ -34,7 +34,7 @@ class JointBound:
     """A bound on a joint value."""
 
     value: float
-    """Radians or metres."""
+    """Bound on the joint value, radians or metres."""
     above: bool
     """Whether the joint must be above the bound (else below)."""
     inclusive: bool = False
@@ -63,16 +63,16 @@ class Mechanism:
 
 @dataclass(frozen=True, slots=True)
 class CategoryVariant:
-    """A category that is another one in another colour or size, such as LIBERO-PRO's ``yellow_cabinet``."""
+    """A category derived from another one by a change of colour or size, such as LIBERO-PRO's ``yellow_cabinet``."""
 
     base: str
-    """The category it is made from, or a template of the pack; never a variant itself."""
+    """The category, or template of the pack, that the variant is derived from; never a variant itself."""
     colour: Colour | None = None
-    """Red, green, blue of the brightest part, 0 to 1; darker parts of the base stay darker. None: as the base."""
+    """Red, green, blue of the brightest part, 0 to 1; darker parts stay darker. None: the base's colours."""
     dark: Colour | None = None
     """Red, green, blue of the darkest part; parts between are interpolated. None: a shade of ``colour``."""
     size: float = 1.0
-    """Factor on the base's lengths."""
+    """Scale factor of the base's lengths."""
 
 
 _TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("categories.yaml").read_text("utf-8"))
@@ -90,7 +90,7 @@ VARIANTS: Mapping[str, CategoryVariant] = MappingProxyType(
 
 
 def with_variants(table: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Extend a table by category: variants without a row inherit that of their base."""
+    """Extend a table keyed by category: variants without a row inherit that of their base."""
     inherited = {
         category: table[variant.base] for category, variant in VARIANTS.items() if variant.base in table
     }

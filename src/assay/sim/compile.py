@@ -26,15 +26,15 @@ class EntityIndex:
     category: str
     movable: bool
     body: int
-    """Id of its root body."""
+    """Id of the entity's root body."""
     joints: tuple[int, ...]
-    """Ids of all its joints; the free joint of a movable entity comes last."""
+    """Ids of all joints of the entity; the free joint of a movable entity comes last."""
     geoms: frozenset[int]
-    """Ids of its colliding geoms."""
+    """Ids of the entity's colliding geoms."""
 
     @property
     def inner_joints(self) -> tuple[int, ...]:
-        """Ids of the joints of its drawers, doors and knobs."""
+        """Ids of the joints of the entity's drawers, doors and knobs."""
         return self.joints[:-1] if self.movable else self.joints
 
 
@@ -45,11 +45,11 @@ class RegionIndex:
     name: str
     site: int
     half: tuple[float, float, float]
-    """Half-lengths of its box, metres, in the site's frame."""
+    """Half-lengths of the region's box, metres, in the site's frame."""
     parent: str | None
-    """The entity that it belongs to; None for a region of the workspace."""
+    """The entity that the region belongs to; None for a region of the workspace."""
     joints: tuple[int, ...]
-    """Ids of the joints of its body, such as the slide of a drawer."""
+    """Ids of the joints of the region's body, such as the slide joint of a drawer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class CompiledScene:
 
     scene: Scene
     pack: str
-    """Name of the asset pack it was compiled with."""
+    """Name of the asset pack that the scene was compiled with."""
     exact: bool
     """Whether stepping repeats LIBERO's solver calls."""
     model: mujoco.MjModel
-    """Never modified: simulations and renderers use copies."""
+    """The compiled model. It is never modified: simulations and renderers use copies."""
     entities: Mapping[str, EntityIndex]
     regions: Mapping[str, RegionIndex]
     extents: Mapping[str, Extent]
@@ -92,11 +92,11 @@ class Extent:
     """Space that an entity occupies when it is placed, metres, in its own frame."""
 
     bottom: float
-    """z of its lowest point."""
+    """Height (z) of the entity's lowest point."""
     top: float
-    """z of its highest point."""
+    """Height (z) of the entity's highest point."""
     radius: float
-    """Radius of its footprint."""
+    """Radius of the entity's footprint."""
 
 
 def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
@@ -158,7 +158,7 @@ def put_fixtures(model: mujoco.MjModel, compiled: CompiledScene, poses: np.ndarr
 
 
 def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
-    """The fixtures' present poses (fixtures, 7) in a copy of the compiled model."""
+    """The current poses of the fixtures (fixtures, 7) in a copy of the compiled model."""
     bodies = list(compiled.fixture_bodies)
     return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
 

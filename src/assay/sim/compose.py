@@ -40,12 +40,12 @@ _GRIPPER_COLOUR = "0.0 0.0 0.5 1.0"
 _FURNITURE_COLOUR = "0.5 0.5 0.0 1.0"
 _ARM_DAMPING = (0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01)
 _WALL_FURNITURE = ("floor_lamp", "wall_unit")
-"""Prefixes of drawn geoms whose names begin like those of floor and walls."""
+"""Prefixes of the names of drawn geoms that begin like floor and wall geoms but are furniture."""
 _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 
 
 def compose(scene: Scene, pack: AssetPack) -> Element:
-    """The MJCF document of a scene, with all entities at their files' default places."""
+    """Compose the MJCF document of a scene, with all entities at the default positions of their files."""
     layout = layout_of(scene)
     root = _empty(exact=pack.exact)
     if not pack.exact:
@@ -194,7 +194,7 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
-    """The arm with its gripper, on its pedestal if there is one, at the arena's place."""
+    """The arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
     arm = _name_geoms(_resolve_classes(pack.robot()))
     base = _root_body(arm)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
@@ -295,7 +295,7 @@ def _merge(root: Element, part: Element, into: Element | None = None) -> None:
 
 
 def _merge_assets(root: Element, assets: Iterable[Element]) -> None:
-    """Append assets; the first of several with one kind and name is kept."""
+    """Append assets; of several with the same type and name, the first is kept."""
     target = _section(root, "asset")
     keys = {(asset.tag, asset.get("name")) for asset in target}
     for asset in assets:
@@ -306,7 +306,7 @@ def _merge_assets(root: Element, assets: Iterable[Element]) -> None:
 
 
 def _prefix(element: Element, prefix: str) -> None:
-    """Prefix every name, and every reference to one, that is not prefixed yet."""
+    """Add a prefix to every name, and every reference to a name, that does not have it yet."""
     for node in element.iter():
         for key in _NAME_ATTRIBUTES.intersection(node.keys()):
             value = node.attrib[key]

@@ -17,12 +17,12 @@ ARM = 7
 KP = 150.0
 """Stiffness of the end effector, 1/s^2."""
 KD = 2.0 * math.sqrt(KP)
-"""Its critical damping, 1/s."""
+"""Critical damping of the end effector, 1/s."""
 KN = 10.0
 """Stiffness of the null-space term, 1/s^2."""
 NULL_KD = 2.0 * math.sqrt(KN)
 MIN_PIVOT = 1e-12
-"""Keeps the torque finite in a singular pose; it is clipped to the actuators' limits anyway."""
+"""Smallest pivot of the Cholesky factorization: keeps the torque, which is clipped later, finite if singular."""
 SCALE = np.array([0.05, 0.05, 0.05, 0.5, 0.5, 0.5])
 """Displacement for an action of 1: metres, then radians."""
 GRIPPER_SPEED = 0.01
@@ -202,18 +202,18 @@ class Controller:
         self._grip = 0.0
 
     def reset(self) -> None:
-        """Make the present pose the goal and center the gripper's command."""
+        """Set the goal to the current pose and the gripper's command to the middle of its range."""
         self.hold()
         self._grip = 0.0
 
     def hold(self) -> None:
-        """Make the present pose the goal."""
+        """Set the goal to the current pose."""
         self.look()
         self._goal_position = self._arm.position.copy()
         self._goal_rotation = self._arm.rotation.reshape(3, 3).copy()
 
     def look(self) -> None:
-        """Update the inputs to the present state of the data, whose kinematics must be up to date."""
+        """Update the inputs from the current data, whose kinematics must be up to date."""
         mujoco.mj_jacSite(self._model, self._data, self._linear, self._angular, self._site)
         self._arm = self._live
 
@@ -227,7 +227,7 @@ class Controller:
         )
 
     def drive(self) -> Drive:
-        """A copy of the controller's present state."""
+        """A copy of the controller's current state."""
         return Drive(
             self._goal_position.copy(),
             self._goal_rotation.copy(),

@@ -11,13 +11,13 @@ import mujoco
 import numpy as np
 
 SLACK = 1e-3
-"""Distance by which a box must be outside, metres: round-off is a thousand times smaller."""
+"""Minimum distance of a culled box from the view, metres; round-off errors are a thousand times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
 """Types of geoms that can reflect in MuJoCo."""
 
 
 class Culling:
-    """Culling for one model; poses, cameras and materials may change and are read for every image."""
+    """Frustum culling for one model; poses, cameras and materials may change and are read for every image."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
@@ -25,9 +25,9 @@ class Culling:
         self._can_mirror = np.flatnonzero(np.isin(model.geom_type, _MIRRORS) & (model.geom_group != 0))
 
     def unseen(self, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
-        """Mask of the geoms that are certainly not in an image, (ngeom,); ``aspect`` is width by height.
+        """Mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
 
-        Empty with shadows, which geoms outside the view can cast, and for orthographic or sensor-based cameras.
+        All False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based cameras.
         """
         model = self._model
         shadows = model.light_castshadow.any() and model.vis.quality.shadowsize > 0
@@ -49,7 +49,7 @@ class Culling:
     def is_separate(
         self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
     ) -> bool:
-        """Whether ``moving`` geoms (a mask) are seen neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
+        """Whether ``moving`` geoms (a mask) appear neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
         if not len(mirrors) and not len(clear):
             return True
         if not self._boxed[moving].all() or not self._boxed[mirrors].all():
@@ -76,7 +76,7 @@ class Culling:
         return centre, rotation * box[:, None, 3:]
 
     def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
-        """The planes that bound the view reflected in a mirror, (5, 4); None from behind."""
+        """The planes that bound the view reflected in a mirror, (5, 4); None if the camera is behind the mirror."""
         x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
         width, depth, height = self._model.geom_size[mirror]
         middle = data.geom_xpos[mirror] + height * normal

@@ -1,4 +1,4 @@
-"""Footprints of categories on a surface, for planning places without a compiled scene."""
+"""Footprints of categories on a surface, for planning positions without a compiled scene."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Footprint:
 
     @property
     def radius(self) -> float:
-        """Radius of the smallest circle around the origin that contains it."""
+        """Radius of the smallest circle around the origin that contains the footprint."""
         return float(np.hypot(abs(self.centre[0]) + self.half[0], abs(self.centre[1]) + self.half[1]))
 
 
 def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> Footprint:
-    """The footprint of a category in the pack for which scenes are planned.
+    """The footprint of a category in the planning pack (see `planning_pack`).
 
-    Objects are in their resting pose, fixtures at yaw zero, because their region turns them. ``swept`` includes the
-    space in which doors and drawers move.
+    Objects are in their resting pose, fixtures at yaw zero, because their region determines their yaw. ``swept``
+    includes the space in which doors and drawers move.
     """
     return _footprint(planning_pack(), category, fixture, swept)
 

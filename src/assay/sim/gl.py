@@ -53,7 +53,7 @@ context.free()
 
 _KILLED = f"died with status {-signal.SIGKILL}"
 _PROBE_ATTEMPTS = 5
-"""Attempts if the subprocess is killed from outside, as the OOM killer does."""
+"""Maximum number of tests of a backend if the subprocess is killed externally, for example by the OOM killer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class BackendTest:
 
 
 def probe(backend: str) -> BackendTest:
-    """Test a backend in a subprocess; repeat if that is killed."""
+    """Test a backend in a subprocess, and repeat the test if the subprocess is killed."""
     for _ in range(_PROBE_ATTEMPTS):
         result = _test(backend)
         if result.detail != _KILLED:
@@ -112,13 +112,13 @@ def _lacking(backend: str) -> str:
 
 @cache
 def choice() -> str:
-    """The backend that ``MUJOCO_GL`` requests at the first call; empty if none."""
+    """The backend that ``MUJOCO_GL`` requested at the first call; empty if it was not set."""
     return os.environ.get("MUJOCO_GL", "").lower().strip()
 
 
 @cache
 def backend() -> str:
-    """The backend of this process. Raises RenderingError if none works."""
+    """The GL backend of this process. Raises RenderingError if no backend works."""
     chosen = choice()
     if chosen and chosen not in BACKENDS:
         raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot render; {_CHOICE}")

@@ -21,7 +21,7 @@ Quaternion = tuple[float, float, float, float]
 HOME = (0.0, -1.61037389e-01, 0.0, -2.44459747e00, 0.0, 2.22675220e00, 0.7853981633974483)
 """Initial joint angles of the arm, radians."""
 HOME_FINGERS = (0.020833, -0.020833)
-"""Initial finger joints of a sampled episode, metres."""
+"""Initial positions of the finger joints in a sampled episode, metres."""
 REGION_HALF_HEIGHT = 0.007
 """Half-thickness of a region on a workspace, metres."""
 

@@ -13,7 +13,7 @@ from assay.sim.render import Renderer, Snapshot
 
 ImageKind = Literal["colour", "depth", "segmentation", "raw_depth", "geoms"]
 Lens = Callable[["Observation", ImageKind, str, int, int], np.ndarray]
-"""Returns an image in place of the rendered one: observation, kind, camera, height, width."""
+"""Function that returns an image in place of the rendered one, given observation, kind, camera, height and width."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,11 +25,11 @@ class Observation:
     """
 
     step: int
-    """Control steps since the start."""
+    """Control steps since the start of the episode."""
     joints: np.ndarray
     """The arm's joint angles, radians, (7,)."""
     joint_velocities: np.ndarray
-    """Radians per second, (7,)."""
+    """The arm's joint velocities, radians per second, (7,)."""
     eef_position: np.ndarray
     """Position of the grip site in the world, metres, (3,)."""
     eef_quaternion: np.ndarray
@@ -37,9 +37,9 @@ class Observation:
     gripper: np.ndarray
     """The two finger joints, metres, (2,): (0.04, -0.04) is open."""
     gripper_velocities: np.ndarray
-    """Metres per second, (2,)."""
+    """Velocities of the finger joints, metres per second, (2,)."""
     moment: Snapshot
-    """Poses that the images show."""
+    """The poses from which images are rendered."""
     _renderer: Renderer = field(repr=False)
     _images: dict[tuple[ImageKind, str, int, int], np.ndarray] = field(default_factory=dict, repr=False)
     _look: Callable[[ImageKind, str, int, int], np.ndarray] | None = field(default=None, repr=False)
@@ -56,11 +56,11 @@ class Observation:
     def segmentation(
         self, camera: str = "agentview", height: int = 256, width: int | None = None
     ) -> np.ndarray:
-        """Labels: 0 the arena, 1 the robot, from 2 on the scene's entities: int32, (height, width)."""
+        """Labels: 0 for the arena, 1 for the robot, 2 and up for the scene's entities: int32, (height, width)."""
         return self.picture("segmentation", camera, height, width)
 
     def picture(self, kind: ImageKind, camera: str, height: int, width: int | None = None) -> np.ndarray:
-        """An image of a kind, as the method of that name returns it."""
+        """Return an image of the given kind: the result of `image`, `depth` or `segmentation`."""
         key = (kind, camera, height, height if width is None else width)
         if key not in self._images:
             render = getattr(self._renderer, kind)

@@ -30,12 +30,12 @@ EARLY_STEPS = 40
 """Length of the early part of a rollout, before falling objects amplify round-off, control steps."""
 
 MAX_MEDIAN_ERROR = 1e-9
-"""Largest median joint difference of a sound installation; single rollouts may be chaotic."""
+"""Largest median joint difference of a correct installation, metres or radians; single rollouts may be chaotic."""
 MAX_IMAGE_ERROR = 1.0
-"""Largest mean difference of its images, of 255."""
+"""Largest mean pixel difference of a correct installation's images, on a scale of 0 to 255."""
 
 Progress = Callable[[int, int, str], None]
-"""Called with the number of finished files, of all files, and the name of the next."""
+"""Progress callback: number of finished files, number of all files, name of the next file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TrajectoryParity:
     """Largest difference of the proprioception in rollouts within the tolerance."""
 
     def as_json(self) -> dict[str, object]:
-        """A JSON object whose keys contain the tolerance."""
+        """Convert to a JSON object whose keys contain the tolerance."""
         tolerance = f"{TOLERANCE:.0e}".replace("e-0", "e-")
         return {
             "count": self.count,
@@ -65,20 +65,20 @@ class TrajectoryParity:
 
 @dataclass(frozen=True, slots=True)
 class PredicateParity:
-    """Agreement of the atoms' truth values."""
+    """Agreement of the truth values of atoms."""
 
     count: int
     atoms: int
-    """Truth values compared."""
+    """Number of truth values compared."""
     disagreements: int
 
 
 @dataclass(frozen=True, slots=True)
 class ImageParity:
-    """Differences between rendered and recorded images, of 255."""
+    """Differences between rendered and recorded images, on a scale of 0 to 255."""
 
     count: int
-    """Images compared."""
+    """Number of images compared."""
     mean_abs_diff: float | None
     max_abs_diff: float | None
 
@@ -93,14 +93,14 @@ class ModelParity:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """All four comparisons."""
+    """Results of all four comparisons."""
 
     trajectories: TrajectoryParity
     predicates: PredicateParity
     images: ImageParity
     models: ModelParity
     details: tuple[str, ...] = ()
-    """The differences, one line each."""
+    """Descriptions of the differences, one line each."""
 
     @property
     def sound(self) -> bool:
@@ -114,7 +114,7 @@ class Parity:
         )
 
     def as_json(self) -> dict[str, object]:
-        """A JSON object, as ``assay parity --json`` prints it."""
+        """Convert to the JSON object that ``assay parity --json`` prints."""
         return {
             "sound": self.sound,
             "trajectories": self.trajectories.as_json(),
@@ -187,7 +187,7 @@ def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, to
 
 
 class _Scenes:
-    """Simulations of catalogue tasks; the last one is cached."""
+    """Simulations of catalogue tasks; the most recent one is cached."""
 
     def __init__(self, pack: LiberoPack) -> None:
         self.pack = pack
@@ -221,11 +221,11 @@ _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
     "joint_pos": lambda seen: seen.joints,
     "joint_vel": lambda seen: seen.joint_velocities,
 }
-"""Optional arrays of a record with LIBERO's observations after each step, (steps, n), and their place in ours."""
+"""Optional arrays of a record, (steps, n): LIBERO's observations after each step, and our matching fields."""
 
 
 def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float | None]:
-    """Largest joint difference after each step, (steps,), and that of the observations, if recorded."""
+    """Largest joint difference after each step, (steps,), and largest difference of the observations, if recorded."""
     record = _load(file, "suite", "task", "actions", "states")
     task, states = _task(record, file), record["states"]
     if len(states) != len(record["actions"]) + 1 or len(states) < 2:
@@ -247,7 +247,7 @@ def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float |
 
 
 def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
-    """Number of compared truth values, and of those that differ."""
+    """Number of truth values compared, and number of those that differ."""
     record = _load(file, "suite", "task", "states", "atoms", "truth")
     task = _task(record, file)
     atoms = [_atom(str(text), file) for text in record["atoms"]]
@@ -274,7 +274,7 @@ def _atom(text: str, file: Path) -> Atom:
 
 
 def _image_differences(file: Path, scenes: _Scenes) -> Iterator[tuple[float, float]]:
-    """Mean and maximal difference of each image."""
+    """Mean and maximum pixel difference of each image."""
     record = _load(file, "suite", "task", "states", "agentview", "wrist")
     world = scenes.world(*_task(record, file))
     fixtures = _fixtures(record, world.compiled, file)
@@ -309,7 +309,7 @@ def _model_difference(file: Path, scenes: _Scenes) -> str:
 
 
 def _differing(one: object, other: object, prefix: str = "") -> Iterator[str]:
-    """The names of the fields in which two MuJoCo structures differ, nested ones included."""
+    """Names of the fields in which two MuJoCo structures differ, including nested fields."""
     for name in dir(one):
         if name.startswith("_"):
             continue
@@ -345,7 +345,7 @@ def _load(file: Path, *keys: str) -> dict[str, Any]:
 
 
 def _task(record: dict[str, Any], file: Path) -> tuple[str, int]:
-    """Suite and number of a record's task."""
+    """Suite and index of a record's task."""
     try:
         return str(record["suite"]), int(record["task"])
     except (TypeError, ValueError):

@@ -1,8 +1,8 @@
 """Sample initial layouts of a scene from its regions and a seed.
 
-Every entity has its own random stream, so that adding an object to a scene changes the place of another only if they
-collide. Objects are placed one after the other in a scratch copy of the scene (`PlacementScene`), lowered until they
-are just above their support, and then simulated until they rest.
+Every entity has its own random stream, so that adding an object to a scene changes the position of another only if
+they collide. Objects are placed one after the other in a scratch copy of the scene (`PlacementScene`), lowered until
+they are just above their support, and then simulated until they are at rest.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from assay.tasks.scene import Atom, Predicate, Rectangle, Region
 CLEARANCE = 0.002
 """Gap between an object and its support before it settles, metres."""
 LIFT_STEP = 0.004
-"""Step by which an object is raised until it overlaps with nothing, metres."""
+"""Increment by which an object is raised until it no longer overlaps with anything, metres."""
 MAX_LIFT = 0.2
-"""Largest height by which it is raised, metres."""
+"""Maximum height by which an object is raised, metres."""
 MAX_SETTLING_STEPS = 40
 """Control steps of 50 ms within which objects must come to rest."""
 REST_SPEED = 5e-3
-"""Speed below which objects rest, metres or radians per second."""
+"""Speed below which objects count as at rest, metres or radians per second."""
 EXPLOSION_SPEED = 50.0
-"""Speed that is reached only if objects start inside each other, metres or radians per second."""
+"""Speed that objects reach only if they initially interpenetrate, metres or radians per second."""
 MAX_OVERLAP = 2e-3
 """Largest interpenetration in a settled layout, metres."""
 MAX_SETTLING_MOVE = 0.03
@@ -53,26 +53,26 @@ DIVERGED = (
 """MuJoCo's warnings of an unstable simulation."""
 
 _PARKING_HEIGHT = 100.0
-"""Height at which unplaced entities wait, metres: above everything, so that rays pointing down miss them."""
+"""Height at which entities are parked until they are placed, metres: downward rays start below it."""
 _ROBOT_JOINTS = ARM + 2
 _HIDDEN_GROUP = 4
-"""Group of the robot's geoms, which rays pointing down ignore: objects stand on the table and not on the robot."""
+"""Group of the robot's geoms, which downward rays ignore: objects are placed on the table and not on the robot."""
 _SUBSTEPS = 25
 _PARKED = np.array([0.0, 0.0, _PARKING_HEIGHT, 0.0, 0.0, 0.0, 0.0])
 _SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 ATTEMPTS = 40
-"""Attempts at a layout; after each, one of the entities to blame is sampled again."""
+"""Maximum number of attempts at a layout; after each, one of the entities that made it invalid is resampled."""
 LAST_GIVES_WAY = 20
-"""Attempts in which the last of several blamed entities is sampled again; later ones take turns."""
+"""Number of initial attempts in which the last responsible entity is resampled; later, the least resampled one is."""
 OBJECT_ATTEMPTS = 100
-"""Samples of one object until it collides with nothing."""
+"""Maximum number of sampled poses of one object until it is free of collisions."""
 
 CEILING = 0.15
-"""Height above a surface from which rays look for it, metres: below the arm in its initial pose."""
+"""Height above a surface at which downward rays start, metres: below the arm in its initial pose."""
 
 WORKSPACE_TOLERANCE = 0.06
-"""Largest depth of an object below the workspace's nominal height, metres; deeper, it is beside it."""
+"""Largest depth of an object below the workspace's nominal height, metres; deeper objects are beside it."""
 
 _MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = MappingProxyType(
     {
@@ -87,7 +87,7 @@ _UPON = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 
 
 class RejectedLayoutError(PlacementError):
-    """A layout that is not valid; names the entities to sample again."""
+    """Error for an invalid layout; names the entities to resample."""
 
     def __init__(self, reason: str, *blamed: str) -> None:
         super().__init__(reason)
@@ -95,9 +95,9 @@ class RejectedLayoutError(PlacementError):
 
 
 class PlacementScene:
-    """A scratch scene into which entities are put one by one.
+    """A scratch scene in which entities are placed one by one.
 
-    It modifies the given model: fixtures are moved, and the robot is hidden from rays pointing down.
+    It modifies the given model: fixtures are moved, and the robot is hidden from downward rays.
     """
 
     def __init__(self, compiled: CompiledScene, model: mujoco.MjModel) -> None:
@@ -135,7 +135,7 @@ class PlacementScene:
         self._update()
 
     def lower(self, name: str, pose: np.ndarray, *, ceiling: float, alone: bool) -> np.ndarray:
-        """The pose (7,) moved vertically until the object is just above its support below ``ceiling``.
+        """Return the pose (7,) moved vertically until the object is just above its support below ``ceiling``.
 
         ``alone``: ignore other movable objects, and do not end on top of a fixture. Raises RejectedLayoutError.
         """
@@ -164,7 +164,7 @@ class PlacementScene:
         return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
 
     def find_collisions(self, name: str, pose: np.ndarray) -> set[str]:
-        """Names of the entities that an object at a pose (7,) overlaps with; the arena and the robot count as ''."""
+        """Names of the entities that overlap with an object at a pose (7,); '' represents the arena and the robot."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
         self._collide()
@@ -178,7 +178,7 @@ class PlacementScene:
         return self.data.site_xpos[site].copy(), np.abs(rotation) @ self.model.site_size[site]
 
     def settle(self) -> tuple[np.ndarray, np.ndarray]:
-        """Simulate with the arm fixed until everything rests: the state (1 + nq + nv,) and the fixtures' poses.
+        """Simulate with a fixed arm until all objects rest; return the state (1 + nq + nv,) and the fixtures' poses.
 
         Raises RejectedLayoutError if an object flies off, moves far, tilts, or overlaps with another.
         """
@@ -228,7 +228,7 @@ class PlacementScene:
                 raise RejectedLayoutError(f"{name} tilts by {np.degrees(tilt):.0f} degrees", name)
 
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:
-        """The pose with the object's lowest point just above the highest surface below its centre and rim."""
+        """Return the pose with the object's lowest point just above the highest surface below its centre and rim."""
         self._set(entity, pose)
         self._update()
         low, high = bounding_box(self.model, self.data, entity.geoms)
@@ -245,7 +245,7 @@ class PlacementScene:
         return over
 
     def _raise(self, entity: EntityIndex, pose: np.ndarray, *, alone: bool) -> np.ndarray:
-        """The pose, raised until the object overlaps with nothing; ``alone``: rejected instead."""
+        """Return the pose, raised until the object overlaps with nothing; ``alone``: reject it instead."""
         overlaps: set[str] = set()
         for lift in np.arange(0.0, (0.0 if alone else MAX_LIFT) + LIFT_STEP, LIFT_STEP):
             higher = pose.copy()
@@ -260,7 +260,7 @@ class PlacementScene:
         )
 
     def _height_below(self, point: tuple[float, float, float]) -> float:
-        """Height of the first colliding surface below a point; minus infinity without one."""
+        """Height of the first colliding surface below a point, metres; minus infinity if there is none."""
         hit = np.zeros(1, dtype=np.int32)
         down = np.array([0.0, 0.0, -1.0])
         # LIBERO's floor collides, but is in the group of drawn geoms.
@@ -271,7 +271,7 @@ class PlacementScene:
         return -np.inf
 
     def _overlaps(self, entity: EntityIndex) -> set[str]:
-        """Names of the owners of geoms that overlap with the entity's."""
+        """Names of the owners of geoms that overlap with those of the entity."""
         owners = set()
         count = self.data.ncon
         pairs = self.data.contact.geom[:count][self.data.contact.dist[:count] < 0]
@@ -302,7 +302,7 @@ class PlacementScene:
         mujoco.mj_kinematics(self.model, self.data)
 
     def _collide(self) -> None:
-        """Update kinematics and contacts. Placement spends most of its time here."""
+        """Update kinematics and contacts, which takes most of the time of placement."""
         self._update()
         mujoco.mj_collision(self.model, self.data)
 
@@ -404,12 +404,12 @@ class _LayoutSampler:
         return self._scratch.settle()
 
     def workspace_region(self, atom: Atom) -> Region | None:
-        """The region of the workspace in which an atom places something, if it does."""
+        """The region of the workspace in which an atom places an entity; None for other atoms."""
         region = self._scene.region(atom.arguments[-1]) if atom.predicate in _UPON else None
         return region if region is not None and region.target == self._scene.arena.workspace else None
 
     def fixture_pose(self, name: str, region: Region) -> np.ndarray:
-        """The pose of a fixture, (7,)."""
+        """Sample the pose of a fixture, (7,)."""
         layout = self._compiled.layout
         x, y = self._point(name, region, margin=0.0)
         height = layout.fixture_height - self._compiled.extents[name].bottom
@@ -417,7 +417,7 @@ class _LayoutSampler:
         return np.concatenate([np.array(layout.offset) + (x, y, height), _yaw(yaw)])
 
     def _uniform(self, name: str, low: float, high: float, kind: str = "layout") -> float:
-        """Sample from one of the entity's streams; ``low`` may exceed ``high``, as in LIBERO."""
+        """Sample uniformly from one of the entity's random streams; ``low`` may exceed ``high``, as in LIBERO."""
         if self._seed is None:
             return (low + high) / 2
         if (name, kind) not in self._streams:
@@ -438,7 +438,7 @@ class _LayoutSampler:
             self._scratch.set_joint(joint, self._uniform(entity.name, low, high, "joints"))
 
     def _place_on_workspace(self, atom: Atom) -> bool:
-        """Place an entity on the workspace without collisions; False if the atom is about something else."""
+        """Place an entity on the workspace without collisions; return False if the atom does not place one there."""
         region = self.workspace_region(atom)
         if region is None:
             return False
@@ -467,7 +467,7 @@ class _LayoutSampler:
         raise RejectedLayoutError(f"there is no room for {name} in {region.full_name}", *in_the_way)
 
     def _place_on_entity(self, atom: Atom) -> bool:
-        """Place an object on or in another entity; False while that is not placed."""
+        """Place an object on or in another entity; return False as long as that entity is not placed."""
         name, place = atom.arguments
         region = self._compiled.regions.get(place)
         support = place if region is None else region.parent
@@ -482,7 +482,7 @@ class _LayoutSampler:
         return True
 
     def _point(self, name: str, region: Region, margin: float) -> tuple[float, float]:
-        """A point in a rectangle of the workspace, ``margin`` away from its edges."""
+        """Sample a point in a rectangle of the workspace, at least ``margin`` metres from its edges."""
         rectangles = region.rectangles or (Rectangle(0.0, 0.0, 0.0, 0.0),)
         index = int(self._uniform(name, 0, len(rectangles))) if len(rectangles) > 1 else 0
         box = rectangles[index]
@@ -490,7 +490,7 @@ class _LayoutSampler:
         return x, self._uniform(name, box.y_min + margin, box.y_max - margin)
 
     def _point_at(self, name: str, region: RegionIndex, *, inside: bool) -> tuple[np.ndarray, float]:
-        """A point (3,) on or in a region of an entity, and the height from which to look for the surface."""
+        """Sample a point (3,) on or in an entity's region; also return the height above it to search from."""
         centre, half = self._scratch.region_box(region.site)
         if inside:
             return centre, centre[2] + half[2]

@@ -24,25 +24,25 @@ from assay.support.jit import machine_code
 from assay.tasks.scene import Arena, Entity
 
 SUPERSAMPLING = 3
-"""Samples along each side of a pixel, which has their mean."""
+"""Samples along each side of a pixel; the pixel is their mean."""
 FIELD_OF_VIEW_DEG = 45.0
-"""Vertical field of view of the main camera."""
+"""Vertical field of view of the main camera, degrees."""
 LAMP = np.array([0.35, 0.15, 0.92])
-"""Direction towards the lamp."""
+"""Direction towards the light source; normalized on use."""
 AMBIENT = 0.4
-"""Share of ambient light."""
+"""Fraction of the illumination that is ambient."""
 
 
 COLOUR = 12.0
-"""Least distance between mean colours in CIELAB; adjacent patches are distinguishable from about 2."""
+"""Minimum distance between distinguishable mean colours in CIELAB; for adjacent patches about 2 would suffice."""
 PATTERN = 12.0
-"""Least mean distance between the colours of corresponding pixels in CIELAB, at the best alignment."""
+"""Minimum mean CIELAB distance between corresponding pixels of distinguishable patterns, at the best alignment."""
 OUTLINE = 0.1
-"""Least share of the joint area that only one of them covers, at the best alignment."""
+"""Minimum fraction of the joint area that only one of two distinguishable outlines covers, at the best alignment."""
 SIZE = 1.3
-"""Least ratio of the numbers of pixels."""
+"""Minimum ratio of the pixel counts of distinguishable sizes."""
 _SHIFT = 3
-"""Largest shift of one image against the other in the alignment, pixels."""
+"""Maximum shift of one image relative to the other during alignment, pixels."""
 
 _TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 _WHITE = _TO_XYZ.sum(axis=1)
@@ -53,9 +53,9 @@ class Portrait:
     """A crop of an image around one entity."""
 
     colour: np.ndarray
-    """Red, green, blue, 0 to 1, premultiplied by the cover, (height, width, 3)."""
+    """Red, green, blue, 0 to 1, premultiplied by the coverage, (height, width, 3)."""
     cover: np.ndarray
-    """Covered share of each pixel, 0 to 1, (height, width)."""
+    """Coverage of each pixel by the entity, 0 to 1, (height, width)."""
 
     @property
     def pixels(self) -> float:
@@ -100,8 +100,8 @@ def _triangles(
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray, np.ndarray, slice]], np.ndarray]:
     """Corners (n, 3, 3) and normals (n, 3) of all drawn triangles, and the paint of each geom.
 
-    A paint is a texture (height, width, 3), a colour (3,) to multiply it by, texture coordinates of the corners
-    (m, 3, 2), and which triangles it is on.
+    A paint consists of a texture (height, width, 3), a colour (3,) that multiplies it, texture coordinates of the
+    corners (m, 3, 2), and the triangles that it applies to.
     """
     corners, paints, count = [np.empty((0, 3, 3))], [], 0
     for geom in np.flatnonzero((model.geom_group == 1) & (model.geom_type == mujoco.mjtGeom.mjGEOM_MESH)):
@@ -139,7 +139,7 @@ def _texture(model: mujoco.MjModel, index: int) -> np.ndarray:
 
 
 def _coarse(texture: np.ndarray, flat: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """A texture halved until it has no more than two texels per sample of the image, against aliasing."""
+    """Halve a texture until it has at most two texels per sample of the image, to avoid aliasing."""
     shown, taken = np.abs(_areas(flat)).sum(), np.abs(_areas(coordinates)).sum()
     while min(texture.shape[:2]) > 1 and taken * texture.shape[0] * texture.shape[1] > 2.0 * shown:
         rows, columns = texture.shape[0] // 2, texture.shape[1] // 2
@@ -205,9 +205,9 @@ class AppearanceDifference:
     pattern: float
     """Mean distance between corresponding pixels at the best alignment, CIELAB."""
     outline: float
-    """Share of the joint area that only one covers at the best alignment, 0 to 1."""
+    """Fraction of the joint area that only one entity covers at the best alignment, 0 to 1."""
     size: float
-    """Ratio of the numbers of pixels, at least 1."""
+    """Ratio of the larger to the smaller number of pixels, at least 1."""
 
     @property
     def is_distinguishable(self) -> bool:
@@ -224,7 +224,7 @@ class AppearanceDifference:
 
 
 def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> AppearanceDifference:
-    """Difference in appearance of two entities at the same place; ``pack`` defaults to the planning pack."""
+    """Difference in appearance of two entities at the same position; ``pack`` defaults to the planning pack."""
     pack = pack or planning_pack()
     # A common name, because portraits are cached by entity.
     anonymous = (Entity("entity", entity.category, entity.finish, entity.size) for entity in (one, other))
@@ -242,7 +242,7 @@ def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> App
 def alike(
     entities: Sequence[Entity], pack: AssetPack | None = None
 ) -> tuple[Entity, Entity, AppearanceDifference] | None:
-    """Two entities that a person cannot distinguish by their appearance; None if all differ."""
+    """Find two entities that a person cannot distinguish by their appearance; None if all differ."""
     for one, other in combinations(entities, 2):
         contrast = difference(one, other, pack)
         if not contrast.is_distinguishable:

@@ -23,19 +23,19 @@ ON_CENTRE = 0.03
 ON_HEIGHT = 0.10
 """Largest height of an object above a region that it is on, metres."""
 ON_SINK = 0.005
-"""Largest depth below the region's top, metres."""
+"""Largest depth of an object below the top of a region that it is on, metres."""
 IN_SINK = 0.01
 """Largest depth of an object's origin below the box of a region that it is in, metres."""
 DEEPER_SINK = 0.02
-"""Likewise in LIBERO-X, where the region of a caddy's compartment begins 1.1 cm above its floor."""
+"""`IN_SINK` of LIBERO-X, metres: the region of a caddy's compartment begins 1.1 cm above its floor."""
 UP_HEIGHT = 1.0
-"""Height in the world from which an object is up, metres."""
+"""Minimum height in the world at which an object counts as lifted (predicate Up), metres."""
 REST_HEIGHT = 0.04
 """Largest height of an object's lowest point above the floor of its container, metres."""
 UPRIGHT_COSINE = 0.8
-"""Cosine between up-vector and surface normal from which an object is upright (about 37 degrees)."""
+"""Minimum cosine between the up-vector of an upright object and the surface normal (about 37 degrees)."""
 SIDE_COSINE = 0.3
-"""Cosine up to which an object lies on its side (about 17 degrees from perpendicular)."""
+"""Maximum cosine for an object that lies on its side (about 17 degrees from perpendicular)."""
 
 
 class Predicates:
@@ -52,7 +52,7 @@ class Predicates:
         }
 
     def holds(self, atom: Atom, data: mujoco.MjData) -> bool:
-        """Whether the atom is true now."""
+        """Whether the atom is currently true."""
         if len(atom.arguments) != atom.predicate.arity:
             raise TaskError(f"'{atom}' has {len(atom.arguments)} arguments; valid: {atom.predicate.arity}")
         if not self._absent.isdisjoint(atom.arguments):
@@ -65,7 +65,7 @@ class Predicates:
         )
 
     def is_satisfied(self, goal: Goal, data: mujoco.MjData) -> bool:
-        """Whether every atom of the goal is true now."""
+        """Whether every atom of the goal is currently true."""
         return all(self.holds(atom, data) for atom in goal.atoms)
 
     def check(self, goal: Goal) -> None:
@@ -156,7 +156,7 @@ class Predicates:
         return bool(np.all(position > low) and np.all(position < high))
 
     def box_of(self, data: mujoco.MjData, element: Element) -> tuple[np.ndarray, np.ndarray]:
-        """The axis-aligned box that contains everything in ``element``: lower and upper corner."""
+        """The axis-aligned box that contains all geoms of ``element``: lower and upper corner."""
         if isinstance(element, RegionIndex):
             return self._region_box(
                 data, element, DEEPER_SINK if self._has_variable_yaw(element) else IN_SINK
@@ -236,21 +236,21 @@ class Predicates:
         return bool(self._position(data, element)[2] >= UP_HEIGHT)
 
     def _active(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
-        """Open or turned on: any joint is beyond its bound."""
+        """Whether an entity is open or turned on: any joint is beyond its bound."""
         mechanism = self._mechanism(_MECHANISMS[atom.predicate], element)
         return mechanism is not None and any(
             mechanism.active.holds(self._joint(data, joint)) for joint in _inner_joints(element)
         )
 
     def _passive(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
-        """Closed or turned off: every joint is within its bound. Entities without a mechanism are always closed."""
+        """Whether an entity is closed or off: every joint is within its bound, or it has no mechanism."""
         mechanism = self._mechanism(_MECHANISMS[atom.predicate], element)
         return mechanism is None or all(
             mechanism.passive.holds(self._joint(data, joint)) for joint in _inner_joints(element)
         )
 
     def _mechanism(self, table: Mapping[str, Mechanism], element: Element) -> Mechanism | None:
-        """The mechanism by which an entity opens or switches; None if it has none."""
+        """The mechanism by which an entity opens or switches; None if it cannot."""
         owner = element.name if isinstance(element, EntityIndex) else element.parent
         if owner is None or not _inner_joints(element):
             return None

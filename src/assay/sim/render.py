@@ -33,15 +33,15 @@ MAX_IMAGE_SIDE = 4096
 """Largest width or height of an image, pixels."""
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
-"""The two cameras that policies receive; a scene has more."""
+"""The two cameras whose images policies receive; a scene has more cameras."""
 
 BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
-"""Labels in a segmentation: the arena, the robot, and from there on the scene's entities in their order."""
+"""Segmentation labels of the arena, the robot, and the first of the scene's entities, which are numbered in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Poses of a scene at one control step: everything on which an image depends."""
+    """Poses of a scene at one control step: all the information that an image depends on."""
 
     qpos: np.ndarray
     """Joint positions, (nq,)."""
@@ -50,7 +50,7 @@ class Snapshot:
 
 
 class Renderer:
-    """Renders one simulation's model. Textures and meshes are uploaded to GL with the first image."""
+    """Renders one simulation's model. Textures and meshes are uploaded to GL when the first image is rendered."""
 
     def __init__(self, compiled: CompiledScene, model: mujoco.MjModel) -> None:
         self._compiled = compiled
@@ -66,17 +66,20 @@ class Renderer:
         self._gl: Any = None
         self._release: Callable[[], object] = lambda: None
         self._size = (0, 0)
-        """Width and height of GL's buffer with antialiasing."""
+        """Width and height of GL's multisampled buffer, pixels."""
         self.count = 0
-        """Images rendered so far."""
+        """Number of images rendered so far."""
 
     def colour(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """A colour image: uint8, (height, width, 3), top row first. MjData is rendered with its present kinematics."""
+        """Render a colour image: uint8, (height, width, 3), top row first.
+
+        MjData is rendered with its current kinematics.
+        """
         self._draw(moment, camera, height, width, segmented=False)
         return self._read_pixels()
 
     def sketch(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """As ``colour`` without antialiasing, in half the time: for videos, not for policies."""
+        """Render a colour image without antialiasing in half the time of `colour`: for videos, not for policies."""
         self._draw(moment, camera, height, width, segmented=False, smooth=False)
         return self._read_pixels()
 
@@ -170,7 +173,7 @@ class Renderer:
         self.count += 1
 
     def _composite(self, data: mujoco.MjData, unseen: np.ndarray, place: tuple[int, int, int]) -> None:
-        """Render the moving geoms and composite them with the layer of static ones, which is rendered if it is new."""
+        """Render the moving geoms and composite them with the layer of static ones, rendered first if new."""
         plan = self._still.plan(self._scene, data, place)
         if plan.under is None:
             mujoco.mjr_render(self._viewport, self._scene, self._context)
@@ -293,13 +296,13 @@ def _make_current(context: Any) -> None:
 
 _AT_EXIT: set[weakref.finalize[..., Any]] = set()
 _CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
-"""GL contexts that were used."""
+"""GL contexts that have been used."""
 
 
 def _release_before_exit(
     owner: Renderer, context: Any, gl_context: Any, still: Still
 ) -> weakref.finalize[..., Any]:
-    """Free GL resources with their owner, or at exit before the GL library itself shuts down."""
+    """Free GL resources together with their owner, or at exit before the GL library itself shuts down."""
 
     def release() -> None:
         gl_context.make_current()

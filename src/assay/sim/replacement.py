@@ -1,7 +1,8 @@
 """Replace the compiled scene in the middle of an episode.
 
-The robot, its controller and everything that the new scene leaves in place continue exactly as they were. Objects that
-it moves are put there; resized objects stay where they are if they fit; new objects drop from a small height.
+The robot, its controller and all objects that the new scene does not change continue exactly as before. Objects that
+it moves are put at their new positions; resized objects stay in place if they fit; new objects drop from a small
+height.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
 
 MOVED = 0.002
-"""Distance between the two layouts from which an object counts as moved, metres."""
+"""Minimum distance between an object's positions in the two layouts for it to count as moved, metres."""
 DROP_HEIGHT = 0.02
-"""Height above its place from which a new object drops, metres."""
+"""Height above its position from which a new object is dropped, metres."""
 MAX_OVERLAP = 0.001
 """Largest interpenetration of a moved object, metres."""
 
 
 class Replacement:
-    """Hands an episode over to another simulation once the changed objects and their new places are free."""
+    """Transfers an episode to another simulation as soon as the changed objects and their new positions are free."""
 
     def __init__(self, old: Simulation, new: Simulation, initial: InitialState, seed: int) -> None:
-        """``initial`` is the state in which the episode started, ``seed`` that of its layout.
+        """Plan a replacement of ``old`` by ``new``, given the episode's initial state and the seed of its layout.
 
         Raises PlacementError if the new scene has no valid layout, PerturbationError if the room or robot changes.
         """
@@ -46,7 +47,7 @@ class Replacement:
         kinds_before = {entity.name: (entity.category, entity.size) for entity in before.scene.entities}
         kinds = {entity.name: (entity.category, entity.size) for entity in after.scene.entities}
         self._resized: list[tuple[EntityIndex, float]] = []
-        """Resized objects, and the change of their height, metres."""
+        """Resized objects, and their changes of height, metres."""
         for entity in after.entities.values():
             twin = before.entities.get(entity.name)
             if twin is None:
@@ -85,7 +86,7 @@ class Replacement:
         self._shifted = [after.entities[name] for name in shifted]
 
     def __call__(self) -> bool:
-        """Take over the state if the changed objects and their new places are free; the old simulation is unchanged."""
+        """Transfer the state if the changed objects and their new positions are free; ``old`` is unchanged."""
         if any(map(self._fingers_before.touch, self._changed)):
             return False
         old, new = self._old, self.simulation
@@ -153,7 +154,7 @@ def _dof(model: mujoco.MjModel, joint: int) -> np.ndarray:
 
 
 def _place(simulation: Simulation, entity: EntityIndex) -> slice:
-    """Slice of a state's vector with the position (3,) of a movable object."""
+    """Slice of the state vector that holds the position (3,) of a movable object."""
     first = 1 + int(simulation.model.jnt_qposadr[entity.joints[-1]])
     return slice(first, first + 3)
 

@@ -1,6 +1,6 @@
-"""Contacts of the robot: with what, by which part, and how hard.
+"""Contacts of the robot: the touched entity, the touching part of the robot, and the force.
 
-Evaluated after every control step, so the loops over contacts are compiled.
+They are evaluated after every control step, so the loops over contacts are compiled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.sim.simulation import Simulation
 from assay.support.jit import machine_code
 
 ARENA = "arena"
-"""Name of everything that is neither the robot nor an entity, such as the table and the floor."""
+"""Owner name of all geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
 PARTS = 5
 """Number of part labels: not the robot, the arm, the palm, each finger."""
 _NOT_ROBOT, ARM_PART, _PALM, _LEFT, _RIGHT = range(PARTS)
@@ -30,7 +30,7 @@ _PART_OF = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touches:
-    """The robot's contacts with its surroundings at one moment, one row each."""
+    """The robot's contacts with its surroundings at one time, one row each."""
 
     geoms: np.ndarray
     """Ids of the touched geoms, (n,)."""
@@ -61,7 +61,7 @@ class RobotContacts:
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """The robot's contacts, except with itself; None without contacts."""
+        """The robot's current contacts, except with itself; None if there are none."""
         contact = data.contact
         which, robot = _of_robot(contact.geom, self._part, self._owner)
         if not len(which):
@@ -83,7 +83,7 @@ class RobotContacts:
         )
 
     def measure_press(self, touches: Touches, data: mujoco.MjData, geoms: np.ndarray) -> tuple[bool, float]:
-        """Whether some geoms are touched, and the force of the fingers on them from opposite sides, newton.
+        """Whether any of some geoms is touched, and the force of the fingers on them from opposite sides, newton.
 
         ``geoms`` is a mask, (ngeom,).
         """
@@ -100,7 +100,7 @@ def _part(body: str) -> int:
 
 @machine_code
 def _of_robot(geom, part, owner):  # type: ignore[no-untyped-def]
-    """Rows of the contacts (n, 2) of the robot with something else, and its column there; column 0 comes first."""
+    """Indices of the robot's contacts (n, 2) with other geoms, and its column in each, sorted by column."""
     which = np.empty(len(geom), np.int64)
     robot = np.empty(len(geom), np.int64)
     count = 0
@@ -175,7 +175,7 @@ FINGERS = 2
 
 
 class Fingers:
-    """Answers whether the gripper holds or the robot touches an object."""
+    """Checks whether the gripper holds an object or the robot touches it."""
 
     def __init__(self, simulation: Simulation) -> None:
         model = simulation.model

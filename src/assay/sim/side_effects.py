@@ -1,6 +1,6 @@
 """Side effects of an episode: displaced bystanders, opened drawers, forces, contacts of the arm, smoothness.
 
-A *bystander* is an object that the goal names neither itself nor by one of its regions.
+A *bystander* is an object that the goal mentions neither directly nor by one of its regions.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from assay.support.jit import machine_code
 from assay.tasks.scene import Goal
 
 MIN_DISPLACEMENT_M = 0.005
-"""Smaller displacements of bystanders are not recorded, because objects settle."""
+"""Minimum recorded displacement of a bystander, metres; settling objects move less."""
 MIN_TILT_DEG = 5.0
-"""Smaller tilts are not recorded."""
+"""Minimum recorded tilt of a bystander, degrees."""
 MIN_OPENED_SHARE = 0.05
-"""Drawers and doors that were opened by a smaller share of their range are not recorded."""
+"""Minimum recorded opening of a drawer or door, as a fraction of its range."""
 MIN_FORCE_N = 0.5
-"""Smaller forces are not recorded."""
+"""Minimum recorded force, newton."""
 EVENT_TOLERANCE = 0.002
-"""Displacement, in metres or radians, up to which an event is taken not to have moved an object or joint."""
+"""Largest displacement by an event at which an object or joint counts as unmoved, metres or radians."""
 MAX_RECORDED = 1e6
-"""Larger values come from a diverging simulation and are clipped."""
+"""Upper limit of recorded values; larger ones come from a diverging simulation and are clipped."""
 _HERTZ = 20.0
 
 
 class EffectWatch:
-    """Called with the robot's contacts after every control step; summarizes the side effects at the end."""
+    """Collects the robot's contacts after every control step and summarizes the side effects at the end."""
 
     def __init__(
         self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
@@ -67,10 +67,11 @@ class EffectWatch:
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
-        """Take over the record from before an event, except for what the event itself moved.
+        """Take over the record from before an event, except for objects and joints that the event itself moved.
 
-        That is: forces, contacts of the arm, and the initial places of bystanders and closed parts. ``then`` and
-        ``now`` are the joint positions right before and after the event, (nq,) of the old and of the new model.
+        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed parts.
+        ``then`` and ``now`` are the joint positions right before and after the event, (nq,) of the old and of the new
+        model.
         """
         number = {name: index for index, name in enumerate(self._names)}
         for old, name in enumerate(before._names):
@@ -119,7 +120,7 @@ class EffectWatch:
 
 @machine_code
 def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    """Raise each owner's largest force by one part of the robot so far, newton, (owners,), in place."""
+    """Update, in place, each owner's largest force so far by one part of the robot, newton, (owners,)."""
     # Per part, because the forces of two fingers on the object between them cancel out.
     total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):
@@ -140,7 +141,7 @@ def measure_jerk(path: np.ndarray) -> float:
 
 
 def _clip(value: float) -> float:
-    """Clip a value of a diverging simulation to one that a file can hold."""
+    """Clip a value of a diverging simulation to `MAX_RECORDED`, which a file can store."""
     return min(value, MAX_RECORDED) if value == value else 0.0
 
 
@@ -156,21 +157,21 @@ def _above(
 
 @dataclass(frozen=True, slots=True)
 class _BystanderPart:
-    """A drawer, door or knob that the goal does not name."""
+    """A drawer, door or knob that the goal does not mention."""
 
     name: str
     place: int
-    """Its address in qpos."""
+    """Address of the joint in qpos."""
     start: float
-    """Its initial value."""
+    """Initial joint value."""
     way: float
-    """Distance from there to open or on."""
+    """Distance of the joint from its initial value to open or on."""
     closed: bool
-    """Whether it was initially neither open nor on."""
+    """Whether the part was initially neither open nor on."""
 
 
 def _parts(compiled: CompiledScene, named: set[str], data: mujoco.MjData) -> dict[str, _BystanderPart]:
-    """Drawers, doors and knobs that the goal does not name, by their joints' names."""
+    """Drawers, doors and knobs that the goal does not mention, keyed by joint name."""
     model, parts = compiled.model, {}
     requested = {
         joint for name, region in compiled.regions.items() if name in named for joint in region.joints

@@ -21,12 +21,12 @@ from assay.tasks.scene import Atom, Goal
 
 CONTROL_HZ = 20
 SUBSTEPS = 25
-"""Physics steps of 2 ms in one control step."""
+"""Number of physics steps of 2 ms in one control step."""
 ACTION_SIZE = 7
-"""Three values of translation, three of rotation, one of the gripper (above 0 closes)."""
+"""Length of an action: three values of translation, three of rotation, one of the gripper (above 0 closes)."""
 
 _FULL = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
-"""Warnings of contacts or constraints that MuJoCo dropped for lack of memory."""
+"""MuJoCo's warnings about contacts or constraints that were dropped for lack of memory."""
 OBSERVED_SUBSTEP = 23
 """The substep before which LIBERO observes."""
 
@@ -57,7 +57,7 @@ class Simulation:
         return InitialState(*sample(self.compiled, operator.index(seed), self.model))
 
     def reset(self, state: InitialState) -> Observation:
-        """Restore a state. One taken in the middle of an episode resumes exactly, including the gripper's command."""
+        """Restore a state. A state from the middle of an episode resumes exactly, including the gripper's command."""
         validate_state(self.compiled, state)
         model, data = self.model, self.data
         put_fixtures(model, self.compiled, state.fixtures)
@@ -79,7 +79,7 @@ class Simulation:
         return self._observe(data.qpos.copy())
 
     def resume(self, state: InitialState, steps: int) -> None:
-        """Restore a state taken in the middle of an episode, after ``steps`` control steps."""
+        """Restore a state from the middle of an episode, after ``steps`` control steps."""
         self.reset(state)
         self.steps = steps
 
@@ -93,7 +93,7 @@ class Simulation:
         self.data.qpos[:], self.data.qvel[:] = state.vector[1 : 1 + nq], state.vector[1 + nq :]
 
     def observe(self) -> Observation:
-        """Observe the present state, whose kinematics must be up to date."""
+        """Observe the current state, whose kinematics must be up to date."""
         self._require_start()
         return self._observe(self.data.qpos.copy())
 
@@ -130,12 +130,12 @@ class Simulation:
         return observation
 
     def holds(self, atom: Atom) -> bool:
-        """Whether an atom is true now."""
+        """Whether an atom is currently true."""
         self._require_start()
         return self.predicates.holds(atom, self.data)
 
     def is_satisfied(self, goal: Goal) -> bool:
-        """Whether a goal holds now. Raises TaskError for a goal that can never hold in this scene."""
+        """Whether a goal currently holds. Raises TaskError for a goal that can never hold in this scene."""
         self._require_start()
         if goal not in self._valid_goals:
             self.predicates.check(goal)
@@ -143,7 +143,7 @@ class Simulation:
         return self.predicates.is_satisfied(goal, self.data)
 
     def state(self) -> InitialState:
-        """The present state; in the middle of an episode, with that of the controller."""
+        """The current state, including the controller's in the middle of an episode."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         drive = self.controller.drive() if self.steps or self._resumed else None
@@ -159,7 +159,7 @@ class Simulation:
         self.renderer.close()
 
     def _observe(self, seen: np.ndarray) -> Observation:
-        """Observe with the joints that images show, ``seen`` (nq,); the kinematics still match them."""
+        """Observe with the joint positions in the images, ``seen`` (nq,), which the kinematics must match."""
         data = self.data
         return Observation(
             step=self.steps,
@@ -174,7 +174,7 @@ class Simulation:
         )
 
     def _look_at_home(self) -> None:
-        """Update the controller with the arm at home, as LIBERO's first substep after loading a state does."""
+        """Update the controller with the arm in its initial pose, like LIBERO's first substep after a reset."""
         model, data = self.model, self.data
         mujoco.mj_resetData(model, data)
         data.qpos[:ARM] = self.compiled.home

@@ -1,6 +1,6 @@
 """Progress of each atom of a goal: reached, touched, grasped, lifted, carried, placed, released.
 
-A stage is recorded when it is first reached and never undone. The constants below define the stages.
+A stage is recorded when it is first reached and is never withdrawn. The constants below define the stages.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ REACH_DISTANCE = 0.05
 GRIP_FORCE = 0.5
 """Force with which both fingers must press on an object from opposite sides to hold it, newton."""
 HOLD_STEPS = 3
-"""Control steps for which they must do so: a gripper that pokes at an object may pinch it for a moment."""
+"""Control steps for which the fingers must hold an object: a gripper that pokes at it may pinch it for a moment."""
 LIFT_HEIGHT = 0.02
 """Height above its lowest position so far at which a held object is lifted, metres."""
 CARRY_SHARE = 0.5
 """Share of the horizontal distance to its destination that a carried object must have covered."""
 MOVED = 0.02
-"""Displacement from which an object or drawer has moved, metres."""
+"""Minimum displacement of an object or drawer that counts as moved, metres."""
 TURNED = 0.2
-"""Rotation from which a hinge has moved, radians."""
+"""Minimum rotation of a hinge that counts as moved, radians."""
 
 _PLACES = frozenset(
     {
@@ -72,24 +72,24 @@ class _AtomProgress:
 
     atom: Atom
     body: int
-    """Body in whose frame the box is given."""
+    """Body in whose frame the bounding box is given."""
     geoms: np.ndarray
-    """Mask of the geoms of the part, (ngeom,)."""
+    """Mask of the geoms of the atom's object or part, (ngeom,)."""
     low: np.ndarray
     """Lower corner of the bounding box in the body's frame, metres, (3,)."""
     high: np.ndarray
     stages: dict[str, int | None]
-    """Control step at which each stage was reached; None if it was not."""
+    """Control step at which each stage was reached; None if it has not been reached."""
     place: Callable[[mujoco.MjData], np.ndarray] | None = None
-    """Position of the destination, (3,), for objects to be put somewhere."""
+    """Function that returns the position of the destination, (3,), for objects that are to be placed."""
     away: float = 0.0
     """Initial horizontal distance to the destination, metres."""
     lowest: float = np.inf
-    """Lowest height so far, metres."""
+    """Lowest height of the object so far, metres."""
     pressed: int = 0
-    """Control steps for which the fingers have been pressing on it."""
+    """Number of consecutive control steps for which the fingers have been pressing on the object."""
     joints: list[tuple[int, float, float]] = field(default_factory=list)
-    """For a drawer, door or knob: qpos address, initial value and least displacement of each joint."""
+    """For a drawer, door or knob: qpos address, initial value and minimum displacement of each joint."""
 
     def note(self, stage: str, step: int) -> None:
         if stage in self.stages and self.stages[stage] is None:
@@ -97,7 +97,7 @@ class _AtomProgress:
 
 
 class StageWatch:
-    """Called after every control step of an episode, and once before the policy acts."""
+    """Tracks the progress of a goal; called once before the policy acts and after every control step."""
 
     def __init__(
         self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
@@ -112,7 +112,7 @@ class StageWatch:
                 self._watched[number] = progress
 
     def __call__(self, data: mujoco.MjData, touches: Touches | None, true: list[bool], step: int) -> None:
-        """Record the present; ``true`` says which atoms hold."""
+        """Update the progress from the current state; ``true`` holds the truth values of the atoms."""
         for number, watched in list(self._watched.items()):
             if step == 0 and true[number]:
                 del self._watched[number]
@@ -121,7 +121,7 @@ class StageWatch:
                 self._look(watched, data, touches, true[number], step)
 
     def inherit(self, before: StageWatch) -> None:
-        """Take over the progress of the same atoms before an event."""
+        """Take over the progress that the same atoms had made before an event."""
         earlier = {progress.atom: progress for progress in before._watched.values()}
         for number, watched in list(self._watched.items()):
             if watched.atom in earlier:
@@ -182,7 +182,7 @@ class StageWatch:
         return float(_outside(data.site_xpos[self._grip_site], place, turn, progress.low, progress.high))
 
     def _watch(self, atom: Atom, data: mujoco.MjData) -> _AtomProgress | None:
-        """Start to watch an atom; None if its entities are absent."""
+        """Start tracking an atom; return None if its entities are absent."""
         elements: Mapping[str, EntityIndex | RegionIndex] = {
             **self._compiled.entities,
             **self._compiled.regions,
@@ -216,7 +216,7 @@ class StageWatch:
         return progress
 
     def _part(self, atom: Atom, joints: tuple[int, ...], data: mujoco.MjData) -> _AtomProgress:
-        """Watch the parts that joints move."""
+        """Start tracking the parts that some joints move."""
         model = self._model
         bodies = {int(model.jnt_bodyid[joint]) for joint in joints}
         geoms = np.flatnonzero(np.isin(model.geom_bodyid, list(bodies)) & (model.geom_group == 0))

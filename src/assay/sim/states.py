@@ -27,7 +27,7 @@ class InitialState:
     fixtures: np.ndarray
     """Position and quaternion (w, x, y, z) of each fixture, in the scene's order: (fixtures, 7)."""
     drive: Drive | None = None
-    """State of the controller, if taken in the middle of an episode."""
+    """State of the controller, if the state is from the middle of an episode."""
 
     def __post_init__(self) -> None:
         for name in ("vector", "fixtures"):
@@ -48,12 +48,12 @@ class InitialState:
         )
 
     def flat(self) -> np.ndarray:
-        """One vector without the drive: LIBERO's state followed by 7 values per fixture."""
+        """The state as one vector, without the controller: LIBERO's state followed by 7 values per fixture."""
         return np.concatenate([self.vector, self.fixtures.ravel()])
 
     @classmethod
     def parse(cls, compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
-        """Parse a vector of LIBERO's, or one of `InitialState.flat` with the fixtures' poses. Raises StateError."""
+        """Parse a state vector of LIBERO, or of `InitialState.flat` with the fixtures' poses. Raises StateError."""
         numbers = np.asarray(numbers, dtype=np.float64).ravel()
         size, fixtures = compiled.state_size, len(compiled.scene.fixtures)
         if fixtures and numbers.size == size + 7 * fixtures:
@@ -81,12 +81,12 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
 
 
 def stored_states(compiled: CompiledScene, path: Path | str) -> tuple[InitialState, ...]:
-    """The states of a LIBERO ``.pruned_init`` or ``.init`` file, with fixtures in the middle of their regions."""
+    """Load a LIBERO ``.pruned_init`` or ``.init`` file, with fixtures in the middle of their regions."""
     return tuple(stored_state(compiled, vector, path) for vector in read_states(path))
 
 
 def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
-    """The initial state of one vector (1 + nq + nv,) of a file. Raises StateError that names the file."""
+    """Convert one vector (1 + nq + nv,) of a file to an initial state. Raises StateError that names the file."""
     try:
         return validate_state(compiled, InitialState(vector, central_fixtures(compiled)))
     except StateError as error:

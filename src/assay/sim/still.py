@@ -28,9 +28,9 @@ STATIC_AFTER = 3
 JOINS_AFTER = 20
 """Images in which geoms must be unchanged before an existing layer is rendered again to include them."""
 MIN_TRIANGLES = 20_000
-"""Triangles that a layer must save per image; a quarter of them justifies a new layer."""
+"""Minimum number of triangles that a layer must save per image; a quarter of them justifies a new layer."""
 MAX_PIXELS = 512 * 512
-"""Size of the largest image with a layer."""
+"""Largest image for which layers are used, pixels."""
 MAX_LAYERS = 2
 
 Place = tuple[int, int, int]
@@ -54,17 +54,17 @@ void main() {
 _OPAQUE = 0.995
 """Alpha from which MuJoCo draws a geom as opaque."""
 _UNITS = (4, 5)
-"""Texture units that MuJoCo does not use."""
+"""Texture units that MuJoCo leaves free."""
 
 
 @dataclass
 class _ViewState:
-    """Content of the last image of a place."""
+    """Content of the last image of a camera in one size."""
 
     around: bytes
     """Camera, lights and flags, as bytes."""
     there: np.ndarray
-    """Mask of the geoms in it, (ngeom,)."""
+    """Mask of the geoms in the image, (ngeom,)."""
     looks: np.ndarray
     """Raw memory of MuJoCo's struct of each geom, (ngeom, 30) int32."""
     pictures: np.ndarray
@@ -76,12 +76,12 @@ class _ViewState:
     kept: np.ndarray | None = None
     """Mask of the geoms in the layer, (ngeom,)."""
     as_kept: np.ndarray | None = None
-    """Their structs when the layer was rendered."""
+    """Structs of the layer's geoms at the time when the layer was rendered."""
 
 
 @dataclass(frozen=True)
 class RenderPlan:
-    """How to render an image."""
+    """Plan for rendering an image: which geoms a layer provides."""
 
     under: np.ndarray | None = None
     """Mask of the geoms in the layer, which need not be rendered, (ngeom,); None without a layer."""
@@ -90,7 +90,7 @@ class RenderPlan:
 
 
 class Still:
-    """The layers of one renderer, whose GL context must be current; unused with hardware GL, which needs none."""
+    """The layers of one renderer, whose GL context must be current; not used with hardware GL."""
 
     def __init__(self, model: mujoco.MjModel, culling: Culling, context: Any, gl_context: Any) -> None:
         self._culling, self._context, self._gl = culling, context, gl_context
@@ -144,7 +144,7 @@ class Still:
         )
 
     def _stays(self, view: _ViewState, under: np.ndarray, data: mujoco.MjData, camera: int) -> bool:
-        """Whether the moving geoms leave the layer unchanged: neither mirrored in it nor seen through it."""
+        """Whether the layer stays valid: the moving geoms are neither mirrored in it nor seen through it."""
         special = np.concatenate([view.mirrors, view.clear])
         moving = view.there & ~under
         return bool(under[special].all()) and self._culling.is_separate(
@@ -152,7 +152,7 @@ class Still:
         )
 
     def keep(self, place: Place, still: np.ndarray) -> None:
-        """Store the image just rendered, of the geoms ``still`` (ngeom,), as the layer of a place."""
+        """Store the image just rendered, of the geoms ``still`` (a mask, (ngeom,)), as the layer of a place."""
         if place not in self._layers:
             while len(self._layers) >= MAX_LAYERS:
                 oldest = next(iter(self._layers))
@@ -177,7 +177,7 @@ class Still:
 
 
 class _SceneBytes:
-    """MuJoCo's abstract scene as raw memory: geoms, and camera, lights and flags."""
+    """Raw memory of MuJoCo's abstract scene: its geoms, and its camera, lights and flags."""
 
     def __init__(self, scene: mujoco.MjvScene) -> None:
         geoms = scene.geoms
@@ -219,8 +219,11 @@ def _bytes(struct: object, names: tuple[str, ...]) -> bytes:
 
 
 _SEGMENT_AT, _SIZE_AT, _LABEL_AT = 7, 32, 31
-"""Layout of ``mjvGeom``: its eighth number serves segmentation alone, ``size`` begins at byte 32, and the label follows
-after 31 numbers, the last of which are colours and reflectance."""
+"""Offsets in ``mjvGeom``, in numbers of 4 bytes or, for ``size``, in bytes.
+
+The eighth number is used only for segmentation, ``size`` begins at byte 32, and the label follows after 31 numbers,
+the last of which are colours and reflectance.
+"""
 
 
 def _geom_bytes() -> int:
@@ -258,7 +261,7 @@ class _StaticLayer:
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, context.offFBO)
 
     def keep(self, context: Any) -> None:
-        """Copy the present framebuffer, sample by sample."""
+        """Copy the current framebuffer, sample by sample."""
         from OpenGL import GL
 
         GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, context.offFBO)
@@ -268,7 +271,7 @@ class _StaticLayer:
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, context.offFBO)
 
     def composite(self, context: Any, program: int) -> None:
-        """Draw the layer into the framebuffer where it is nearer than what is there."""
+        """Draw the layer into the framebuffer where it is nearer than the existing content."""
         from OpenGL import GL
 
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, context.offFBO)

@@ -21,23 +21,23 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 TILE = 0.6
-"""Side of a pattern's tile, as a share of the size of the entity."""
+"""Side of a pattern's tile, as a fraction of the entity's size."""
 TILES = (0.05, 0.14)
 """Smallest and largest side of a tile, metres."""
 MAX_TILES = 4
 """Largest number of tiles along large surfaces such as walls, whose tiles may be larger."""
 SIDES = 20
-"""Sides of a cylinder that is converted to a mesh."""
+"""Number of sides of a cylinder that is converted to a mesh."""
 _RADIAL = 0.92
-"""Cosine of the angle between normal and radius from which a face belongs to a round surface."""
+"""Minimum cosine of the angle between normal and radius for a face of a round surface."""
 _STEEP = 0.5
-"""Share of a face's normal across the axis from which it belongs to the side of a round surface, not to an end."""
+"""Minimum component of a face's normal across the axis on the side of a round surface; ends have less."""
 _SOLIDS = frozenset({"box", "cylinder", "capsule", "sphere", "ellipsoid"})
 _OTHER_ROTATIONS = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
 _ROUND = 0.6
-"""Share of a geom's sides that must face away from its axis for it to be round."""
+"""Minimum fraction of a geom's sides that face away from its axis for it to count as round."""
 _CLEARLY_ROUND = 0.9
-"""Share from which no other axis is tried."""
+"""Fraction of such sides from which no other axis is tried."""
 
 
 class _Surface(NamedTuple):
@@ -46,7 +46,7 @@ class _Surface(NamedTuple):
     points: Floats
     """Vertices in the mesh's frame, (n, 3), metres."""
     faces: NDArray[np.int64]
-    """(m, 3)."""
+    """Vertex indices of the triangles, (m, 3)."""
     placed: Floats
     """The vertices in the frame of the geom's body, (n, 3)."""
 
@@ -56,12 +56,12 @@ class _Axis:
     """Axis of a round surface."""
 
     along: int
-    """0, 1 or 2: x, y or z."""
+    """Index of the axis: 0, 1 or 2 for x, y or z."""
     across: tuple[int, int]
     centre: Floats
-    """(2,), metres."""
+    """Position of the axis in the plane across it, (2,), metres."""
     radius: float
-    """Largest radius, metres."""
+    """Largest radius of the surface, metres."""
 
 
 class _GeomText(NamedTuple):
@@ -72,15 +72,15 @@ class _GeomText(NamedTuple):
     pos: str
     quat: str
     fromto: str
-    """Start and end point; empty if not given."""
+    """Start and end point of the geom; empty if not given."""
     vertex: str
-    """Vertices of its mesh."""
+    """Vertices of the geom's mesh."""
     face: str
     scale: str
 
 
 def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> list[Element]:
-    """Give drawn geoms of a document texture coordinates in units of tiles; returns the converted geoms.
+    """Give drawn geoms of a document texture coordinates in units of tiles; return the converted geoms.
 
     ``whole``: stretch half a tile over the entity, for a texture that must not repeat.
     """
@@ -184,7 +184,7 @@ def _surface(geom: _GeomText) -> _Surface:
 
 
 def _hull(points: Floats) -> NDArray[np.int64]:
-    """Faces of the convex hull, which MuJoCo gives a mesh without faces, (m, 3)."""
+    """Faces of the convex hull, which MuJoCo uses for a mesh without faces, (m, 3)."""
     vertices = " ".join(map(repr, points.ravel().tolist()))
     text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
     return np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, dtype=np.int64)

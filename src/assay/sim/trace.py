@@ -1,4 +1,4 @@
-"""Records an episode: path of the end effector, contacts, truth of each atom, progress, side effects, aftermath."""
+"""Record an episode: path of the end effector, contacts, truth of each atom, progress, side effects, aftermath."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from assay.tasks import Task
 from assay.tasks.scene import Goal
 
 AFTERMATH_STEPS = 30
-"""Maximal length of the simulation after success, control steps: 1.5 s, of which the gripper needs 0.4 s to open."""
+"""Maximum length of the simulation after success, control steps: 1.5 s, of which the gripper needs 0.4 s to open."""
 MIN_AFTERMATH_STEPS = 4
-"""Control steps after which a released object has begun to fall."""
+"""Minimum length of the simulation after success, control steps: by then a released object has begun to fall."""
 REST_SPEED = 0.01
-"""Speed below which objects are at rest, metres or radians per second."""
+"""Speed below which objects count as at rest, metres or radians per second."""
 
 
 class Trace:
-    """Called with every observation of one episode, the first one before the policy acts."""
+    """Recorder of one episode; called with every observation, the first time before the policy acts."""
 
     def __init__(self, simulation: Simulation, task: Task) -> None:
         self._simulation, self._goal = simulation, task.goal
@@ -39,7 +39,7 @@ class Trace:
         self._qpos = simulation.data.qpos.copy()
         self._touched: dict[str, list[tuple[int, int]]] = {}
         self.moved: str | None = None
-        """The entity that moved first."""
+        """Name of the entity that moved first."""
         self._attach(simulation)
         self.initial_positions = _positions(simulation, task)
         """Initial positions of the entities that the task refers to, metres."""
@@ -68,11 +68,11 @@ class Trace:
             self.moved = self._displacements.find_moved()
 
     def follow(self, simulation: Simulation, task: Task) -> None:
-        """Continue with the simulation and the goal after an event; what was recorded is kept.
+        """Continue with the simulation and the goal after an event, keeping the data recorded so far.
 
         Atoms of a new goal count as false before the event. Displacements of bystanders that the event itself moved
-        are measured from the event on; all others, forces and contacts from the start. After a withdrawn request, which
-        has no goal, the old goal's atoms are kept.
+        are measured from the event on; all others, forces and contacts from the start. After a withdrawn request,
+        which has no goal, the old goal's atoms are kept.
         """
         stages, effects = self._stages, self._effects
         self._simulation = simulation
@@ -97,7 +97,7 @@ class Trace:
         return bool(self._true) and bool(self._true[-1]) and all(self._true[-1])
 
     def simulate_aftermath(self) -> Aftermath | None:
-        """Whether the goal, which holds now, survives opening the gripper; stages reached only then are recorded."""
+        """Simulate on with an open gripper after success, and record the stages reached; None if it diverges."""
         steps = len(self._positions) - 1
         predicates = self._simulation.predicates
 
@@ -124,7 +124,7 @@ class Trace:
 
     @property
     def end_effector(self) -> np.ndarray:
-        """Positions of the grip site, float32, (steps + 1, 3)."""
+        """Positions of the grip site, metres, float32, (steps + 1, 3)."""
         return np.array(self._positions, np.float32).reshape(-1, 3)
 
     @property
@@ -146,11 +146,12 @@ def simulate_aftermath(
     goal: Goal,
     watch: Callable[[mujoco.MjData, int], None] = lambda data, step: None,
 ) -> Aftermath | None:
-    """Open the gripper, hold the arm still and simulate on: whether a goal that holds now lasts.
+    """Open the gripper, hold the arm still, and simulate whether a goal that holds now persists.
 
-    LIBERO ends an episode the moment its goal holds, even while an object is still held or about to roll off. This runs
-    on a copy of the data and ends when the gripper is open and everything is at rest, or after `AFTERMATH_STEPS`.
-    ``watch`` is called with the data and the number of the step, from 1. Returns None if the simulation diverges.
+    LIBERO ends an episode the moment its goal holds, even while an object is still held or about to roll off. This
+    runs on a copy of the data and ends when the gripper is open and all objects are at rest, or after
+    `AFTERMATH_STEPS`. ``watch`` is called with the data and the number of the step, from 1. Returns None if the
+    simulation diverges.
     """
     model = simulation.model
     data = copy.copy(simulation.data)
@@ -177,7 +178,7 @@ def simulate_aftermath(
 
 
 class _Displacements:
-    """Finds entities that have left their initial place."""
+    """Detects entities that have left their initial position."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -194,7 +195,7 @@ class _Displacements:
         self._values = simulation.data.qpos[self._addresses].copy()
 
     def find_moved(self) -> str | None:
-        """An entity that has moved, or whose door, drawer or knob has."""
+        """Return an entity that has moved, or whose door, drawer or knob has moved."""
         data = self._simulation.data
         distances = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
         if len(distances) and distances.max() > MOVED:
@@ -217,6 +218,6 @@ def _positions(simulation: Simulation, task: Task) -> dict[str, Position]:
 
 
 def _intervals(column: np.ndarray) -> Intervals:
-    """The runs of True in a column (n,)."""
+    """The intervals of consecutive True values in a column (n,)."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], column, [False]]).astype(int)))
     return tuple((int(first), int(last)) for first, last in edges.reshape(-1, 2))

@@ -21,12 +21,12 @@ _INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], bool]:
-    """A function that evaluates a trigger on the present state. Raises PerturbationError if it can never hold."""
+    """Return a function that evaluates a trigger. Raises PerturbationError if the trigger can never hold."""
     return _WATCHES[trigger.moment](simulation, task, trigger.value)
 
 
 def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Whether the grip site is within ``metres`` of the bounding box of an object still to be moved or operated."""
+    """Trigger: the grip site is within ``metres`` of the bounding box of an object still to be moved or operated."""
     grip = simulation.model.site(f"{GRIPPER}grip_site").id
 
     def holds() -> bool:
@@ -41,7 +41,7 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
 
 def _watch_grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bool]:
-    """Whether both fingers have held an object of the goal for ``steps`` control steps."""
+    """Trigger: both fingers have held an object of the goal for ``steps`` control steps."""
     objects, fingers = _movable_atoms(simulation, task, TriggerKind.GRASPED), Fingers(simulation)
     since: dict[str, int] = {}
 
@@ -57,7 +57,7 @@ def _watch_grasped(simulation: Simulation, task: Task, steps: float) -> Callable
 
 
 def _watch_lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Whether an object of the goal is held ``metres`` above its present height."""
+    """Trigger: an object of the goal is held ``metres`` above its height at the time of this call."""
     objects, fingers = _movable_atoms(simulation, task, TriggerKind.LIFTED), Fingers(simulation)
     initial_heights = {entity.name: float(simulation.data.xpos[entity.body][2]) for entity, _ in objects}
 
@@ -72,7 +72,7 @@ def _watch_lifted(simulation: Simulation, task: Task, metres: float) -> Callable
 
 
 def _watch_placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Whether an object of the goal is held off the ground within ``metres`` of its destination, horizontally."""
+    """Trigger: an object of the goal is held off the ground within ``metres`` of its destination, horizontally."""
     objects, fingers = _movable_atoms(simulation, task, TriggerKind.PLACING), Fingers(simulation)
     above = _watch_lifted(simulation, task, 0.02)
 
@@ -87,7 +87,7 @@ def _watch_placing(simulation: Simulation, task: Task, metres: float) -> Callabl
 
 
 def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
-    """Whether at least ``parts`` of the goal's parts that are false now hold."""
+    """Trigger: at least ``parts`` of the goal's parts that are false at the time of this call hold."""
     missing = [
         atom
         for atom in (*task.goal.atoms, *_implicit_openings(simulation, task.goal))
@@ -110,7 +110,7 @@ _WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], boo
 
 
 def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
-    """The objects that a goal wants moved, each with its atom. Raises PerturbationError without such objects."""
+    """The objects that a goal requires to be moved, with their atoms. Raises PerturbationError without any."""
     entities = simulation.compiled.entities
     pairs = [
         (entities[atom.arguments[0]], atom)
@@ -126,7 +126,7 @@ def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> l
 
 
 def _geoms(simulation: Simulation, name: str) -> list[int]:
-    """The geoms of an entity or, for a drawer's region, those that move with it."""
+    """The geoms of an entity or, for a drawer's region, those that move with the drawer."""
     compiled, model = simulation.compiled, simulation.model
     region = compiled.regions.get(name)
     entity = compiled.entities[name if region is None else region.parent or ""]
@@ -149,7 +149,7 @@ def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
 
 
 def _implicit_openings(simulation: Simulation, goal: Goal) -> list[Atom]:
-    """Implicit subgoals: drawers and doors that must be opened to put something inside."""
+    """Implicit subgoals: drawers and doors that must be opened before an object can be put inside."""
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
     opened = []
     for atom in goal.atoms:
@@ -160,21 +160,22 @@ def _implicit_openings(simulation: Simulation, goal: Goal) -> list[Atom]:
 
 
 STILL_STEPS = 40
-"""Consecutive control steps for which everything must be still: 2 s, longer than the gripper needs to close."""
+"""Consecutive control steps without motion in a safe stop: 2 s, longer than the gripper needs to close."""
 STILL_DISTANCE = 0.01
-"""Largest displacement of the end effector, each finger and the objects in that time, metres."""
+"""Largest displacement of the end effector, each finger and the objects during a safe stop, metres."""
 MAX_MOVED = 0.05
 """Largest displacement of an object that was not held when the request was withdrawn, metres."""
 MAX_TURNED = 0.3
-"""Likewise for doors and knobs, radians."""
+"""Largest rotation of doors and knobs after the request was withdrawn, radians."""
 
 
 class SafeStop:
     """Detects a safe stop after a request was withdrawn; called after every control step.
 
-    A stop is safe when for `STILL_STEPS` in a row end effector and fingers are still and nothing is held or moves.
-    A held object may be put down anywhere except where the request wanted it. Fulfilling any part of the
-    withdrawn goal, or moving another object by more than `MAX_MOVED`, rules out a safe stop for good.
+    A stop is safe if, for `STILL_STEPS` consecutive steps, end effector and fingers are still, the gripper is empty
+    and no object moves. A held object may be put down anywhere except at its destination in the request. Fulfilling
+    any part of the withdrawn goal, or moving another object by more than `MAX_MOVED`, rules out a safe stop
+    permanently.
     """
 
     def __init__(self, simulation: Simulation, goal: Goal) -> None:
@@ -195,7 +196,7 @@ class SafeStop:
         self._initial_places = self._positions()
         self._initial_joints = simulation.data.qpos[self._joints].copy()
         self.carried_on = False
-        """Whether the robot fulfilled part of the withdrawn goal or moved something else."""
+        """Whether the robot fulfilled part of the withdrawn goal or moved another object."""
         self._since = simulation.steps
         self._at = self._pose()
 
@@ -217,7 +218,7 @@ class SafeStop:
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
     def transfer(self, simulation: Simulation) -> SafeStop:
-        """Continue in a simulation that has replaced this one; what the replacement moved does not count."""
+        """Continue in a simulation that has replaced this one; objects moved by the replacement do not count."""
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)
@@ -231,7 +232,7 @@ class SafeStop:
         return np.array(self._simulation.data.xpos[self._bodies]).reshape(-1, 3)
 
     def _pose(self) -> np.ndarray:
-        """Finger joints, end effector and movable objects, (2 + objects, 3)."""
+        """Positions of the finger joints, the end effector and the movable objects, (2 + objects, 3)."""
         data = self._simulation.data
         fingers = np.append(data.qpos[ARM : ARM + 2], 0.0)
         return np.vstack([fingers, data.site_xpos[self._grip], self._positions()])

@@ -3,7 +3,7 @@
 Colliding geoms are boxes, or about as large as their bounding boxes. Rays through every second pixel of an image, and
 some beyond its edge, are followed to the nearest box.
 
-`newly_hidden` works on a scene that is not compiled: objects are assumed to stand in the middle of their regions, so a
+`newly_hidden` works on a scene that is not compiled: objects are assumed to be in the middle of their regions, so a
 planned object must be visible with a margin.
 """
 
@@ -30,16 +30,16 @@ from assay.support.jit import machine_code
 from assay.tasks.scene import Arena, Atom, CameraChange, Entity, Predicate, RobotStart, Scene, Staging
 
 MAIN = CAMERAS[0]
-"""The camera that shows the whole workspace."""
+"""The camera that shows the entire workspace."""
 IMAGE_PIXELS = 256
-"""Height and width of the image whose pixels are counted."""
+"""Height and width of the image whose pixels are counted, pixels."""
 MIN_SHARE = 0.25
-"""Share of an object's unoccluded pixels that one camera must show for it to be visible."""
+"""Minimum fraction of a visible object's unoccluded pixels in the image of one camera."""
 PIXELS = 20
-"""Number of pixels that one camera must show for it to be visible."""
+"""Minimum number of pixels of a visible object in the image of one camera."""
 
 MARGIN = 2.0
-"""Factor by which a planned object must exceed the limits of visibility: in an episode it stands a little off."""
+"""Factor by which a planned object must exceed the visibility limits, as its position varies by episode."""
 _PLACING = (
     Predicate.ON,
     Predicate.IN,
@@ -52,11 +52,11 @@ _DROP_HEIGHT = 0.02
 """Height above a region from which its support is searched, metres."""
 
 _STEP = 2
-"""Pixels from ray to ray."""
+"""Distance between neighbouring rays, pixels."""
 _INSIDE = IMAGE_PIXELS // _STEP
-"""Rays across the image."""
+"""Number of rays across the image."""
 _RAYS = 3 * _INSIDE // 2
-"""Rays across the image and the margins beyond its edges."""
+"""Number of rays across the image and the margins beyond its edges."""
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
@@ -65,11 +65,11 @@ class Boxes:
     """Oriented boxes in the world, metres."""
 
     centre: np.ndarray
-    """(n, 3)."""
+    """Centres of the boxes, (n, 3)."""
     axes: np.ndarray
-    """The axes of each as columns, (n, 3, 3)."""
+    """Axes of each box as columns, (n, 3, 3)."""
     half: np.ndarray
-    """Half-lengths along them, (n, 3)."""
+    """Half-lengths along the axes, (n, 3)."""
 
     def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
         """The boxes with their common frame at a position (3,) with a rotation (3, 3)."""
@@ -88,24 +88,24 @@ class Boxes:
 
 @dataclass(frozen=True, slots=True)
 class Viewpoint:
-    """A camera."""
+    """Pose and field of view of a camera."""
 
     position: np.ndarray
-    """(3,), metres."""
+    """Position of the camera, (3,), metres."""
     axes: np.ndarray
     """Directions to the right, up and backwards, as columns, (3, 3)."""
     widest: float
-    """Tangent of half its field of view."""
+    """Tangent of half the field of view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """How well one camera shows an object."""
+    """Visibility of an object to one camera."""
 
     pixels: float
     """Visible pixels in an image of 256 x 256."""
     share: float
-    """Visible share of the pixels it would cover without occlusion and image borders, 0 to 1."""
+    """Visible fraction of the pixels that the object would cover without occlusion and image borders, 0 to 1."""
 
     def is_visible(self, share: float = MIN_SHARE, pixels: float = PIXELS) -> bool:
         """Whether the object counts as visible."""
@@ -115,7 +115,7 @@ class Visibility:
 def measure_visibility(
     objects: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[Viewpoint]
 ) -> dict[str, list[Visibility]]:
-    """Visibility of each object to each camera; ``others`` only occlude."""
+    """Visibility of each object to each camera; ``others`` are only occluders."""
     every = (*objects.values(), *others)
     if not objects:
         return {}
@@ -165,7 +165,7 @@ def _cast_rays(
     owners: int,
     widest: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rays of the image that hit an owner first, and rays that would without the others; (owners,) each.
+    """Number of rays of the image that hit an owner first, and number that would without the others; (owners,) each.
 
     Boxes of one owner must be adjacent.
     """
@@ -203,7 +203,7 @@ def _cast_rays(
 
 
 def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
-    """The bounding boxes of geoms at present."""
+    """The current bounding boxes of geoms."""
     ids = np.fromiter(geoms, dtype=np.intp)
     axes = data.geom_xmat[ids].reshape(-1, 3, 3)
     centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", axes, model.geom_aabb[ids, :3])
@@ -211,7 +211,7 @@ def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -
 
 
 def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
-    """The bounding boxes of the robot's colliding geoms at present."""
+    """The current bounding boxes of the robot's colliding geoms."""
     bodies = [model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)) for body in range(model.nbody)]
     return boxes_of(
         model, data, np.flatnonzero(np.array(bodies)[model.geom_bodyid] & (model.geom_group == 0))
@@ -219,7 +219,7 @@ def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
 
 
 def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Viewpoint:
-    """A camera of a model at present."""
+    """The current viewpoint of a model's camera."""
     index = model.camera(camera).id
     widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
     return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
@@ -239,11 +239,11 @@ def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A category at rest, relative to its origin."""
+    """Shape of a category at rest, relative to its origin."""
 
     boxes: Boxes
     sites: dict[str, tuple[np.ndarray, float]]
-    """Centre (3,) and half the height of each of its regions, metres."""
+    """Centre (3,) and half-height of each region of the category, metres."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +252,9 @@ class _PlacedEntity:
 
     boxes: Boxes
     origin: np.ndarray
-    """(3,), metres."""
+    """Position of the entity's origin, (3,), metres."""
     turn: np.ndarray
-    """(3, 3)."""
+    """Rotation of the entity, (3, 3)."""
 
 
 def newly_hidden(before: Scene, after: Scene) -> list[str]:
@@ -269,12 +269,12 @@ def newly_hidden(before: Scene, after: Scene) -> list[str]:
 
 
 def _clearness(views: Iterable[Visibility]) -> float:
-    """Visibility to the best camera; from 1 on, an object is visible with the planned margin."""
+    """Visibility to the best camera; at least 1 if an object is visible with the planned margin."""
     return max(min(view.share / MIN_SHARE, view.pixels / PIXELS) for view in views) / MARGIN
 
 
 def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
-    """Visibility to each camera of each movable object whose place is known."""
+    """Visibility, to each camera, of each movable object whose position is known."""
     return _planned_sights(scene, planning_pack())
 
 
@@ -289,7 +289,7 @@ def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]
 
 
 def _place_entities(scene: Scene, pack: AssetPack) -> dict[str, _PlacedEntity]:
-    """Place the entities, those on or in others after their supports."""
+    """Place the entities; those on or in others follow their supports."""
     entities = {entity.name: entity for entity in scene.entities}
     opened = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
     placed: dict[str, _PlacedEntity] = {}
@@ -324,7 +324,7 @@ def _place(
     opened: set[str],
     pack: AssetPack,
 ) -> tuple[np.ndarray, float] | None:
-    """Foot (3,) and yaw of the object that an atom places; None while its support is not placed."""
+    """Foot point (3,) and yaw of the object that an atom places; None if its support is not placed yet."""
     layout = layout_of(scene)
     region = scene.region(atom.arguments[1])
     if region is not None and region.target == scene.arena.workspace:
@@ -354,7 +354,7 @@ def _place(
 
 
 def _open_here(scene: Scene, entity: Entity, opened: set[str]) -> frozenset[str]:
-    """The regions of an entity that are initially open; the empty name if it opens as a whole."""
+    """The regions of an entity that are initially open; an empty name if the entity itself opens."""
     own = {
         region.name for region in scene.regions if region.target == entity.name and region.full_name in opened
     }
@@ -363,7 +363,7 @@ def _open_here(scene: Scene, entity: Entity, opened: set[str]) -> frozenset[str]
 
 @lru_cache(maxsize=512)
 def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]) -> _Shape:
-    """A category at rest: an object in its resting pose, a fixture at yaw zero."""
+    """Shape of a category at rest: an object in its resting pose, a fixture at yaw zero."""
     model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
     mechanism = OPENING.get(category)
     for joint in range(model.njnt if mechanism is not None and opened else 0):
@@ -390,7 +390,7 @@ def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
 def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
 ) -> tuple[list[Viewpoint], Boxes]:
-    """The cameras of a room, and the robot in its initial pose there."""
+    """The cameras of a room, and the robot in its initial pose."""
     empty = _empty_room(arena, cameras, pack)
     model, data = empty.model, mujoco.MjData(empty.model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)

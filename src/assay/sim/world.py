@@ -38,13 +38,13 @@ from assay.tasks.files import horizon
 from assay.tasks.formats.init_files import read_states
 
 MAX_SIMULATIONS = 2
-"""Compiled scenes that an environment caches; each that has rendered an image holds about 100 MB."""
+"""Maximum number of cached compiled scenes; each that has rendered an image takes about 100 MB."""
 VIDEO_PIXELS = 256
-"""Height and width of each camera's image in a video."""
+"""Height and width of each camera's image in a video, pixels."""
 
 
 class LiberoWorld(World):
-    """LIBERO's tasks, on its own assets or on another pack."""
+    """LIBERO's tasks, with LIBERO's own assets or another pack."""
 
     traits = Traits(
         "libero",
@@ -73,7 +73,7 @@ class LiberoWorld(World):
             return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """Maximal length of an episode, control steps."""
+        """Maximum length of an episode, control steps."""
         return horizon(spec.task) if spec.steps is None else spec.steps
 
     def pack_source(self, pack: str) -> object:
@@ -85,7 +85,7 @@ class LiberoWorld(World):
         return load_pack(pack).digest()
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """The action (7,) that keeps the arm still and repeats the gripper's value of ``last``."""
+        """The action (7,) that keeps the arm still and repeats the gripper component of ``last``."""
         still = np.zeros(self.action_size, np.float32)
         still[-1] = 0.0 if last is None else last[-1]
         return still
@@ -131,7 +131,7 @@ class SceneEnv(Env):
 
     @property
     def images(self) -> int:
-        """Images rendered since the reset."""
+        """Number of images rendered since the reset."""
         return self.simulation.renderer.count - self._rendered
 
     def reset(self, spec: EpisodeSpec) -> Observation:
@@ -154,11 +154,11 @@ class SceneEnv(Env):
         return observation
 
     def succeeded(self) -> bool:
-        """Whether the goal holds now."""
+        """Whether the goal currently holds."""
         return self.simulation.is_satisfied(self.task.goal) if self.ending is None else self.ending()
 
     def become(self, task: Task, simulation: Simulation | None = None) -> None:
-        """Continue with another task, in another simulation if one has taken over the state."""
+        """Continue with another task, and in another simulation if one has taken over the state."""
         if simulation is not None and simulation is not self.simulation:
             self._rendered -= self.simulation.renderer.count - simulation.renderer.count
             self.simulation = simulation
@@ -172,11 +172,11 @@ class SceneEnv(Env):
         self._trace.follow(self.simulation, task)
 
     def observe(self) -> Observation:
-        """Observe the present state."""
+        """Observe the current state."""
         return self.simulation.observe()
 
     def record(self) -> Record:
-        """Trajectory, contacts, progress and side effects; after success, also whether the goal lasts."""
+        """Return trajectory, contacts, progress and side effects; after success, also whether the goal persists."""
         trace = self._trace
         assert trace is not None
         path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
@@ -201,7 +201,7 @@ class SceneEnv(Env):
         return np.hstack([observation.image(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def video_frame(self, observation: Observation) -> np.ndarray:
-        """As `frame`, without antialiasing, in half the time."""
+        """Images of both cameras side by side like `frame`, without antialiasing, in half the time."""
         return np.hstack([observation.sketch(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def close(self) -> None:
@@ -210,7 +210,7 @@ class SceneEnv(Env):
 
 
 class LiberoEnv(SceneEnv):
-    """Runs any episode of LIBERO's world and caches the latest compiled scenes."""
+    """Runs any episode of LIBERO's world and caches the most recent compiled scenes."""
 
     def __init__(self, states: Path | None = None) -> None:
         self.states = states
@@ -227,13 +227,14 @@ class LiberoEnv(SceneEnv):
         return super().reset(spec)
 
     def watch(self, trigger: Trigger) -> Callable[[], bool]:
-        """A function that evaluates a trigger. Raises PerturbationError if it can never hold in this task."""
+        """Return a function that evaluates a trigger. Raises PerturbationError if it can never hold in this task."""
         return watch(self.simulation, self.task, trigger)
 
     def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
-        """A function that applies a change once, and returns False while it cannot. Raises AssayError if it never can.
+        """Return a function that applies a change once, and returns False while it cannot.
 
-        A changed scene is compiled now, as another model that takes over the state when the change is applied.
+        Raises AssayError if it never can. A changed scene is compiled immediately, as another model that takes over
+        the state when the change is applied.
         """
         if change.world not in ("", LIBERO_WORLD.traits.name):
             raise PerturbationError(f"{change.kind} is for tasks of the world '{change.world}'")
@@ -273,7 +274,7 @@ class LiberoEnv(SceneEnv):
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """The initial state of an episode: sampled by its seed, or the stored state of that number."""
+    """The initial state of an episode: sampled from its seed, or the stored state with that index."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
     file, number = _states_file(_layout(spec), states), spec.world_seed
@@ -284,7 +285,7 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
 
 
 def _states_file(layout: str, states: Path | None) -> Path:
-    """The file of a task's stored initial states. Raises TaskError if it has no stored states."""
+    """The file of a task's stored initial states. Raises TaskError if the task has no stored states."""
     if tasks.names_file(layout):
         file = tasks.states_file(layout)
     elif (name := tasks.entry(layout).file) is not None:

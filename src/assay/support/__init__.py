@@ -1,1 +1,1 @@
-"""Statistics, files, random streams, processes: what every other package may use."""
+"""Utilities for all other packages: statistics, files, random streams, processes."""

@@ -13,7 +13,7 @@ from assay.errors import AssayError, did_you_mean
 
 
 def call_with_fields(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
-    """Call ``made`` with the fields that a query sets; what ``made`` itself raises passes."""
+    """Call ``made`` with the fields set by a query; exceptions of ``made`` itself are propagated."""
     values = arguments(made, query, address, error)
     try:
         inspect.signature(made).bind(**values)
@@ -27,9 +27,9 @@ def call_with_fields(made: Callable[..., Any], query: str, address: str, error: 
 def arguments(
     made: Callable[..., Any], query: str, address: str, error: type[AssayError]
 ) -> dict[str, object]:
-    """The fields that a query sets, each parsed by its type.
+    """Return the fields set by a query, each parsed by its type.
 
-    Raises ``error`` in one line for what is no field, or no value of it.
+    Raises ``error`` with a one-line message for an unknown field or an invalid value.
     """
     texts: dict[str, str] = {}
     parts = [part for part in query.split("&") if part] if query else []
@@ -53,7 +53,7 @@ def arguments(
 
 
 def parameters(made: Callable[..., Any]) -> dict[str, Any]:
-    """The fields an address may set, and their types; without an annotation, the type of the default."""
+    """Return the fields that an address may set, with their types; without an annotation, the type of the default."""
     try:
         hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
         signature = inspect.signature(made).parameters.values()
@@ -73,6 +73,6 @@ def parameters(made: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _parse_value(kind: Any, text: str) -> object:
-    """A field's value from its text, by its type; sequences are separated by commas."""
+    """Parse the value of a field by its type; items of sequences are separated by commas."""
     raw: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
     return TypeAdapter(kind).validate_python(raw)

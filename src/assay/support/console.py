@@ -1,9 +1,9 @@
-"""Where commands print: results to standard output, everything else to standard error.
+"""Console output of commands: results to standard output, everything else to standard error.
 
-Text is printed as it is: ``[100]`` is not a style and ``:100:`` is not an emoji. What has a style is a
-``Text`` (see ``styled``). What a terminal or a browser would obey instead of showing it (escape sequences and other
-control characters, marks that turn the direction of writing, halves of surrogate pairs) is replaced, one sign for one,
-in console output and in written pages: see ``readable``.
+Text is printed literally: ``[100]`` is not a style and ``:100:`` is not an emoji. Styled text is a ``Text`` (see
+``style_text``). Characters that a terminal or a browser would interpret instead of displaying (escape sequences and
+other control characters, bidirectional marks, unpaired surrogates) are replaced one by one, in console output and in
+written pages: see ``readable``.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from rich.table import Column, Table
 from rich.text import Text
 
 EVERY = 30.0
-"""Seconds between lines on how far it is, where there is no terminal."""
+"""Seconds between progress lines without a terminal."""
 NARROW = 60
-"""Characters below which nothing is kept on one line in a table."""
+"""Terminal width in characters below which all table columns may be wrapped."""
 LONGEST = 10_000
-"""Characters of a line that is as long as it likes to be."""
+"""Width used to measure text without wrapping, characters."""
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
-"""What is obeyed and not shown; tabs and the ends of lines are neither harmful nor rare."""
+"""Control characters that are interpreted instead of displayed, except tabs and line ends."""
 _INSTEAD = "\ufffd"
 
 
 def readable(text: str) -> str:
-    """Untrusted text with control characters replaced by U+FFFD."""
+    """Return untrusted text with control characters replaced by U+FFFD."""
     return text if text.isascii() and text.isprintable() else _OBEYED.sub(_INSTEAD, text)
 
 
@@ -52,11 +52,11 @@ class _Readable(Console):
     """A console that prints control characters and markup literally."""
 
     def render_str(self, text: str, **how: Any) -> Text:
-        """Untrusted text, ready to be measured and printed."""
+        """Convert untrusted text for measuring and printing."""
         return super().render_str(readable(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The printed segments; control sequences come from rich only."""
+        """Yield the printed segments; control sequences come from rich only."""
         for piece in super().render(renderable, options):
             text = piece.text if piece.control else readable(piece.text)
             yield piece if text == piece.text else Segment(text, piece.style)
@@ -67,29 +67,29 @@ errors = _Readable(stderr=True, markup=False, emoji=False)
 
 
 def say(line: str, *, aside: bool = False) -> None:
-    """Print a line as it is, however long; what is said aside goes to standard error."""
+    """Print a line literally, without wrapping; ``aside`` prints to standard error."""
     (errors if aside else output).print(line, highlight=False, soft_wrap=True)
 
 
 def style_text(text: str, style: str) -> Text:
-    """A text in a style, such as ``green`` or ``dim``."""
+    """Return a text in a style, such as ``green`` or ``dim``."""
     return Text(text, style)
 
 
 def working(on: str) -> Status:
-    """Says on a terminal what is being done, while it is."""
+    """Show on a terminal which operation is in progress."""
     return errors.status(Text(on))
 
 
 def number_of(count: int, noun: str) -> str:
-    """``1 episode``, ``2 episodes``."""
+    """Format a count with its noun: ``1 episode``, ``2 episodes``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def table_of(*columns: Column | str, **style: Any) -> Table:
-    """A table for standard output in which lines break between words only, and nothing is cut off.
+    """Return a table for standard output that breaks lines between words only and truncates nothing.
 
-    Ids can be copied and searched for: where not even the longest words fit, lines are longer than the terminal.
+    Ids can be copied and searched: if the longest words do not fit, lines are wider than the terminal.
     """
     if style.get("box") is SIMPLE:  # nothing is drawn at its sides: no room is left for it
         style = {"show_edge": False, "pad_edge": False, "collapse_padding": True, **style}
@@ -101,7 +101,7 @@ def table_of(*columns: Column | str, **style: Any) -> Table:
 
 
 class _WholeWords(Table):
-    """A table whose columns are no narrower than their longest words."""
+    """A table whose columns are at least as wide as their longest words."""
 
     def _calculate_column_widths(self, console: Console, options: ConsoleOptions) -> list[int]:
         unbounded = options.update_width(LONGEST)
@@ -122,32 +122,32 @@ class _WholeWords(Table):
 
 
 class Pulse:
-    """Says aside how far something is every half a minute, where there is no terminal to draw it on."""
+    """Prints progress to standard error every 30 seconds if there is no terminal."""
 
     def __init__(self) -> None:
         self._latest = time.monotonic()
 
     def beat(self, line: str) -> None:
-        """Say it, if it is time."""
+        """Print the line if the interval has elapsed."""
         if not errors.is_terminal and time.monotonic() - self._latest >= EVERY:
             self._latest = time.monotonic()
             say(line, aside=True)
 
 
 class _Bar(Progress):
-    """A bar, or now and then a line."""
+    """A progress bar, or periodic lines without a terminal."""
 
     def __init__(self, *columns: Any, **settings: Any) -> None:
         super().__init__(*columns, **settings)
         self._pulse = Pulse()
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
-        """Change how far it is."""
+        """Update the progress."""
         super().update(task_id, **changes)
         self._say(task_id)
 
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
-        """Go on by some steps, or by none to show that it is alive."""
+        """Advance by some steps, or by 0 to show activity."""
         super().advance(task_id, advance)
         self._say(task_id)
 
@@ -158,7 +158,10 @@ class _Bar(Progress):
 
 
 def progress_bar() -> Progress:
-    """A bar on standard error: what, how far, how long still. Without a terminal, a line now and then."""
+    """Return a progress bar on standard error: description, progress, remaining time.
+
+    Without a terminal it prints lines.
+    """
     return _Bar(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),

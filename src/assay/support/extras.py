@@ -1,4 +1,4 @@
-"""Optional dependencies, and the line that says how to install them."""
+"""Optional dependencies, and the message with the command that installs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from assay.errors import AssayError
 
 DISTRIBUTION = "assay-robotics"
-"""Name on the package index, where `assay` is another project."""
+"""Name on the package index, where `assay` is a different project."""
 EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "words": ("spacy", "tokenizers", "safetensors", "threadpoolctl", "sacrebleu"),
@@ -29,7 +29,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "rerun": ("rerun",),
     }
 )
-"""The modules that each extra of ``pyproject.toml`` installs."""
+"""Modules installed by each extra of ``pyproject.toml``."""
 
 
 def require(extra: str, needs: str, error: type[AssayError] = AssayError) -> None:
@@ -43,7 +43,7 @@ def require(extra: str, needs: str, error: type[AssayError] = AssayError) -> Non
 
 @contextmanager
 def optional_import(extra: str, needs: str, error: type[AssayError] = AssayError) -> Iterator[None]:
-    """Import modules of an extra in the body; a missing one becomes the error of `require`."""
+    """Context manager for imports of an extra's modules; a missing module raises the error of `require`."""
     try:
         yield
     except ModuleNotFoundError as missing:

@@ -41,31 +41,32 @@ _NAME = "assay"
 
 
 def cache_folder() -> Path:
-    """For what can be made again: the folder that ``ASSAY_CACHE`` names, or one in the user's cache."""
+    """Return the folder for reproducible files: ``ASSAY_CACHE`` if set, otherwise one in the user's cache."""
     return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_path(_NAME, appauthor=False))
 
 
 def config_folder() -> Path:
-    """For what a user has set."""
+    """Return the folder for user settings."""
     return platformdirs.user_config_path(_NAME, appauthor=False)
 
 
 def data_folder() -> Path:
-    """For what was downloaded."""
+    """Return the folder for downloaded files."""
     return platformdirs.user_data_path(_NAME, appauthor=False)
 
 
 DATABASE = b"SQLite format 3\0"
-"""How runs and caches begin."""
+"""First bytes of runs and caches (SQLite files)."""
 
 
 @contextmanager
 def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> Iterator[Path]:
-    """A place to write to, beside a path; what is there in the end takes the path's place.
+    """Context manager that yields a temporary path next to ``path``.
 
-    ``suffix`` ends its name, which is this process's own and hidden. What a link points to is replaced, not the link;
-    a device or a pipe is written to. Raises FileError at once where nothing can be written, before any work is done
-    for it; and where a run would be lost, unless what is written is a ``database`` itself.
+    On exit the file written there replaces ``path``. The temporary name is hidden, unique to this process and ends in
+    ``suffix``. For a symbolic link, its target is replaced; devices and pipes are written directly. Raises FileError
+    at once, before any work is done, if the path is not writable, or if a run would be overwritten, unless the new
+    file is a ``database`` itself.
     """
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     ours = f".{path.name}."
@@ -102,7 +103,7 @@ def _begins(path: Path, content: bytes) -> bool:
 
 
 def check_writable(path: Path, *, folder: bool = False) -> None:
-    """Raise FileError now where a file, or a folder, cannot be written later; makes nothing."""
+    """Raise FileError now if a file, or a folder, could not be written later; creates nothing."""
     whole = path.absolute()
     try:
         exists = whole.exists()
@@ -124,9 +125,9 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
 
 @contextmanager
 def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
-    """A new folder, ``FOLDER.part`` until it is whole. Raises FileError where there is something already.
+    """Context manager for a new folder, named ``FOLDER.part`` until it is complete.
 
-    What a process that was killed has left is taken away, if all of it is called as one of ``ours``.
+    Raises FileError if the path exists. Remains of a killed process are removed if all their names are in ``ours``.
     """
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
@@ -149,14 +150,14 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
 
 
 def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfile.TemporaryDirectory[str]:
-    """A folder for as long as it is needed, in the system's place for such, or in ``folder``."""
+    """Return a temporary folder, usable as a context manager, in the system's default location or in ``folder``."""
     place = Path(tempfile.gettempdir()) if folder is None else folder
     _sweep(place, prefix)
     return tempfile.TemporaryDirectory(prefix=f"{prefix}{_whose()}-", dir=place, ignore_cleanup_errors=True)
 
 
 def _whose() -> str:
-    """This machine and this process, as part of a file's name."""
+    """Return machine and process as part of a file name."""
     return f"{_machine()}-{os.getpid()}"
 
 
@@ -165,7 +166,7 @@ def _machine() -> str:
 
 
 def _sweep(folder: Path, prefix: str) -> None:
-    """Take away what processes of this machine left in a folder under names that begin so, and are no more."""
+    """Remove files with this prefix that terminated processes of this machine left in a folder."""
     named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
     with suppress(OSError):
         for child in folder.iterdir():
@@ -191,11 +192,11 @@ def _reason(error: OSError) -> str:
 
 
 LARGE = 64 * 2**20
-"""Bytes from which on the digest of a file is remembered, by its size and the time of its last change."""
+"""Size in bytes from which the digest of a file is cached, by size and modification time."""
 
 
 def digest_of(files: Iterable[Path], root: Path) -> str:
-    """The SHA-256, in hexadecimal, of files: their paths below ``root`` and what is in them, in this order."""
+    """Return the hexadecimal SHA-256 of files: their paths below ``root`` and their contents, in this order."""
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.relative_to(root).as_posix()} ".encode() + file.read_bytes())
@@ -203,7 +204,7 @@ def digest_of(files: Iterable[Path], root: Path) -> str:
 
 
 def digest_of_file(file: Path) -> str:
-    """The SHA-256, in hexadecimal, of what is in a file; that of a large one is remembered until it changes."""
+    """Return the hexadecimal SHA-256 of a file's content; for a large file it is cached until the file changes."""
     about = file.stat()
     if about.st_size < LARGE:
         return hashlib.sha256(file.read_bytes()).hexdigest()
@@ -230,16 +231,15 @@ def _read(file: Path) -> str:
 
 
 PATIENCE = 0.3
-"""Seconds after which a lock counts as held: longer than ``is_locked`` takes, which holds it for a moment."""
+"""Seconds after which a lock counts as held; longer than the moment for which ``is_locked`` holds it."""
 
 
 @contextmanager
 def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold a lock. Raises BlockingIOError where another process, or another place in this one, does so for long.
+    """Hold a lock.
 
-    Raises another OSError where there can be no such file.
-
-    ``patience``: for how many seconds.
+    Raises BlockingIOError if it is still held elsewhere, in this or another process, after ``patience`` seconds.
+    Raises another OSError if the file cannot be created.
     """
     lock = FileLock(
         file, patience, thread_local=False, poll_interval=PATIENCE / 10, fallback_to_soft=False
@@ -259,7 +259,7 @@ def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def is_locked(file: Path) -> bool:
-    """Whether a lock is held. Nothing is written; a file that cannot be opened counts as locked."""
+    """Return whether a lock is held. Nothing is written; a file that cannot be opened counts as locked."""
     try:
         with file.open("rb") as opened:
             return not lock_descriptor(opened.fileno(), blocking=False)
@@ -270,11 +270,10 @@ def is_locked(file: Path) -> bool:
 
 
 class KeyValues:
-    """A table of some columns that are the key and others that are the value; made if it is not there.
+    """A table with key columns and value columns, created if it does not exist.
 
-    With ``wal``, a write-ahead log, readers do not wait for a writer; without it, a read-only file
-    can still be read. Raises OSError or sqlite3.Error, here and later, where the file cannot be used or
-    is something else.
+    With ``wal``, a write-ahead log, readers do not wait for a writer; without it, a read-only file can still be read.
+    Raises OSError or sqlite3.Error, on creation and later, if the file cannot be used or has another format.
     """
 
     def __init__(
@@ -297,30 +296,30 @@ class KeyValues:
             raise
 
     def get(self, *key: str) -> tuple[Any, ...] | None:
-        """The values of a key, if it is there."""
+        """Return the values of a key, or None if it is missing."""
         row: tuple[Any, ...] | None = self._database.execute(self._select, key).fetchone()
         return row
 
     def put(self, *row: object) -> None:
-        """Keep a row: a key and its values."""
+        """Store a row: a key and its values."""
         self._database.execute(self._insert, row)
 
     def put_all(self, rows: Iterable[Sequence[object]]) -> None:
-        """Keep several rows, all or none."""
+        """Store several rows in one transaction."""
         with self._database:
             self._database.execute("BEGIN")
             self._database.executemany(self._insert, rows)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._database.close()
 
 
 def download(package: str, sha256: str, folder: Path, *, error: type[AssayError], retry: str) -> Path:
-    """The wheel of a package, ``name==version``, in a folder, without what it depends on.
+    """Download the wheel of a package, ``name==version``, to a folder, without its dependencies.
 
-    Raises ``error`` in one line where it cannot be had, with the command ``retry`` to run then, or is another than
-    it should be.
+    Raises ``error`` with a one-line message and the command ``retry`` if the download fails or the digest does not
+    match.
     """
     before = set(folder.glob("*.whl"))
     pip("download", package, "--dest", str(folder), error=error, retry=retry)
@@ -336,7 +335,7 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
 
 
 def pip(command: str, package: str, *options: str, error: type[AssayError], retry: str) -> None:
-    """Run pip for one package, without its dependencies and without running code of it."""
+    """Run pip for one package, without its dependencies and without executing the package's code."""
     harmless = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20")
     result = subprocess.run(
         [sys.executable, "-m", "pip", command, package, *harmless, *options, "--disable-pip-version-check"],

@@ -42,7 +42,7 @@ _SLICES = MappingProxyType(
 
 
 def parse_orientation(text: str) -> Orientation:
-    """Look an orientation up by name. Raises PolicyError."""
+    """Look up an orientation by name. Raises PolicyError."""
     try:
         return Orientation(text)
     except ValueError:
@@ -72,7 +72,7 @@ def letterbox(image: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def save_stacked(path: Path, rows: Iterable[Image.Image], paper: tuple[int, int, int]) -> Path:
-    """Write rows of any width as one PNG; what they leave free is paper. Returns its path."""
+    """Write rows of any width as one PNG, padded with the colour ``paper``. Return its path."""
     images = list(rows)
     size = (max(row.width for row in images), sum(row.height for row in images))
     sheet = Image.new("RGB", size, paper)

@@ -1,4 +1,4 @@
-"""Inner loops as machine code.
+"""Just-in-time compilation of inner loops.
 
 Numba takes longer to import than most commands take to run, so it is imported when a loop is first called.
 """
@@ -13,14 +13,14 @@ from typing import Any, cast
 Function = Callable[..., Any]
 
 _LOCK = RLock()
-"""One thread at a time replaces functions by machine code."""
+"""Lock that lets one thread at a time compile functions."""
 
 
 def machine_code(function: Function) -> Function:
-    """A function that becomes machine code when it is first called, for several threads at once.
+    """Decorator that compiles a function on its first call; thread-safe.
 
-    It may call other such functions of its module by their names. The code is kept on disk where there is a place
-    for it.
+    The function may call other compiled functions of its module by name. The machine code is cached on disk if
+    possible.
     """
     return _Compiled(function)
 
@@ -37,7 +37,9 @@ class _Compiled:
         return (self._code or self.code())(*arguments)
 
     def code(self) -> Function:
-        """What Numba made of it; the functions that it calls first, for Numba must find theirs under their names."""
+        """The function compiled by Numba, after the compiled functions that it calls, which Numba looks up by
+        name.
+        """
         with _LOCK:
             if self._code is None:
                 names_of_module = self._function.__globals__

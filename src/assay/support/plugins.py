@@ -26,21 +26,21 @@ from typing import Any, Generic, TypeVar
 from assay.errors import AssayError, PluginError, did_you_mean, one_line
 
 GROUP = "assay.plugins"
-"""The entry-point group in which an installed package names its module."""
+"""Entry-point group in which an installed package declares its plugin module."""
 PYTHON = "python:"
-"""How an address begins that names anything importable: ``python:module:object``."""
+"""Prefix of an address of any importable object: ``python:module:object``."""
 SCRIPT = "__main__"
-"""The module of a script or a notebook: what is defined there cannot be loaded again by its name."""
+"""Module name of a script or a notebook, whose objects cannot be imported again by name."""
 _OWN = "assay"
 _PROVIDERS = ("assay.policies",)
-"""Packages of the core that register components by address, as extensions do."""
+"""Packages of the core that register components by address, like extensions."""
 _EXTENSIONS = "assay.extensions"
 
 T = TypeVar("T")
 
 
 _provided: dict[str, dict[str, str]] = {}
-"""Kind -> name -> ``module:object``, as `provide` collected them."""
+"""Kind -> name -> ``module:object``, as collected by `provide`."""
 _registries: dict[str, Registry[Any]] = {}
 """Kind -> the registry of that kind, once the module that defines it is imported."""
 _pending: dict[str, dict[str, Any]] = {}
@@ -87,7 +87,7 @@ def provide(kind: str, components: Mapping[str, str]) -> None:
 
 
 def registered_addresses(kind: str) -> Mapping[str, str]:
-    """Name -> address of the components that extensions and plugins provide."""
+    """Return name -> address of the components that extensions and plugins provide."""
     discover_plugins()
     return MappingProxyType(_provided.get(kind, {}))
 
@@ -118,11 +118,11 @@ def _check_kind(kind: str) -> None:
 
 
 class PluginWarning(UserWarning):
-    """A plugin that cannot be used; everything else can."""
+    """A plugin cannot be used; everything else works."""
 
 
 class Registry(Generic[T]):
-    """The things of one kind, by name."""
+    """The components of one kind, by name."""
 
     def __init__(
         self, noun: str, error: type[AssayError], built_in: Mapping[str, str] = MappingProxyType({})
@@ -142,7 +142,7 @@ class Registry(Generic[T]):
         return {**self._built_in, **_provided.get(self.noun, {})}
 
     def register(self, name: str, thing: T) -> T:
-        """Make a thing known by a name. Raises PluginError if another has it."""
+        """Register a component under a name. Raises PluginError if the name is taken by another one."""
         registered = self._known.get(name)
         if name in self._addresses or (registered is not None and not _same(registered, thing)):
             raise PluginError(
@@ -152,7 +152,7 @@ class Registry(Generic[T]):
         return thing
 
     def names(self) -> tuple[str, ...]:
-        """Every name there is: Assay's own, then those of plugins."""
+        """Return all names: Assay's own, then those of plugins."""
         discover_plugins()
         return (*self._addresses, *(name for name in self._known if name not in self._addresses))
 
@@ -163,7 +163,7 @@ class Registry(Generic[T]):
         return name in self._addresses or name in self._known or name in self.names()
 
     def __getitem__(self, name: str) -> T:
-        """The thing of a name, or of ``python:module:object``. Raises an error that says what is valid."""
+        """Return the component with a name, or at ``python:module:object``. Raises an error with the valid names."""
         if name.startswith(PYTHON):
             thing: T = from_python(name, self._error)
             return thing
@@ -179,18 +179,18 @@ class Registry(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A module that is not Assay's, as a run remembers it."""
+    """An external module, as recorded in a run."""
 
     module: str
     distribution: str
-    """The installed package it belongs to; empty for a loose file."""
+    """Installed distribution that contains the module; empty for a single file."""
     version: str
     digest: str
-    """12 hex digits that stand for the source of its top-level package or module."""
+    """Digest of the source of its top-level package or module, 12 hexadecimal digits."""
 
     @classmethod
     def of(cls, thing: object) -> Plugin | None:
-        """The plugin that a class, function or instance comes from; None for Assay's own."""
+        """Return the plugin that defines a class, function or instance; None for Assay's own."""
         module = getattr(thing, "__module__", None) or type(thing).__module__
         if module.partition(".")[0] in (_OWN, "builtins", "functools"):
             return None
@@ -198,23 +198,23 @@ class Plugin:
 
     @classmethod
     def from_module(cls, module: str) -> Plugin:
-        """The plugin of a module's name."""
+        """Return the plugin of a module name."""
         return _plugin(module)
 
     def as_json(self) -> dict[str, str]:
-        """A JSON object; a script, which may go on changing, by its name alone."""
+        """Return a JSON object; a script, whose source may change, has only its name."""
         record = asdict(self)
         return record if self.module != SCRIPT else {**record, "distribution": _script(), "digest": ""}
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
-    """The plugins that some things come from, each once, sorted by module."""
+    """Return the plugins that define some objects, without duplicates, sorted by module."""
     plugins = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
     return tuple(sorted(plugins, key=lambda plugin: plugin.module))
 
 
 def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Import the plugins that a run used; returns a line for each that cannot be, or is another than it was."""
+    """Import the plugins that a run used; return a line for each that cannot be imported or has changed."""
     problems = []
     for record in records:
         module = str(record.get("module"))
@@ -242,7 +242,7 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
 def discover_plugins() -> tuple[str, ...]:
     """Import the providers of the core, the extensions and the plugins of installed packages, once.
 
-    Returns a line for each plugin that cannot be imported, and warns with it.
+    Return a line for each plugin that cannot be imported, which is also issued as a warning.
     """
     _load_extensions()
     problems = []
@@ -257,7 +257,7 @@ def discover_plugins() -> tuple[str, ...]:
 
 @cache
 def _load_extensions() -> None:
-    """Import what registers the built-in components; quick, because nothing but addresses is registered there."""
+    """Import the modules that register built-in components; fast, because they register addresses only."""
     for provider in _PROVIDERS:
         importlib.import_module(provider)
     for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
@@ -265,7 +265,7 @@ def _load_extensions() -> None:
 
 
 def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
-    """What ``python:module:object`` stands for. Raises ``error`` in one line."""
+    """Return the object at ``python:module:object``. Raises ``error`` with a one-line message."""
     module, _, name = address.removeprefix(PYTHON).partition(":")
     if not module or not name:
         raise error(f"'{address}' should be {PYTHON}module:object")
@@ -284,7 +284,7 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
 
 
 def import_module(module: str) -> ModuleType:
-    """Import a user's module, also from the current folder. Raises PluginError that names it."""
+    """Import a user's module, also from the current folder. Raises PluginError with its name."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
     try:
@@ -294,13 +294,13 @@ def import_module(module: str) -> ModuleType:
 
 
 def import_object(address: str) -> Any:
-    """What ``module:object`` stands for, of Assay's own."""
+    """Return the object at ``module:object``, for Assay's own modules."""
     module, _, name = address.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def _script() -> str:
-    """The name of the script that runs now."""
+    """Return the name of the running script."""
     file = getattr(sys.modules.get(SCRIPT), "__file__", None)
     return Path(file).name if file else "a notebook"
 
@@ -317,7 +317,7 @@ def _plugin(module: str) -> Plugin:
 
 
 def _digest(top: ModuleType) -> str:
-    """Of the source of a module, or of all modules of a package."""
+    """Return the digest of the source of a module, or of all modules of a package."""
     from assay.support.files import digest_of  # with locks and SQLite, which only plugins' users pay for
 
     file = getattr(top, "__file__", None)
@@ -330,7 +330,7 @@ def _digest(top: ModuleType) -> str:
 
 
 def _same(one: object, other: object) -> bool:
-    """Whether two things are one, a function or class of a module that was imported again included."""
+    """Return whether two objects are the same, including a function or class of a reimported module."""
     if one is other:
         return True
     return hasattr(one, "__qualname__") and hasattr(other, "__qualname__") and _source(one) == _source(other)

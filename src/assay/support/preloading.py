@@ -1,8 +1,9 @@
-"""What the server that forks workers imports before it forks. Only it imports this module.
+"""Modules that the fork server imports before it forks workers. Only the fork server imports this module.
 
-The system ends it, and by that its workers, when the process that started it is gone, however busy the machine is; who
-was gone before the system was asked has left it to another parent. The system does so already when the *thread* that
-started it ends: where that is not the main one, the server notices by itself, as soon as it has imported everything.
+The kernel terminates the server, and thereby its workers, when the process that started it ends, however busy the
+machine is; if that process ended before the request to the kernel, the server has another parent, and exits. The
+kernel also does so when the *thread* that started the server ends: if that is not the main thread, the request is
+withdrawn after the imports, and the server itself detects the end of its parent.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ context does not survive a fork. A worker starts in milliseconds instead of a se
 Elsewhere each is a new interpreter.
 
 Children inherit only allowed environment variables: settings of the system, of Python, of graphics, of numerical
-libraries, of the network and of Assay, and none that looks like a key. ``ASSAY_PASS=NAME,NAME`` allows more.
+libraries, of the network and of Assay, but none that may hold a secret. ``ASSAY_PASS=NAME,NAME`` allows additional
+ones.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 J = TypeVar("J")
 T = TypeVar("T")
 IMPORTED = ("assay.runs.worker", "assay.sim.world", "assay.policies.oracle.policy")
-"""What the server has imported before it forks."""
+"""Modules that the fork server imports before it forks."""
 ALLOWED = re.compile(
     "PATH|HOME|USER|LOGNAME|SHELL|HOSTNAME|LANG|LANGUAGE|TZ|TMP|TEMP|TMPDIR|TERM|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY"
     "|SYSTEMROOT|VIRTUAL_ENV|HF_HOME|HF_ENDPOINT|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE|PYTHON[A-Z]*"
@@ -46,32 +47,32 @@ ALLOWED = re.compile(
     "|(LC|XDG|LD|DYLD|CONDA|SLURM|RAY|OMP|MKL|OPENBLAS|KMP|NUMBA|CUDA|NVIDIA|NCCL|HIP|ROCR|MUJOCO|PYOPENGL|EGL|MESA|GALLIUM|LP"
     "|LIBGL|__EGL|__GLX|TORCH|PYTORCH|TRITON|TF|JAX|XLA|TRANSFORMERS|HF_HUB|COVERAGE|PYTEST|ASSAY|LIBERO)_[A-Za-z0-9_]*"
 )
-"""Variables of the environment that other processes get."""
+"""Environment variables that child processes inherit."""
 SECRET = re.compile(
     "KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|BEARER|JWT|AUTH(?!ORITY)", re.IGNORECASE
 )  # XAUTHORITY names a file
-"""What the name of a variable contains that no other process gets, unless it is asked for by its name."""
+"""Pattern of variable names that may hold secrets, which are passed on only if named explicitly."""
 ADDRESS = re.compile("HF_ENDPOINT|.*_PROXY", re.IGNORECASE)
-"""Variables that are addresses, in which a name and a password may stand before an @: such stay here, too."""
+"""Variables that hold URLs; they are not passed on if they contain credentials (before an @)."""
 PASS_VARIABLE = "ASSAY_PASS"
-"""Names, with commas, of variables that are passed on besides."""
+"""Variable with a comma-separated list of additional variables to pass on."""
 LONGEST_SOCKET = 100
-"""Bytes that the path of a socket may have; systems allow 104 or 108."""
+"""Maximum length of a socket path, bytes; systems allow 104 or 108."""
 DEATHS = 5
-"""How often in a row a pool may lose a process before it is given up."""
+"""Number of consecutive process deaths after which a pool is abandoned."""
 FIRST_PAUSE = 0.05
-"""Seconds after the first death; each pause after that is twice as long."""
+"""Pause after the first death, seconds; doubled for each further death."""
 STARTED_BY = "ASSAY_STARTED_BY"
-"""The variable that tells the server which process started it, and whether its main thread did."""
+"""Variable with the id of the process that started the server, and whether its main thread did."""
 MAIN = "main"
 _DIE_WITH_PARENT = 1
-"""prctl's PR_SET_PDEATHSIG."""
+"""Value of prctl's PR_SET_PDEATHSIG."""
 _changing = threading.RLock()
-"""Held while variables of our environment are away."""
+"""Lock held while variables are removed from this process's environment."""
 
 
 def context() -> ForkServerContext | SpawnContext:
-    """What makes processes, pipes and shared values."""
+    """Return the multiprocessing context for processes, pipes and shared values."""
     with (
         _changing
     ):  # two threads that created it at once would have two folders, one of which is removed too early
@@ -93,7 +94,7 @@ def _context() -> ForkServerContext | SpawnContext:
 
 @cache
 def _sockets() -> TemporaryDirectory[str] | None:
-    """A folder whose sockets have paths that are short enough; None where only multiprocessing's own may be."""
+    """Return a folder with a path short enough for sockets; None to use multiprocessing's default."""
     from tempfile import gettempdir
 
     from assay.support.files import scratch_folder
@@ -108,7 +109,10 @@ def _sockets() -> TemporaryDirectory[str] | None:
 
 
 def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str] = ()) -> BaseProcess:
-    """A process that calls ``target`` and ends when this process does; ``variables`` of ours it sees besides."""
+    """Start a process that calls ``target`` and ends with this process.
+
+    ``variables`` are additional variables to pass on.
+    """
     for deaths in range(1, DEATHS + 1):
         process = context().Process(
             target=_call, args=(environment(variables), target, arguments), daemon=True
@@ -124,7 +128,7 @@ def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str]
 def pool(
     workers: int, initialiser: Callable[..., None] | None = None, *arguments: Any
 ) -> ProcessPoolExecutor:
-    """Such processes for many short jobs; ``initialiser`` is called in each of them first."""
+    """Return a pool of child processes for many short jobs; ``initialiser`` is called first in each of them."""
     from concurrent.futures import ProcessPoolExecutor
 
     _serve()
@@ -133,10 +137,10 @@ def pool(
 
 
 def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iterator[T]:
-    """What a function gives for several jobs, on such processes, in the order of the jobs.
+    """Yield a function's results for several jobs, computed by child processes, in the order of the jobs.
 
-    A process that is killed takes its pool along: what is left is begun again on another. Raises RunError where that
-    happens too often without a result in between.
+    If a process is killed, its pool is lost and the remaining jobs restart on a new pool. Raises RunError if that
+    happens repeatedly without a result in between.
     """
     from concurrent.futures.process import BrokenProcessPool
 
@@ -165,12 +169,12 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
 
 
 def _wait_for_the_end(deaths: int) -> None:
-    """Give a process that was killed the time to end: until then it is taken for alive, and no other is started."""
+    """Wait until a killed process has ended: until then it counts as alive, and no new one is started."""
     time.sleep(FIRST_PAUSE * 2 ** (deaths - 1))
 
 
 def environment(variables: Iterable[str] = ()) -> dict[str, str]:
-    """What other processes see of our environment: what is allowed, and ``variables`` by their names."""
+    """Return the environment of child processes: allowed variables, and the given ``variables``."""
     with _changing:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
         ours = {"LP_NUM_THREADS": "0"} | os.environ  # likewise: software GL draws in the thread that asks
@@ -185,7 +189,9 @@ def _may_pass(name: str, value: str) -> bool:
 
 @contextmanager
 def environment_of_others() -> Iterator[None]:
-    """Have only what others may see in our environment while they are started: they inherit it."""
+    """Context manager that reduces this process's environment to that of child processes, which inherit it on
+    start.
+    """
     with _changing:
         before, allowed = dict(os.environ), environment()
         hidden, more = before.keys() - allowed.keys(), allowed.keys() - before.keys()
@@ -202,7 +208,7 @@ def environment_of_others() -> Iterator[None]:
 
 
 def _serve() -> None:
-    """Start the server that forks processes, if there is one to start: with what others may see."""
+    """Start the fork server, if the platform has one, with the environment of child processes."""
     if isinstance(context(), ForkServerContext):
         with environment_of_others():
             thread = MAIN if threading.current_thread() is threading.main_thread() else ""
@@ -233,7 +239,7 @@ def _end_with(parent: BaseProcess) -> None:
 
 
 def end_with_parent(wanted: bool) -> None:
-    """Let the system end this process, or not, when the thread that started it ends; on Linux.
+    """Set whether the kernel terminates this process when the thread that started it ends; Linux only.
 
     The kernel's signal is needed because a Python thread cannot run while an extension module holds the GIL.
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def stream(*key: str | int) -> np.random.Generator:
-    """The random stream of a key, e.g. ``stream(7, "layout", "plate_1")``.
+    """Return the random stream of a key, e.g. ``stream(7, "layout", "plate_1")``.
 
     Equal keys give equal streams in any process on any machine; different keys give independent ones.
     """

@@ -1,6 +1,6 @@
-"""What every training of a torch network shares: schedule, one optimiser step, and checkpoints as files.
+"""Shared training code for torch networks: schedule, optimiser step, and checkpoint files.
 
-Torch, the extra ``learn``, is imported on use only.
+Torch, the extra ``learn``, is imported on use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 _WARM_UP_SHARE = 0.03
-"""The share of the training in which the learning rate rises."""
+"""Fraction of the training during which the learning rate rises."""
 _HEADER_KEY = "assay"
 D = TypeVar("D", bound=BaseModel)
 N = TypeVar("N", bound="nn.Module")
@@ -34,20 +34,20 @@ class Schedule:
     """Length of a training, which ends at the first limit that is reached."""
 
     steps: int = 0
-    """Batches; 0 for no limit."""
+    """Maximum number of batches; 0 for no limit."""
     minutes: float = 0.0
-    """0 for no limit."""
+    """Maximum duration, minutes; 0 for no limit."""
     batch: int = 64
     rate: float = 1.5e-3
 
     def share(self, step: int, seconds: float) -> float:
-        """The share of the training that is over, 0 to 1."""
+        """Return the elapsed fraction of the training, 0 to 1."""
         by_steps = step / self.steps if self.steps else 0.0
         by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
         return min(1.0, max(by_steps, by_time))
 
     def rate_at(self, share: float) -> float:
-        """The learning rate at a share of the training: a linear rise, then a cosine."""
+        """Return the learning rate at a fraction of the training: linear warm-up, then cosine decay."""
         if share < _WARM_UP_SHARE:
             return self.rate * max(share / _WARM_UP_SHARE, 0.02)
         return self.rate * (0.5 + 0.5 * math.cos(math.pi * (share - _WARM_UP_SHARE) / (1 - _WARM_UP_SHARE)))
@@ -60,10 +60,10 @@ class TrainingProgress:
     step: int = 0
     share: float = 0.0
     loss: float = math.nan
-    """Exponential moving average."""
+    """Exponential moving average of the loss."""
 
     def advance(self, share: float, loss: float) -> TrainingProgress:
-        """The progress after one more step."""
+        """Return the progress after one more step."""
         average = loss if math.isnan(self.loss) else 0.98 * self.loss + 0.02 * loss
         return TrainingProgress(self.step + 1, share, average)
 
@@ -74,7 +74,7 @@ def require_torch() -> None:
 
 
 def descend(network: nn.Module, optimizer: torch.optim.Optimizer, loss: torch.Tensor, rate: float) -> float:
-    """Take one optimiser step at a learning rate; returns the loss before it."""
+    """Take one optimiser step at a learning rate; return the loss before it."""
     import torch
 
     for group in optimizer.param_groups:
@@ -87,7 +87,7 @@ def descend(network: nn.Module, optimizer: torch.optim.Optimizer, loss: torch.Te
 
 
 def count_parameters(network: nn.Module) -> int:
-    """The number of parameters of a network."""
+    """Return the number of parameters of a network."""
     return sum(parameter.numel() for parameter in network.parameters())
 
 

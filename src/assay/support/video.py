@@ -1,7 +1,7 @@
-"""Videos in mp4 (H.264): written picture by picture, or spliced from others without encoding anything again.
+"""Videos in mp4 (H.264): written frame by frame, or spliced from others without re-encoding.
 
-A file takes its name when it is whole: a run that is killed leaves nothing that looks like a video. Equal
-pictures give equal files.
+A file gets its final name when it is complete, so a killed run leaves no partial videos. Equal frames give equal
+files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FPS = 20
 """Default frame rate: one frame per control step."""
 JUMP = 48
-"""Number of frames from which seeking is faster than decoding those in between."""
+"""Number of frames from which seeking is faster than decoding the frames in between."""
 ENCODER = {
     "crf": "18",  # quality: on drawn scenes 2 of 255 off in the mean, at 4 kB a picture of 256 x 256
     "bf": "0",  # pictures are stored in the order of time, so that packets can be counted
@@ -36,25 +36,25 @@ ENCODER = {
 }
 
 QUICK = {"preset": "veryfast", "crf": "23"}
-"""In place of these where a video is looked at and thrown away."""
+"""Encoder options for temporary preview videos."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A run of pictures in a video."""
+    """A sequence of frames in a video."""
 
     path: Path
     first: int
-    """The first picture, counted from 0. Must be a key frame."""
+    """Index of the first frame, from 0. Must be a key frame."""
     count: int
 
 
 class VideoWriter:
-    """Writes pictures of one size; a context manager.
+    """Writes frames of one size; a context manager.
 
-    Every ``keyframes`` pictures one is stored completely: few, to reach any picture quickly; many, for a small file.
-    An odd width or height, which the format cannot hold, grows by one pixel of its edge. ``quick`` encodes in a third
-    of the time, for people to look at.
+    Every ``keyframes`` frames one is a key frame: small values make seeking fast, large values make files small. An
+    odd width or height, which the format does not support, is padded by one pixel. ``quick`` encodes in a third of
+    the time, for previews.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class VideoWriter:
         self._stream: VideoStream
 
     def add(self, picture: np.ndarray) -> None:
-        """The next picture: uint8, (height, width, 3), the top row first."""
+        """Add the next frame: uint8, (height, width, 3), top row first."""
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise ValueError(f"a picture is uint8 (height, width, 3), not {picture.dtype} {picture.shape}")
         if not self._shape:
@@ -101,7 +101,7 @@ class VideoWriter:
 
 
 def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
-    """Put clips one after the other into a new video. They must be alike in size and rate."""
+    """Concatenate clips into a new video. They must have equal size and frame rate."""
     tick = Fraction(1, fps)
     with _growing(path) as target:
         spliced: VideoStream | None = None
@@ -130,9 +130,9 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
 def stills(
     path: Path, frames: Sequence[int], *, start: float, fps: float
 ) -> Iterator[tuple[int, av.VideoFrame]]:
-    """Frames of a video, counted from ``start`` seconds on, each with its number, in order.
+    """Yield frames of a video, counted from ``start`` seconds on, each with its number, in order.
 
-    Raises AssayError where one is not there.
+    Raises AssayError if a frame does not exist.
     """
     try:
         with _open(path) as file:
@@ -162,7 +162,7 @@ def stills(
 
 
 def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[VideoStream]]:
-    """The encoded pictures from a time on, seconds."""
+    """Yield the encoded frames from a time on, seconds."""
     stream = source.streams.video[0]
     assert stream.time_base is not None
     source.seek(int(start / stream.time_base), stream=stream)
@@ -180,7 +180,7 @@ def _open_input(path: Path) -> InputContainer:
 
 
 def _av() -> Any:
-    """PyAV, imported on first use: codecs take long to load and most commands need none."""
+    """Return PyAV, imported on first use: codecs load slowly and most commands need none."""
     require("video", "videos need PyAV")
     import av
 
@@ -196,7 +196,7 @@ def _open(path: Path) -> Any:
 
 @contextmanager
 def _growing(path: Path) -> Iterator[OutputContainer]:
-    """A new file that takes its name when it is whole, and is gone if that does not come to pass."""
+    """Context manager for a new file that gets its final name when it is complete, and is removed on failure."""
     # The index goes to the front, so that a browser can begin to play at once. No bit rate is noted: it would
     # be that of the first clip's file, and equal pictures would not give equal files.
     options = {"movflags": "faststart", "write_btrt": "0"}

@@ -1,7 +1,7 @@
-"""What a policy is asked to do: scenes, goals, instructions and tasks, as immutable data.
+"""Tasks for policies: scenes, goals and instructions as immutable data.
 
 task = load("libero_goal/3")            # a built-in task
-task = load("my_task.bddl")             # a task file of LIBERO or one of its descendants, or one of our own
+task = load("my_task.bddl")             # a task file of LIBERO or one of its descendants, or one of Assay's own
 save(task, "my_task.json")
 tasks = resolve("libero_goal,libero_10/0,my_folder")
 """

@@ -1,7 +1,7 @@
-"""Whether a task makes sense: every name declared once, every relation over objects that are there.
+"""Validation of tasks: every name is declared once, and every relation refers to declared objects.
 
-The same checks serve task files (which add the line), the catalogue (which adds file and key) and
-tasks made by programs (`check`).
+The same checks serve task files (which add the line number), the catalogue (which adds file and key) and tasks built
+by programs (`check`).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _CONNECTIVES = frozenset(
 
 
 class TaskFlaw(NamedTuple):
-    """One thing that is wrong with a task."""
+    """One error in a task."""
 
     where: tuple[str | int, ...]
-    """The way to it: ``("regions", 3, "rectangles", 0)``."""
+    """Path of the invalid value: ``("regions", 3, "rectangles", 0)``."""
     reason: str
 
     @property
     def place(self) -> str:
-        """The way to it in one word: ``regions[3].rectangles[0]``."""
+        """Path of the invalid value as text: ``regions[3].rectangles[0]``."""
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.where)
         return "".join(steps).removeprefix(".")
 
 
 def check(task: Task, *, silent: bool = False) -> None:
-    """Raise TaskError with the first thing that is wrong with a task; return quietly if all is well.
+    """Raise TaskError with the first error in a task.
 
-    ``silent``: nothing may be said.
+    ``silent`` permits an empty instruction.
     """
     for flaw in flaws(task.scene, task.goal, task.of_interest):
         raise TaskError(f"{task.id}: {flaw.place}: {flaw.reason}")
@@ -47,7 +47,7 @@ def check(task: Task, *, silent: bool = False) -> None:
 
 
 def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[TaskFlaw]:
-    """Everything that is wrong with a scene and what is said about it, in the order of reading."""
+    """Yield all errors in a scene, its goal and its objects of interest, in reading order."""
     if not _STYLE.fullmatch(scene.style):
         yield TaskFlaw(("style",), f"{quote(scene.style)} is not a style (letters, digits, '_', '-', '.')")
     yield from _name_flaws(scene)
@@ -79,7 +79,7 @@ class Vocabulary:
         return name in self._things or name in self._regions
 
     def flaw(self, name: str) -> str | None:
-        """Why a relation cannot use this name, or None if it can."""
+        """Return the reason why a relation cannot use this name, or None if it can."""
         if name in self._things:
             return None
         target = self._regions.get(name)
@@ -118,7 +118,7 @@ def parse_atom(words: Sequence[str]) -> Atom:
 
 
 def arity_flaw(predicate: Predicate, count: int) -> str | None:
-    """What is wrong with giving a predicate that many names, or None."""
+    """Return the error in giving a predicate ``count`` names, or None."""
     if count == predicate.arity:
         return None
     names = "one name" if predicate.arity == 1 else f"{predicate.arity} names"
@@ -126,14 +126,14 @@ def arity_flaw(predicate: Predicate, count: int) -> str | None:
 
 
 def name_flaw(name: str) -> str | None:
-    """What is wrong with a new name, or None."""
+    """Return the error in a new name, or None."""
     if _NAME.fullmatch(name):
         return None
     return f"{quote(name)} is not a name (lower-case letters, digits, '_', '-', '.')"
 
 
 def rectangle_flaw(rectangle: Rectangle) -> str | None:
-    """What is wrong with a rectangle, or None."""
+    """Return the error in a rectangle, or None."""
     if not all(map(math.isfinite, rectangle)):
         return f"a rectangle needs finite numbers, not {tuple(rectangle)}"
     for axis, low, high in (
@@ -146,7 +146,7 @@ def rectangle_flaw(rectangle: Rectangle) -> str | None:
 
 
 def quote(text: str, *, limit: int = 60) -> str:
-    """A name from outside, fit for a message: in quotes, on one line, not too long."""
+    """Quote an external name for a message: on one line, at most ``limit`` characters."""
     text_ = text if len(text) <= limit else text[: limit - 3] + "..."
     return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text_) + "'"
 
@@ -181,7 +181,7 @@ def _name_flaws(scene: Scene) -> Iterator[TaskFlaw]:
 
 
 def _look_flaw(entity: Entity) -> str | None:
-    """What is wrong with an object's size and finish, or None."""
+    """Return the error in an object's size and finish, or None."""
     if not 0 < entity.size < math.inf:
         return f"the size of {quote(entity.name)} is {entity.size:g}; valid: a factor above 0"
     if entity.finish.colour is not None and not all(0 <= value <= 1 for value in entity.finish.colour):

@@ -1,4 +1,4 @@
-"""Tasks in files: LIBERO's ``.bddl``, and our own ``.json``, which keeps finishes, sizes and staging too.
+"""Tasks in files: LIBERO's ``.bddl``, and Assay's ``.json``, which also stores finishes, sizes and staging.
 
 The id of a task from a file is its path and the first twelve hexadecimal digits of the SHA-256 of its content,
 ``scenes/007/2.json@5f0c3b1a9d2e``: it identifies the same task, or an error reports that the file has changed.
@@ -9,7 +9,7 @@ The id of a task from a file is its path and the first twelve hexadecimal digits
      "goal": ["On bowl_1 plate_1"],
      "of_interest": ["bowl_1", "plate_1"]}
 
-Fields of a scene are those of `Scene` and what it is made of; what has its usual value may be left out.
+A scene has the fields of `Scene` and of its parts; fields with default values may be omitted.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from assay.tasks.scene import Entity, Goal, Region, Scene, Task
 FORMAT = "assay-task/1"
 ENDINGS = (".bddl", ".json")
 MOST_CHARACTERS = 150
-"""Of a file's name in a name that is made from it: file systems allow 255."""
+"""Maximum length of a file name within a derived file name, characters; file systems allow 255."""
 STATES_ENDINGS = (".pruned_init", ".init", ".pruned_init.npz", ".init.npz")
-"""Of files of initial states, the one to take first."""
+"""Suffixes of files with initial states, in order of preference."""
 INDEX = "index.json"
-"""What a folder of tasks may hold beside them."""
+"""Name of an index file that a folder of tasks may contain."""
 
 _KEYS = ("format", "instruction", "scene", "goal", "of_interest")
 _ID = re.compile(r"(?P<path>.+?\.(?:bddl|json))(?:@(?P<digest>[0-9a-f]{12}))?", re.IGNORECASE | re.DOTALL)
@@ -48,12 +48,12 @@ _SCENE = TypeAdapter(Scene)
 
 
 def names_file(id: str) -> bool:
-    """Whether an id is that of a task in a file, with a digest or without."""
+    """Return whether an id refers to a task file, with or without a digest."""
     return _ID.fullmatch(id) is not None
 
 
 def resolve_id(id: str) -> str:
-    """An id with its file's whole path: the same for one file, however the path to it is written."""
+    """Return an id with the absolute path of its file, so that one file has one id however its path is written."""
     match = _ID.fullmatch(id)
     if match is None:
         return id
@@ -62,20 +62,20 @@ def resolve_id(id: str) -> str:
 
 
 def short_name(id: str) -> str:
-    """An id as the name of a file: ``libero_goal_3``; a task in a file by the file's name and its digest."""
+    """Return an id as a file name: ``libero_goal_3``; for a task file, its base name and digest."""
     path, _, digest = id.rpartition("@")
     return f"{Path(path).stem[:MOST_CHARACTERS]}-{digest}" if path else id.replace("/", "_")
 
 
 def display_name(task: str) -> str:
-    """What a table calls a task: its id, or the name of its file without folder, ending and digest."""
+    """Return the name of a task in tables: its id, or its file name without folder, suffix and digest."""
     return Path(task.rpartition("@")[0] or task).stem if names_file(task) else task
 
 
 def load_file(id: str) -> Task:
-    """The task of a path, or of a path and a digest, which is also the id it gets.
+    """Load the task at a path, optionally with a digest; the path with the digest becomes the task's id.
 
-    Raises TaskError where the file cannot be read, is no task, or is another than the digest says.
+    Raises TaskError if the file cannot be read, is not a task file, or does not match the digest.
     """
     match = _ID.fullmatch(id)
     if match is None:
@@ -100,10 +100,10 @@ def task_files(path: str) -> tuple[str, ...]:
 
 
 def states_file(id: str) -> Path | None:
-    """The file of stored initial states that belongs to a task file, laid out as LIBERO and LIBERO-X do it.
+    """Return the file of stored initial states for a task file, in the layout of LIBERO and LIBERO-X.
 
-    ``bddl_files/SUITE/NAME.bddl`` goes with ``init_files/SUITE/NAME.pruned_init``, ``bddl/LEVEL1/NAME.bddl``
-    with ``init/LEVEL1/NAME.init``. None where there is no such file.
+    ``bddl_files/SUITE/NAME.bddl`` belongs to ``init_files/SUITE/NAME.pruned_init``, ``bddl/LEVEL1/NAME.bddl`` to
+    ``init/LEVEL1/NAME.init``. Returns None if the file does not exist.
     """
     match = _ID.fullmatch(id)
     path = Path(match["path"] if match else id)
@@ -123,9 +123,9 @@ def stored_beside(path: Path) -> Path | None:
 
 
 def save(task: Task, path: Path | str) -> Task:
-    """Write a task as a ``.json`` file, its folder too; returns it as it is read again.
+    """Write a task as a ``.json`` file, creating its folder; return the task as read back from the file.
 
-    Raises TaskError where the task makes no sense, or cannot be written.
+    Raises TaskError if the task is invalid or cannot be written.
     """
     check(task)
     path = Path(path)
@@ -140,7 +140,7 @@ def save(task: Task, path: Path | str) -> Task:
 
 
 def to_json(task: Task) -> str:
-    """The text of a task's file; the id is not part of it."""
+    """Return the JSON text of a task file; the id is not stored."""
     content = {
         "format": FORMAT,
         "instruction": task.instruction.text,
@@ -152,7 +152,7 @@ def to_json(task: Task) -> str:
 
 
 def from_json(text: str, *, id: str, file: str) -> Task:
-    """The task that a file's text states. Raises TaskError that names ``file``."""
+    """Parse the JSON text of a task file. Raises TaskError that names ``file``."""
     try:
         content = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
@@ -179,7 +179,7 @@ def from_json(text: str, *, id: str, file: str) -> Task:
 
 @lru_cache(maxsize=4096)
 def _of_digest(path: str, digest: str) -> Task:
-    """Cached, so that a run keeps the task it has read even if the file changes."""
+    """Load the task with this digest; cached, so that a run keeps the task it has read even if the file changes."""
     task = _read(path)
     if task.id != f"{path}@{digest.lower()}":
         raise TaskError(
@@ -209,7 +209,7 @@ def _read(path: str) -> Task:
 
 
 def _laid_out(value: Any, line: str, levels: int) -> str:
-    """JSON with a line for each item of the outer ``levels``."""
+    """Format JSON with one line per item in the outer ``levels``."""
     if levels == 0 or not isinstance(value, dict | list) or not value:
         return json.dumps(value, ensure_ascii=False)
     deeper = line + "  "
@@ -245,7 +245,7 @@ def _scene_from_plain(value: object, file: str) -> Scene:
 
 
 def _unknown(given: Any, full: Any, place: str) -> list[str]:
-    """The places of a JSON value that the value read from it lacks."""
+    """Return the paths in a JSON value that are missing from the value parsed from it."""
     if isinstance(given, dict) and isinstance(full, dict):
         return [
             path
@@ -285,26 +285,26 @@ HORIZONS = {
     "libero_10": 520,
     "libero_90": 400,
 }
-"""Control steps that the literature gives a task, by suite."""
+"""Time limits used in the literature, control steps, by suite."""
 DEFAULT_HORIZON = 400
 PER_ATOM = 200
-"""Control steps for each atom of a goal of three and more, where no suite says how many."""
+"""Control steps per atom of a goal with three or more atoms, for tasks outside the suites."""
 
 
 def horizon(task_id: str) -> int:
-    """How many control steps a task gets; one in a file, as its goal needs."""
+    """Return the time limit of a task in control steps; for a task file it depends on the goal."""
     if names_file(task_id):
         return goal_horizon(load_file(task_id).goal)
     return HORIZONS.get(task_id.split("/")[0], DEFAULT_HORIZON)
 
 
 def goal_horizon(goal: Goal) -> int:
-    """How many control steps a goal gets that is not one of a suite's."""
+    """Return the time limit of a goal in control steps, for tasks outside the suites."""
     return max(DEFAULT_HORIZON, PER_ATOM * len(goal.atoms))
 
 
 def to_plain(task: Task) -> dict[str, Any]:
-    """Everything about a task; atoms as text, metres and radians as in the scene."""
+    """Return a task as plain data; atoms as text, lengths in metres, angles in radians."""
     scene = task.scene
     return {
         "id": task.id,

@@ -1,7 +1,7 @@
-"""LIBERO-X's labels of tasks: four families, of each of which a task may have several labels.
+"""LIBERO-X's task labels: four families, in each of which a task may have several labels.
 
-`assay.experiments.labels` derives them from a task; runs keep them as the labels ``label:FAMILY`` of their
-episodes, those of one family as one text: ``container, left-right``.
+`assay.experiments.labels` derives them from a task; runs keep them as the labels ``label:FAMILY`` of their episodes,
+those of one family as one text: ``container, left-right``.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "attribute": ("colour", "size", "pattern", "category"),
     }
 )
-"""Family -> its labels, in the paper's order."""
+"""Label family -> its labels, in the paper's order."""
 UNSEEN, CONFOUNDING = "unseen", "confounding"
-"""The two halves of level 4: targets of unseen categories, and varied ones among look-alikes."""
+"""The two halves of level 4: targets of unseen categories, and target variants among similar objects."""
 COLUMN = "label:"
-"""How the names of episodes' labels begin that hold a family."""
+"""Prefix of the episode labels that hold a label family."""
 SEPARATOR = ", "
-"""Between the labels of one family."""
+"""Separator between the labels of one family."""
 _WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")
 
 
 def read(text: str | None) -> tuple[str, ...]:
-    """The labels in such a text."""
+    """Split the text of an episode label into its labels."""
     return tuple(text.split(SEPARATOR)) if text else ()
 
 
 def family_order(family: str) -> tuple[int, str]:
-    """Sorts families: the paper's order, then the alphabet's."""
+    """Sort key of families: the paper's order, then alphabetical."""
     return _place(family, tuple(FAMILIES)), family
 
 
 def label_order(family: str, label: str) -> tuple[int, str]:
-    """Sorts the labels of a family: the paper's order, then the alphabet's."""
+    """Sort key of the labels in a family: the paper's order, then alphabetical."""
     return _place(label, FAMILIES.get(family, ())), label
 
 
@@ -57,42 +57,44 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What one task asks for."""
+    """Goal and labels of one task."""
 
     goal: tuple[str, ...]
-    """Its atoms: ``In bowl_1 cabinet_1_top_region``."""
+    """Atoms of the goal: ``In bowl_1 cabinet_1_top_region``."""
     labels: Mapping[str, tuple[str, ...]]
-    """Family -> its labels."""
+    """Label family -> labels of the task."""
     scene: Hashable = None
-    """Equal for tasks in the same scene; None where scenes are not known."""
+    """Scene identifier, equal for tasks in the same scene; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frequency:
-    """In how many scenes and tasks something occurs."""
+    """Number of scenes and tasks in which an item occurs."""
 
     scenes: int | None
-    """None where scenes are not known."""
+    """Number of scenes; None if scenes are unknown."""
     tasks: int
 
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """How often what is asked for."""
+    """Frequencies of labels, objects and goals in a set of tasks."""
 
     all: Frequency
     labels: Mapping[str, Mapping[str, Frequency]]
-    """Family -> label -> how often; a task counts for each of its labels."""
+    """Label family -> label -> frequency; a task counts for each of its labels."""
     predicates: Mapping[str, Frequency]
     objects: Mapping[str, Frequency]
-    """Categories of what is placed, opened or turned: the first argument of atoms. The most frequent first."""
+    """Frequencies of the categories that are placed, opened or turned (first argument of an atom), in descending
+    order.
+    """
     containers: Mapping[str, Frequency]
-    """Categories of where something is placed: the second argument."""
+    """Frequencies of the categories that objects are placed on or in (second argument of an atom)."""
     flows: Mapping[tuple[str, str, str], Frequency]
-    """Predicate, object and container of an atom; the container is empty where the predicate has none."""
+    """Frequencies of predicate, object and container of an atom; the container is empty for unary predicates."""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the census as plain JSON types."""
         return {
             **asdict(self.all),
             "labels": {family: _plain(counts) for family, counts in self.labels.items()},
@@ -107,7 +109,7 @@ class Census:
 
 
 def census(tasks: Iterable[Asked]) -> Census:
-    """Count what tasks ask for."""
+    """Count labels, objects, containers and atoms over tasks."""
     requests = list(tasks)
     labels: dict[str, dict[str, list[Asked]]] = defaultdict(lambda: defaultdict(list))
     flows: dict[tuple[str, str, str], list[Asked]] = defaultdict(list)
@@ -144,7 +146,7 @@ def _plain(counts: Mapping[str, Frequency]) -> dict[str, dict[str, int | None]]:
 
 
 def category_of(name: str) -> str:
-    """The category of what a goal names, from its name: ``chefmate_8_frypan_1`` is a chefmate_8_frypan.
+    """Return the category of a name in a goal: ``chefmate_8_frypan_1`` has the category chefmate_8_frypan.
 
     A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
     """
@@ -164,6 +166,6 @@ def _frequency(asked: list[Asked]) -> Frequency:
 
 
 def _frequencies(found: Mapping[K, list[Asked]]) -> dict[K, Frequency]:
-    """The most frequent first; ties in the order in which they are met."""
+    """Return frequencies in descending order; ties keep the order of first occurrence."""
     counts = {name: _frequency(requests) for name, requests in found.items()}
     return dict(sorted(counts.items(), key=lambda item: -item[1].tasks))

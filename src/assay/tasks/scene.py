@@ -1,6 +1,6 @@
-"""How a scene is set up beyond what stands where: looks, lights, cameras, the robot's start. Pure data.
+"""Scene description: objects, relations, appearance, lights, cameras and the robot's initial pose. Pure data.
 
-The defaults of everything here are LIBERO's own.
+All defaults are LIBERO's own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Vector3 = tuple[float, float, float]
 
 
 class Pattern(StrEnum):
-    """Textures that are made, not loaded."""
+    """Procedurally generated textures."""
 
     CHECKER = "checker"
     STRIPES = "stripes"
@@ -28,22 +28,22 @@ class Pattern(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Pattern | None:
-        """A pattern by what LIBERO-X calls objects that have it: a speckle book, a striped mug."""
+        """Look up a pattern by LIBERO-X's adjective for it: a speckle book, a striped mug."""
         words = {"striped": cls.STRIPES, "checkered": cls.CHECKER, "speckle": cls.SPECKLES}
         return words.get(str(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The look of an object or a surface, where it is not the usual one."""
+    """Appearance of an object or a surface, if changed."""
 
     colour: Colour | None = None
     pattern: Pattern | None = None
-    """Drawn in ``colour`` (grey if None) and a darker shade of it."""
+    """Texture, drawn in ``colour`` (grey if None) and a darker shade."""
 
     @property
     def usual(self) -> bool:
-        """Whether nothing is changed."""
+        """Whether the finish changes nothing."""
         return self.colour is None and self.pattern is None
 
 
@@ -51,7 +51,7 @@ USUAL_FINISH = Finish()
 
 
 class Surface(StrEnum):
-    """What a room's surfaces are called."""
+    """Surfaces of a room."""
 
     FLOOR = "floor"
     WALLS = "walls"
@@ -63,55 +63,55 @@ class Lighting:
     """Changes to every lamp of a room."""
 
     intensity: float = 1.0
-    """Factor on how bright they are."""
+    """Factor on the brightness."""
     colour: Colour = (1.0, 1.0, 1.0)
     """Factors on red, green and blue."""
     tilt: tuple[float, float] = (0.0, 0.0)
-    """How far the light is turned about the world's x and y axes, radians."""
+    """Rotation of the light about the world's x and y axes, radians."""
     shadows: bool | None = None
-    """Whether they cast shadows; None for as the room has it."""
+    """Whether the lamps cast shadows; None for the room's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class CameraChange:
-    """A camera that stands, looks or zooms differently."""
+    """A change of a camera's position, orientation or field of view."""
 
     name: str
     shift: Vector3 = (0.0, 0.0, 0.0)
-    """Metres, in the frame of what it is fixed to."""
+    """Displacement in the frame of the body that the camera is attached to, metres."""
     turn: Vector3 = (0.0, 0.0, 0.0)
-    """Radians about the camera's own axes: up and down, left and right, roll."""
+    """Rotation about the camera's own axes, radians: pitch, yaw, roll."""
     zoom: float = 1.0
     """Factor on the field of view."""
 
 
 @dataclass(frozen=True, slots=True)
 class RobotStart:
-    """Where the robot starts, relative to usual."""
+    """Initial pose of the robot, relative to the default."""
 
     joints: tuple[float, float, float, float, float, float, float] = (0.0,) * 7
-    """Radians, added to the arm's usual angles."""
+    """Offsets added to the arm's default joint angles, radians."""
     base: tuple[float, float] = (0.0, 0.0)
-    """Metres, x and y."""
+    """Displacement of the base along x and y, metres."""
 
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Everything at once."""
+    """Surfaces, lights, cameras and the robot's initial pose."""
 
     surfaces: tuple[tuple[Surface, Finish], ...] = ()
     lighting: Lighting = Lighting()
     cameras: tuple[CameraChange, ...] = ()
     robot: RobotStart = RobotStart()
     lift: float = 0.0
-    """How much higher than usual fixtures stand, metres: LIBERO's numbers sink them into some surfaces."""
+    """Height by which fixtures are raised, metres: LIBERO's placement sinks them into some surfaces."""
 
 
 USUAL_STAGING = Staging()
 
 
 class Arena(StrEnum):
-    """The rooms LIBERO's scenes stand in."""
+    """Rooms of LIBERO's scenes."""
 
     TABLE = "table"
     KITCHEN = "kitchen"
@@ -122,7 +122,7 @@ class Arena(StrEnum):
 
     @property
     def workspace(self) -> str:
-        """The name of the surface that regions refer to, e.g. ``main_table``."""
+        """Name of the surface that regions refer to, e.g. ``main_table``."""
         return _WORKSPACES[self]
 
 
@@ -143,11 +143,11 @@ class Entity:
     name: str
     """Unique in the scene, e.g. ``plate_1``."""
     category: str
-    """What kind of thing it is, e.g. ``plate``; asset packs know categories."""
+    """Kind of object, e.g. ``plate``; asset packs provide a model for each category."""
     finish: Finish = USUAL_FINISH
-    """Its look, where that is not the usual one."""
+    """Appearance, if it differs from the default."""
     size: float = 1.0
-    """How large it is, as a factor."""
+    """Scale factor."""
 
 
 class Rectangle(NamedTuple):
@@ -161,27 +161,27 @@ class Rectangle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A named place: a rectangle on the workspace, or a site that an entity brings along."""
+    """A named place: a rectangle on the workspace, or a site that is part of an entity."""
 
     name: str
-    """As written in the scene, e.g. ``plate_region``."""
+    """Name within its target, e.g. ``plate_region``."""
     target: str
     """The workspace or the entity it belongs to, e.g. ``main_table``."""
     rectangles: tuple[Rectangle, ...] = ()
-    """Where to place objects; empty for a region that is part of an entity."""
+    """Areas in which objects are placed; empty for a region that is part of an entity."""
     yaw: tuple[float, float] | None = None
-    """Lower and upper bound of the yaw of a fixture placed here, radians; None if not given."""
+    """Lower and upper bound of the yaw of a fixture placed here, radians; None if unspecified."""
     rgba: tuple[float, float, float, float] | None = None
-    """The colour it is drawn in; None if not given (invisible)."""
+    """Colour in which the region is drawn; None if unspecified (invisible)."""
 
     @property
     def full_name(self) -> str:
-        """The name that atoms use: ``main_table_plate_region``."""
+        """Name used in atoms: ``main_table_plate_region``."""
         return f"{self.target}_{self.name}"
 
 
 class Predicate(StrEnum):
-    """What can be said about a scene. The value is the spelling in task files."""
+    """Predicates over the objects of a scene. The value is the spelling in task files."""
 
     ON = "On"
     IN = "In"
@@ -198,7 +198,7 @@ class Predicate(StrEnum):
 
     @property
     def arity(self) -> int:
-        """How many names it takes."""
+        """Number of arguments."""
         return 1 if self in _UNARY else 2
 
 
@@ -218,35 +218,35 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What stands where: arena, fixtures, objects, regions, initial relations."""
+    """Arena, fixtures, objects, regions and initial relations."""
 
     arena: Arena
     fixtures: tuple[Entity, ...]
-    """Entities that do not move, without the workspace itself."""
+    """Immovable entities, without the workspace itself."""
     objects: tuple[Entity, ...]
-    """Entities that move."""
+    """Movable entities."""
     regions: tuple[Region, ...]
     initial: tuple[Atom, ...]
-    """Relations that hold at the start; they decide where objects are placed."""
+    """Relations that hold at the start; they determine the placement of objects."""
     style: str = ""
-    """A variant of the arena's look, named as the task file names it; empty for the usual one."""
+    """Variant of the arena's appearance, by its name in task files; empty for the default."""
     absent: tuple[str, ...] = ()
-    """Entities that a goal may name and that are absent on purpose: nothing is true of them."""
+    """Entities that a goal may name but that are deliberately absent: every atom about them is false."""
     staging: Staging = USUAL_STAGING
-    """Lights, cameras, surfaces and the robot's start, where they are not the usual ones."""
+    """Lights, cameras, surfaces and the robot's initial pose, if they differ from the defaults."""
 
     def region(self, full_name: str) -> Region | None:
-        """The region of that name, or None."""
+        """Return the region with this full name, or None."""
         return next((region for region in self.regions if region.full_name == full_name), None)
 
     @property
     def entities(self) -> tuple[Entity, ...]:
-        """Objects, then fixtures: the order in which they enter a compiled model."""
+        """All objects, then all fixtures: their order in a compiled model."""
         return self.objects + self.fixtures
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name an atom may use."""
+        """All names that an atom may use."""
         return frozenset(
             {entity.name for entity in self.entities}
             | {region.full_name for region in self.regions}
@@ -273,4 +273,4 @@ class Task:
     goal: Goal
     instruction: Instruction
     of_interest: tuple[str, ...] = field(default=())
-    """Names of the entities and regions the task is about."""
+    """Names of the entities and regions that the task involves."""

@@ -92,7 +92,8 @@ def test_a_run_on_tables_has_its_own_tables_figures_and_findings(folder: Path, r
     assert part.missing == {}, "measures of LIBERO's world are not listed as missing"
     for section in part.sections:
         for drawing in section.drawings:
-            assert re.search(r"\d", drawing.caption) and re.search("Wilson|Newcombe", drawing.caption)
+            if drawing.paint.__module__.startswith("assay."):  # other tests register measures of plugins
+                assert re.search(r"\d", drawing.caption) and re.search("Wilson|Newcombe", drawing.caption)
     page = (folder / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert describe_flaw(PromptFlaw.UNTOLD).claim in page and describe_flaw(PromptFlaw.ORDER).claim in page
     reading = {row["question"]: row["what the run says"] for row in rows(folder, "table-reading")}

@@ -26,7 +26,7 @@ from assay.tasks.formats import ReleaseError
 from assay.tasks.language.lexicon import words
 
 DIGITS = 6
-"""Places of regions that differ by less than a micrometre are the same."""
+"""Decimal places of coordinates in metres: positions that differ by less than a micrometre are equal."""
 _PLACING = (Predicate.ON, Predicate.IN)
 _WORKSPACE = "workspace"
 
@@ -35,7 +35,10 @@ Same = Mapping[str, str]
 
 
 def differences(before: Task, after: Task) -> frozenset[Change]:
-    """The changes between two tasks; another goal with its instruction is a change of the task, not of the wording."""
+    """Return the changes between two tasks.
+
+    A different goal with its instruction counts as a task change, not a wording change.
+    """
     old, new = before.scene, after.scene
     pairs = (*_pairs(old.objects, new.objects), *_pairs(old.fixtures, new.fixtures))
     ours = _reader(old, {})
@@ -59,7 +62,7 @@ def differences(before: Task, after: Task) -> frozenset[Change]:
 
 
 def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[Entity, Entity]]:
-    """Corresponding entities of two scenes: by name, and the others, which LIBERO-PRO renames, in their order."""
+    """Return corresponding entities of two scenes: by name, and the rest, which LIBERO-PRO renames, by order."""
     old, new = {entity.name: entity for entity in before}, {entity.name: entity for entity in after}
     same = [(entity, new[name]) for name, entity in old.items() if name in new]
     removed = (entity for name, entity in old.items() if name not in new)
@@ -68,7 +71,7 @@ def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[
 
 
 def _reader(scene: Scene, same: Same) -> Callable[[str], Hashable]:
-    """A function from names to values that are equal in both scenes: regions become their coordinates."""
+    """Return a function from names to values that are equal in both scenes: regions become their coordinates."""
 
     def read(name: str) -> Hashable:
         region = scene.region(name)
@@ -87,13 +90,13 @@ def _read(atoms: Iterable[Atom], read: Callable[[str], Hashable]) -> frozenset[H
 
 
 def _starts(scene: Scene, read: Callable[[str], Hashable]) -> dict[Hashable, Hashable]:
-    """The initial place of each entity."""
+    """Return the initial place of each entity."""
     placing = (atom for atom in scene.initial if atom.predicate in _PLACING)
     return {read(atom.arguments[0]): (atom.predicate, read(atom.arguments[1])) for atom in placing}
 
 
 def _states(scene: Scene, read: Callable[[str], Hashable]) -> frozenset[Hashable]:
-    """Other initial atoms: open drawers, burning stoves."""
+    """Return the other initial atoms, such as open drawers and stoves that are on."""
     return _read((atom for atom in scene.initial if atom.predicate not in _PLACING), read)
 
 
@@ -113,10 +116,9 @@ def release(
     control_labels: Callable[[Task], dict[str, Label]] = lambda task: {},
     keep: Callable[[EpisodeSpec], bool] = lambda spec: True,
 ) -> Experiment:
-    """An experiment whose variants are read from a folder on first use.
+    """Return an experiment whose variants are read from a folder on first use.
 
-    ``own`` describes its tasks where they are not the built-in ones. ``control_labels`` and ``keep`` are those of
-    `Experiment`.
+    ``own`` describes its tasks if they are not built in. ``control_labels`` and ``keep`` are passed to `Experiment`.
     """
 
     @cache
@@ -140,14 +142,14 @@ def release(
 
 
 def release_folder(name: str, folder: str) -> Path:
-    """The folder of a release. Raises ExperimentError where none is given."""
+    """Return the folder of a release. Raises ExperimentError if none is given."""
     if not folder:
         raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
     return Path(folder)
 
 
 def change_labels(before: Task, after: Task) -> dict[str, Label]:
-    """The labels ``axis`` and ``change`` of a task whose scene comes from a file: ``position+object``."""
+    """Return the labels ``axis`` and ``change`` of a task whose scene comes from a file: ``position+object``."""
     changes = differences(before, after)
     words, rest = changes & {Change.WORDING, Change.TASK}, changes - {Change.WORDING, Change.TASK}
     axes = [name for name, holds in (("words", words), ("world", rest)) if holds]

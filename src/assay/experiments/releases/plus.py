@@ -1,6 +1,6 @@
-"""LIBERO-plus: every name of its classification, decoded into what it does to a built-in task.
+"""LIBERO-plus: every name of its classification, decoded into a perturbation of a built-in task.
 
-A policy gets the built-in instruction, or that of the language task's file, never a name.
+A policy receives the built-in instruction, or that in the language task's file, never the name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
     ("fog", Fog),
     ("glass blur", GlassBlur),
 )
-"""Numbers 1-10 are the first in rising severity, 11-20 the second, and so on."""
+"""Image corruptions: numbers 1-10 are the first in order of severity, 11-20 the second, and so on."""
 SEVERITIES = 10
 FILES = {
     "add": "more things",
@@ -41,13 +41,13 @@ FILES = {
     "table": "texture of the table",
     "tb": "textures of the room",
 }
-"""What a task file changes, by the suffix of its name."""
+"""Change made by a task file, by the suffix of its name."""
 AXES = {"Language Instructions": "words", "Sensor Noise": "senses"}
-"""Every other category changes the world."""
+"""Axis of a category; every category not listed here changes the world."""
 
 
 def libero_plus(folder: str = "") -> Experiment:
-    """The classification in a checkout; task files and the table of joint angles are read from it too."""
+    """The classification in a checkout, with its task files and table of joint angles."""
     return release(
         "libero-plus",
         "LIBERO-plus as released: every name of its classification, decoded.",
@@ -66,14 +66,14 @@ def _read(folder: Path) -> Variants:
 
 
 class _Reader:
-    """Turns entries into variants, with what else a checkout holds."""
+    """Converts entries of the classification to variants, using the other files of a checkout."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._starts = cache(lambda: plus.starts(folder))
 
     def variant(self, entry: Entry) -> Variant:
-        """What an entry does to its task."""
+        """Return the variant for an entry."""
         changes = tuple(self._changes(entry))
         labels: dict[str, Label] = {
             "axis": AXES.get(entry.category, "world"),
@@ -88,7 +88,7 @@ class _Reader:
         return Variant(condition, tuple(change for _, change in changes), labels)
 
     def _compare(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
-        """What the scene of a file alone changes: the instruction stays the built-in one."""
+        """Return the changes made by a file's scene alone; the instruction stays the built-in one."""
         match changes:
             case [FromFile(file)]:
                 original = tasks.load(entry.task)
@@ -97,7 +97,7 @@ class _Reader:
         return {}
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
-        """What a name says, in the order in which it is applied: the name of a change, and the change."""
+        """Yield the changes encoded in a name, in order of application: the name of a change, and the change."""
         decoded = entry.decode()
         if decoded.file is not None:
             yield FILES[decoded.file], self._scene(entry)
@@ -126,7 +126,7 @@ class _Reader:
             return Unavailable(str(error))
 
     def _file(self, entry: Entry, suffix: str) -> Task:
-        """The task file of an entry with a suffix: that of its suite, or the mixed one."""
+        """Return the task file of an entry with a suffix: from its suite, or from the mixed folder."""
         places = (self._folder / place for place in plus.TASKS)
         place = next((place for place in places if place.is_dir()), self._folder / plus.TASKS[0])
         name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
@@ -165,5 +165,5 @@ def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
 
 
 def _parse_signed(degrees: int) -> float:
-    """345 degrees as -15."""
+    """Convert an angle to its signed value: 345 degrees becomes -15."""
     return float((degrees + 180) % 360 - 180)

@@ -1,8 +1,8 @@
-"""LIBERO-PRO: its five tables of alternatives for the objects, places, goals, rooms and words of a task.
+"""LIBERO-PRO: its five tables of alternative objects, places, goals, rooms and instructions for a task.
 
-Three ways to run it. Every entry of the tables alone, so that nothing is sampled and entries are separate in the
-results. Joint draws, as the release's own tool makes them: one alternative for each thing, all applied
-together, dimensions alone and combined. And the task files in which the authors have frozen their draws.
+There are three ways to run it. Single entries: every table entry alone, so that nothing is sampled and entries are
+separate in the results. Joint draws, as in the release's own tool: one alternative for each object, all applied
+together, for single and combined dimensions. Frozen files: the task files in which the authors stored their draws.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from assay.tasks.language.lexicon import words
 
 Draw = Literal["entries", "joint", "both", "frozen"]
 DIMENSIONS = ("object", "position", "semantic", "environment")
-"""What may be combined; a changed task stands alone."""
+"""Dimensions that may be combined; a changed task is never combined."""
 APPLIED = ("position", "environment", "object", "semantic")
-"""The order in which the release's tool applies them."""
+"""Order in which the release's tool applies the dimensions."""
 AXES = {"object": "world", "position": "world", "semantic": "words", "environment": "world", "task": "words"}
 Value = TypeVar("Value")
 _Row = tuple[str, str, Perturbation, dict[str, Label]]
-"""Task, dimension, change, labels."""
+"""Task id, dimension, change and labels."""
 
 
 def libero_pro(folder: str = "", draw: Draw | None = None) -> Experiment:
     """A checkout, an installed package or a download, or the folder in it that holds the tables.
 
-    ``draw``: each entry of the tables alone, joint draws from them, both of these, or the authors' frozen files;
-    without it, the entries and the frozen files, whichever are there.
+    ``draw``: each table entry alone, joint draws from the tables, both of these, or the authors' frozen files; by
+    default, the entries and the frozen files that exist.
     """
     return release(
         "libero-pro",
@@ -118,7 +118,7 @@ def _atoms(other: OtherGoal) -> tuple[str, ...]:
 
 
 def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
-    """Each task's joint draw for each dimension."""
+    """Return each task's joint draw for each dimension."""
     draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
     for task, pairs in _group(
         (category.task, (category.old, category.new)) for category in pro.categories(folder)
@@ -138,7 +138,7 @@ def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
 
 
 def _group(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
-    """What belongs to each name."""
+    """Group values by name."""
     grouped: dict[str, list[Value]] = defaultdict(list)
     for name, value in pairs:
         grouped[name].append(value)
@@ -146,7 +146,7 @@ def _group(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
 
 
 def _joint(draws: Mapping[str, Perturbation]) -> Iterator[Variant]:
-    """Joint draws of each dimension, and of every combination of them; another task alone."""
+    """Yield the joint draws of each dimension and of every combination; a changed task only alone."""
     offered = [name for name in DIMENSIONS if name in draws]
     for count in range(1, len(offered) + 1):
         for chosen in combinations(offered, count):
@@ -167,7 +167,7 @@ def _joint_variant(
 
 
 def _frozen(file: FrozenFile) -> Variant:
-    """A frozen file as a variant of its task: its scene, its goal, and its words where they are not the task's."""
+    """Convert a frozen file to a variant of its task: its scene and goal, and its instruction if that differs."""
     condition = f"libero-pro/frozen/{file.dimension}"
     labels: dict[str, Label] = {"axis": "world", "plausible": True, "table": file.dimension, "frozen": True}
     if file.distance is not None:
@@ -188,7 +188,7 @@ def _frozen(file: FrozenFile) -> Variant:
 
 
 def _problem(file: FrozenFile, original: Task, frozen: Task) -> str:
-    """Why a file cannot be the change it is said to be of the task it is named after; empty if it can."""
+    """Return the reason why a file cannot be the stated change of its task; empty if it can."""
     scenes = (original.scene, frozen.scene)
     counts = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
     names, others = ({entity.name for entity in scene.entities} for scene in scenes)

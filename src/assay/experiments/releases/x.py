@@ -1,9 +1,8 @@
 """LIBERO-X: task files on four levels, and rewordings of the fourth.
 
-The tasks are those of level 1, which are the control. The other levels' files are that task with the scene,
-the goal and the words of the file. A file that nothing on level 1 goes with has no control, a rewording
-without its file no scene, and what cannot be read neither: none of them can begin. They are counted with the
-first task.
+The tasks are those of level 1, which is the control. Files of the other levels are that task with the scene, goal and
+instruction of the file. A file without a counterpart on level 1 has no control, a rewording without its file has no
+scene, and an unreadable file has neither: such episodes cannot start. They are recorded under the first task.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from assay.tasks.labels import CONFOUNDING, UNSEEN
 NO_CONTROL = "its file of level 1, the control, is not in the checkout"
 NO_SCENE = "its file of level 4 is not in the checkout"
 TRIALS_OF_A_FORM = 2
-"""How many trials in turn the release's client gives to a form of rewording, before the next."""
+"""Number of consecutive trials that the release's client runs with one form of rewording."""
 
 
 def libero_x(
@@ -41,9 +40,10 @@ def libero_x(
 ) -> Experiment:
     """The task files and rewordings in a checkout, or in its folder ``libero_x``.
 
-    ``protocol``: on level 5, every rewording with every seed, or as the release's client has it, whose ten trials of a
-    file share its five rewordings. ``times``: a CSV file of people's times, of which ``time`` (1.1 unless given) limits
-    episodes to a multiple; without it they have the usual horizon.
+    ``protocol``: on level 5, every rewording with every seed (``full``), or the ten trials of a file divided among
+    its five rewordings, as in the release's client (``release``). ``times``: a CSV file of human completion times;
+    ``time`` (default 1.1) is the time limit as a multiple of them. Without the file, episodes have the default
+    horizon.
     """
     if time is not None and not times:
         raise ExperimentError(
@@ -105,7 +105,7 @@ def _half(variant: str) -> str:
 
 
 def _labels(level: int, task: Task) -> dict[str, Label]:
-    """The level, and the kinds of task."""
+    """Return the level and the label families of a task."""
     return {"level": level, **{f"label:{name}": value for name, value in families(task).items()}}
 
 
@@ -116,13 +116,15 @@ def _reword(wording: ReleaseWording, half: str, scene: Perturbation, labels: dic
 
 
 def _unreadable(what: x.Unreadable) -> Variant:
-    """A file, or a line, that no episode can be made of."""
+    """Return a variant for a file or line that cannot be run."""
     labels: dict[str, Label] = {"axis": "world", "plausible": True, "level": what.level}
     return Variant(f"libero-x/level{what.level}", (Unavailable(what.reason, what.what),), labels)
 
 
 def _in_turn(spec: EpisodeSpec) -> bool:
-    """Whether it is the turn of an episode's form of rewording: trials 0 and 1 have the first, and so on."""
+    """Return whether an episode's form of rewording is scheduled for its trial: trials 0 and 1 have the first
+    form, and so on.
+    """
     form = spec.labels.get("form")
     forms = tuple(x.FORMS.values())
     return form is None or form == forms[spec.seed // TRIALS_OF_A_FORM % len(forms)]

@@ -1,7 +1,8 @@
 """A stand-in for the package `libero`: scripts written for LIBERO run unmodified on Assay's engine.
 
-`assay libero -- python main.py` puts the folder `path` first on the script's path. The `libero` in it consists of thin
-modules with LIBERO's names, which import from here. An installed `libero` is shadowed inside that command only.
+`assay libero -- python main.py` puts the folder `path` first on the script's `sys.path`. Its package `libero`
+consists of thin modules with LIBERO's names, which import from this package. An installed `libero` is shadowed inside
+that command only.
 
 session        settings from the command: assets, folders, the plan of an experiment; task files and initial states
 benchmark      suites and tasks
@@ -12,7 +13,7 @@ env_wrapper    OffScreenRenderEnv and related classes
 venv           vectorised environments, in this process or in others
 planned        the episodes of an experiment as a LIBERO suite
 recorder       one episode of the plan, from its start to its end
-executor       the command's side: starts the script and collects its episodes
+executor       starts the script and collects its episodes
 
 Attributes that the stand-in lacks raise an error on use, see `Partial`.
 """
@@ -28,18 +29,18 @@ provide("command", {"Policies/libero": "assay.extensions.dropin.command:libero"}
 
 DOCS = "docs/libero.md"
 _PRIVATE = ("_check_success", "_get_observations", "_post_process", "_update_observables", "_eval_predicate")
-"""Private names that scripts use."""
+"""Private attributes that LIBERO scripts use, listed among the valid names in error messages."""
 
 
 class MissingError(AttributeError):
-    """An attribute of LIBERO's interface that Assay's stand-in does not have."""
+    """Raised on access to an attribute of LIBERO's interface that Assay's stand-in does not have."""
 
 
 class Partial:
-    """Base class of stand-ins with a part of the original's attributes."""
+    """Base class of stand-ins that implement a part of the original class."""
 
     shown_as = ""
-    """Name in LIBERO; the class's own name by default."""
+    """Name of the original class in error messages; the class's own name if empty."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -49,7 +50,7 @@ class Partial:
 
 
 def raise_missing(owner: str, name: str, valid: list[str]) -> NoReturn:
-    """Raise MissingError with the attribute and similar valid ones."""
+    """Raise MissingError with the name of the attribute and similar valid names."""
     raise MissingError(
         f"assay libero: LIBERO's {owner}.{name} is not offered: {did_you_mean(name, valid)} ({DOCS})"
     )

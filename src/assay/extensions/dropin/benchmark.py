@@ -1,4 +1,4 @@
-"""LIBERO's suites and tasks; with an experiment, its controls and perturbed tasks instead."""
+"""LIBERO's suites and tasks; with an experiment, suites of its control and perturbed tasks instead."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class _Task(NamedTuple):
 
 
 class Task(_Task):
-    """A task of a suite. Its file of initial states is written when its name is read."""
+    """A task of a suite. Its file of initial states is written when `init_states_file` is read."""
 
     @property
     def language(self) -> str:
-        """The instruction."""
+        """Language instruction of the task."""
         note_language_read()
         return self[1]
 
     @property
     def init_states_file(self) -> str:
-        """Name of the file of its initial states."""
+        """Name of the task's file of initial states."""
         suite = self.problem_folder
         if not plan() and suite in tasks.suites() and self.name in dict(suite_entries(suite)):
             states_file(suite, self.name)
@@ -47,7 +47,7 @@ class Task(_Task):
 
 
 def grab_language_from_filename(x: str) -> str:
-    """Instruction that LIBERO reads from the name of a task file."""
+    """Return the instruction that LIBERO derives from the name of a task file."""
     words = x.removesuffix(".bddl")
     if words[:1].isupper():
         start = words.find("SCENE")
@@ -59,7 +59,7 @@ libero_suites = ["libero_spatial", "libero_object", "libero_goal", "libero_90", 
 
 
 def read_task_maps() -> dict[str, dict[str, Task]]:
-    """Tasks of each suite by name: LIBERO's, or those of the plan."""
+    """Return the tasks of each suite by name: LIBERO's, or those of the experiment's plan."""
     maps = {}
     for suite in libero_suites:
         if plan():
@@ -84,14 +84,14 @@ def register_benchmark(target_class: AnyClass) -> AnyClass:
 
 
 def get_benchmark_dict(help: bool = False) -> dict[str, Any]:
-    """Suites by name."""
+    """Return the suite classes by name; ``help`` also prints the names."""
     if help:
         print_benchmark()
     return BENCHMARK_MAPPING
 
 
 def get_benchmark(benchmark_name: str) -> Any:
-    """Suite of a name. Raises TaskError with the valid names."""
+    """Return the suite class of a name. Raises TaskError with the valid names."""
     if benchmark_name.lower() not in BENCHMARK_MAPPING:
         raise TaskError(
             f"there is no suite '{benchmark_name}': {did_you_mean(benchmark_name.lower(), BENCHMARK_MAPPING)}"
@@ -105,11 +105,11 @@ def print_benchmark() -> None:
 
 
 class NoSuchStateError(StateError, IndexError):
-    """An index beyond the last initial state."""
+    """Raised for an index beyond the last initial state of a task."""
 
 
 class NoSuchTaskError(TaskError, IndexError):
-    """An index beyond the last task of a suite."""
+    """Raised for an index beyond the last task of a suite."""
 
 
 class InitialStates(np.ndarray):
@@ -126,7 +126,7 @@ class InitialStates(np.ndarray):
 
 
 class Benchmark(Partial, abc.ABC):
-    """A suite."""
+    """Base class of suites, with LIBERO's methods."""
 
     name: str
 
@@ -148,31 +148,31 @@ class Benchmark(Partial, abc.ABC):
         self.n_tasks = len(self.tasks)
 
     def get_num_tasks(self) -> int:
-        """Number of tasks."""
+        """Return the number of tasks."""
         return self.n_tasks
 
     def get_task_names(self) -> list[str]:
-        """Names of the tasks' files."""
+        """Return the names of the tasks, from which their file names are derived."""
         return [task.name for task in self.tasks]
 
     def get_task_problems(self) -> list[str]:
-        """Problem class of each task."""
+        """Return the problem class of each task."""
         return [task.problem for task in self.tasks]
 
     def get_task_bddl_files(self) -> list[str]:
-        """Task files, without the folder."""
+        """Return the file names of the tasks, without the folder."""
         return [task.bddl_file for task in self.tasks]
 
     def get_task_bddl_file_path(self, i: int) -> str:
-        """Path of a task file."""
+        """Return the path of a task file."""
         return str(Path(get_libero_path("bddl_files"), self.tasks[i].problem_folder, self.tasks[i].bddl_file))
 
     def get_task_demonstration(self, i: int) -> str:
-        """Path of a task's demonstrations in LIBERO's dataset."""
+        """Return the path of a task's demonstrations, relative to LIBERO's dataset folder."""
         return f"{self.tasks[i].problem_folder}/{self.tasks[i].name}_demo.hdf5"
 
     def get_task(self, i: int) -> Task:
-        """One task. Raises NoSuchTaskError, an IndexError."""
+        """Return a task by index. Raises NoSuchTaskError, an IndexError."""
         try:
             return self.tasks[i]
         except IndexError:
@@ -183,7 +183,7 @@ class Benchmark(Partial, abc.ABC):
             ) from None
 
     def get_task_emb(self, i: int) -> Any:
-        """Embedding of a task that was set."""
+        """Return the embedding of a task, as passed to `set_task_embs`."""
         return self.task_embs[i]
 
     def set_task_embs(self, task_embs: Any) -> None:
@@ -191,7 +191,7 @@ class Benchmark(Partial, abc.ABC):
         self.task_embs = task_embs
 
     def get_task_init_states(self, i: int) -> np.ndarray:
-        """Initial states of a task, (count, n)."""
+        """Return the initial states of a task, (count, n)."""
         task = self.tasks[i]
         for planned in plan():
             if planned.name == task.name:

@@ -105,7 +105,7 @@ def libero(
 
 
 def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
-    """``tasks 0 to 6 and 8 of libero_goal``."""
+    """Format task numbers by suite: ``tasks 0 to 6 and 8 of libero_goal``."""
     parts = []
     for suite, numbers in unplayed.items():
         runs: list[list[int]] = []
@@ -121,7 +121,7 @@ def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
 
 
 def _announce(suite_tasks: Sequence[SuiteTask]) -> None:
-    """Print the tasks that the script will see, and the number of trials that covers them."""
+    """Print the tasks that the script will see, and the number of trials per task that covers their seeds."""
     most = len(suite_tasks[0].specs)
     suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
     say(

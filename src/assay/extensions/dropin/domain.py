@@ -1,6 +1,6 @@
-"""`env.env`: one task that is reset and stepped, with the attributes that scripts use of robosuite's environment.
+"""`env.env`: one task that is reset and stepped, with the attributes of robosuite's environment that scripts use.
 
-Also task files as the dictionaries that LIBERO's `bddl_utils` returns.
+Also parses task files into the dictionaries that LIBERO's `bddl_utils` returns.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from assay.tasks import Atom, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
 
 ROBOT_PARTS = {"Panda0": ROBOT, "RethinkMount0": MOUNT, "PandaGripper0": GRIPPER}
-"""Parts of the robot in a segmentation, after the scene's objects, and the prefixes of their bodies."""
+"""Instances of the robot in a segmentation, listed after the scene's objects, with the prefixes of their bodies."""
 SAMPLING_S = 1.0 / CONTROL_HZ
 SUBSTEP_S = SAMPLING_S / SUBSTEPS
 
 
 def load_task(path: str | os.PathLike[str]) -> Task:
-    """Task of a file: of the plan, or as the file says. Raises TaskError."""
+    """Return the planned task of a file, or parse the file if it is not in the plan. Raises TaskError."""
     planned = planned_task(path)
     return planned.task if planned is not None else tasks.load(os.fspath(path))
 
 
 def get_problem_info(problem_filename: str) -> dict[str, str]:
-    """Names of the problem and the domain, and the instruction."""
+    """Return the names of the problem and the domain, and the instruction of a task file."""
     task = load_task(problem_filename)
     return {
         "problem_name": problem_name(task.scene.arena, task.scene.style).lower(),
@@ -50,18 +50,18 @@ def get_problem_info(problem_filename: str) -> dict[str, str]:
 
 
 def _instruction(path: str, task: Task) -> str:
-    """Instruction in lower case, as LIBERO's parser returns it; that of an experiment is not changed."""
+    """Return the instruction in lower case, as LIBERO's parser does; an experiment's instruction is not changed."""
     text: str = task.instruction.text
     return text.lower() if planned_task(path) is None else text
 
 
 def robosuite_parse_problem(problem_filename: str) -> dict[str, Any]:
-    """Content of a task file."""
+    """Parse a task file into LIBERO's dictionary."""
     return describe_task(problem_filename, load_task(problem_filename))
 
 
 def describe_task(path: str, task: Task) -> dict[str, Any]:
-    """A task as LIBERO's parser describes its file."""
+    """Describe a task in the form in which LIBERO's parser describes its file."""
 
     def flatten(atoms: Sequence[Atom]) -> list[list[str]]:
         return [[atom.predicate.value.lower(), *atom.arguments] for atom in atoms]
@@ -95,9 +95,9 @@ def describe_task(path: str, task: Task) -> dict[str, Any]:
 
 
 class SensorClock:
-    """The clock of LIBERO's sensors, in floating point as in robosuite; every forced reading advances it.
+    """Clock of LIBERO's sensors, in floating point as in robosuite; every forced reading advances it.
 
-    After a reset and a set state, which force one reading each, sensors are read after substep 24 of 25.
+    A reset and `set_init_state` force one reading each; afterwards sensors are read after substep 24 of 25.
     """
 
     def __init__(self) -> None:
@@ -131,10 +131,10 @@ class SensorClock:
 
 
 class FreePlay:
-    """A task without a plan: nothing is recorded. `Recorder` has the same methods."""
+    """Plays a task without an experiment and records nothing. `Recorder` has the same methods."""
 
     restarts = False
-    """Whether setting a state always starts an episode, even in the middle of another."""
+    """Whether setting a state always starts a new episode, even in the middle of another."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -145,11 +145,11 @@ class FreePlay:
         return self.simulation.reset(self.simulation.sample(seed))
 
     def start_from(self, numbers: np.ndarray) -> Observation:
-        """Start from one of LIBERO's states, with or without fixtures."""
+        """Start from a state in LIBERO's format, with or without the joints of fixtures."""
         return self.simulation.reset(InitialState.parse(self.simulation.compiled, numbers))
 
     def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
-        """One control step."""
+        """Execute one control step of 50 ms."""
         return self.simulation.step(action, absolute=absolute, observe_at=observe_at)
 
     def observe(self) -> Observation:
@@ -157,7 +157,7 @@ class FreePlay:
         return self.simulation.observe()
 
     def is_success(self) -> bool:
-        """Whether the goal holds now."""
+        """Return whether the goal currently holds."""
         return self.simulation.is_satisfied(self.task.goal)
 
     def end(self, *, closed: bool = False) -> None:
@@ -166,7 +166,7 @@ class FreePlay:
 
 
 class Domain(Partial):
-    """One task."""
+    """LIBERO's environment of one task, which `ControlEnv` wraps."""
 
     shown_as = "env"
 
@@ -203,7 +203,7 @@ class Domain(Partial):
         self._set_up()
 
     def _set_up(self) -> None:
-        """Build all attributes of the scene, which may differ between the episodes of a planned task."""
+        """Build all attributes that depend on the scene, which may differ between the episodes of a planned task."""
         simulation = self._simulation = self._play.simulation
         self.sim = MjSim(simulation)
         self.robots = [Robot(simulation)]
@@ -238,11 +238,11 @@ class Domain(Partial):
             self.robots[0].controller.use_delta = relative
 
     def seed(self, seed: int | None = None) -> None:
-        """Seed the resets from now on."""
+        """Set the seed of the following resets."""
         self._seed, self._resets = int(seed or 0), 0
 
     def reset(self) -> Observations:
-        """Start an episode."""
+        """Start an episode and return its first observation."""
         seed = self._seed + 1_000_003 * self._resets
         self._resets += 1
         seen = self._play.reset(seed % 2**31)
@@ -257,7 +257,7 @@ class Domain(Partial):
         return bool(self.robots[0].controller.use_delta)
 
     def set_init_state(self, numbers: Any) -> Observations:
-        """Start from a state; in the middle of an episode only the physics is set, and the controller is kept."""
+        """Start from a state; in the middle of an episode set only the physics and keep the controller."""
         vector = np.asarray(numbers, dtype=np.float64).ravel()
         if self.timestep == 0 or self._play.restarts:
             self.timestep, self.done = 0, False
@@ -270,7 +270,7 @@ class Domain(Partial):
         return self._get_observations(force_update=True)
 
     def step(self, action: Any) -> tuple[Observations, float, bool, dict[str, Any]]:
-        """One control step of 50 ms."""
+        """Execute one control step of 50 ms."""
         if self.done:
             raise ValueError("executing action in terminated episode")
         self.timestep += 1
@@ -292,11 +292,11 @@ class Domain(Partial):
             self._play.end(closed=True)
 
     def reward(self, action: Any = None) -> float:
-        """1 if the goal holds."""
+        """Return 1 if the goal holds, else 0."""
         return float(self._check_success())
 
     def render(self, **how: Any) -> np.ndarray:
-        """Image of the first camera, top row first."""
+        """Render the first camera, top row first."""
         camera = self._cameras[0]
         return flip_rows(self.sim.render(camera.width, camera.height, camera_name=camera.name))
 
@@ -315,13 +315,13 @@ class Domain(Partial):
             self._seen = self._play.observe()
 
     def _post_process(self) -> None:
-        """Do nothing: glowing burners are handled by the renderer."""
+        """Do nothing: the renderer draws glowing burners."""
 
     def _check_success(self) -> bool:
         return self._play.is_success()
 
     def check_success(self) -> bool:
-        """Whether the goal holds."""
+        """Return whether the goal holds."""
         return self._check_success()
 
     def _eval_predicate(self, state: Sequence[str]) -> bool:
@@ -332,15 +332,15 @@ class Domain(Partial):
         return self._simulation.holds(Atom(predicates[name.lower()], tuple(arguments)))
 
     def is_fixture(self, object_name: str) -> bool:
-        """Whether an object is a fixture."""
+        """Return whether an object is a fixture."""
         return object_name in self.fixtures_dict
 
     def get_object(self, object_name: str) -> SceneObject | None:
-        """Object or fixture of a name."""
+        """Return the object or fixture of a name."""
         return self.objects_dict.get(object_name) or self.fixtures_dict.get(object_name)
 
     def check_contact(self, geoms_1: Any, geoms_2: Any = None) -> bool:
-        """Whether geoms of one list, by name, touch those of another, or anything."""
+        """Return whether named geoms of one list touch those of the other, or any geom if there is no other list."""
         ones, others = _geom_names(geoms_1), None if geoms_2 is None else _geom_names(geoms_2)
         model, data = self._simulation.model, self._simulation.data
         for pair in data.contact.geom[: data.ncon]:
@@ -366,7 +366,7 @@ class Domain(Partial):
         return set(self._sensors.read(self._seen))
 
     def observation_spec(self) -> Observations:
-        """The latest observation."""
+        """Return the latest observation."""
         return self._get_observations()
 
     @property
@@ -375,7 +375,7 @@ class Domain(Partial):
 
 
 def _number_instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:
-    """Instance number of each geom (ngeom,), from 1, 0 for the room; and the instances' names in that order."""
+    """Return the instance number of each geom (ngeom,), from 1, 0 for the room; and the names in that order."""
     model = simulation.model
     names = [entity.name for entity in simulation.compiled.scene.entities]
     roots = {simulation.compiled.entities[name].body: number for number, name in enumerate(names, start=1)}

@@ -32,7 +32,7 @@ _FIXED_OPTIONS: dict[str, tuple[Any, ...]] = {
     "renderer": ("mujoco", "default"),
     "env_configuration": ("default",),
 }
-"""Options with a single meaning here, and their accepted values."""
+"""Options with a single supported meaning, and their accepted values."""
 _IGNORED_OPTIONS = (
     "initialization_noise",
     "has_offscreen_renderer",
@@ -45,11 +45,11 @@ _IGNORED_OPTIONS = (
 )
 """Options without effect: images are rendered on access, and every reset is complete."""
 _FORWARDED = ("_visualizations", "_post_process", "_update_observables", "_get_observations")
-"""Private attributes of the domain that scripts use on the wrapper."""
+"""Private attributes of the domain that scripts access through the wrapper."""
 
 
 class ControlEnv(Partial):
-    """A task that is reset and stepped. Attributes that it lacks are those of its `Domain`, `env`."""
+    """A task that is reset and stepped. Other attributes are forwarded to its `Domain`, `env`."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ControlEnv(Partial):
 
     @property
     def language_instruction(self) -> str:
-        """Instruction of the task file, or the current one if an event has changed it."""
+        """Instruction of the task file, or the current one if a mid-episode event has changed it."""
         note_language_read()
         current = self.env.language_instruction
         return self._language if current == self._first_language else current
@@ -114,23 +114,23 @@ class ControlEnv(Partial):
         return [*super().__dir__(), *dir(self.__dict__.get("env"))]
 
     def step(self, action: Any) -> tuple[Observations, float, bool, dict[str, Any]]:
-        """One control step: observations, reward, whether the goal holds, and an empty dict."""
+        """Execute one control step; returns observations, reward, whether the goal holds, and an empty dict."""
         return self.env.step(action)
 
     def reset(self) -> Observations:
-        """Start an episode."""
+        """Start an episode and return its first observation."""
         return self.env.reset()
 
     def seed(self, seed: int | None = None) -> None:
-        """Seed the resets from now on."""
+        """Set the seed of the following resets."""
         self.env.seed(seed)
 
     def check_success(self) -> bool:
-        """Whether the goal holds."""
+        """Return whether the goal holds."""
         return self.env.check_success()
 
     def get_sim_state(self) -> np.ndarray:
-        """Time, joint positions and velocities in one vector."""
+        """Return time, joint positions and velocities in one vector."""
         return self.env.sim.get_state().flatten()
 
     def set_state(self, mujoco_state: Any) -> None:
@@ -149,15 +149,15 @@ class ControlEnv(Partial):
 
 
 class OffScreenRenderEnv(ControlEnv):
-    """The environment of evaluations."""
+    """Environment with offscreen rendering, used for evaluation."""
 
 
 class DemoRenderEnv(ControlEnv):
-    """The environment in which LIBERO collects demonstrations."""
+    """Environment that LIBERO uses for demonstrations."""
 
 
 class SegmentationRenderEnv(OffScreenRenderEnv):
-    """An environment whose observations include segmentations."""
+    """Environment whose observations include segmentations."""
 
     def __init__(self, camera_segmentations: Any = "instance", **options: Any) -> None:
         super().__init__(camera_segmentations=camera_segmentations, **options)
@@ -175,7 +175,7 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
         return observations
 
     def get_segmentation_instances(self, segmentation_image: np.ndarray) -> dict[str, np.ndarray]:
-        """Segmentation of each object and of the robot."""
+        """Return the segmentation of each object and of the robot."""
         robot = (self.segmentation_robot_id or 0) + 1
         segmentation_image[segmentation_image >= robot] = robot
         instances = {"robot": segmentation_image * (segmentation_image == robot)}
@@ -184,7 +184,7 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
         return instances
 
     def get_segmentation_of_interest(self, segmentation_image: np.ndarray) -> np.ndarray:
-        """1 for the objects of the task, -1 for the room, 0 for everything else."""
+        """Return a mask: 1 for the task's objects of interest, -1 for the room, 0 for everything else."""
         interest = np.zeros_like(segmentation_image)
         for name in self.env.obj_of_interest:
             if name in self.instance_to_id:
@@ -194,7 +194,7 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
 
 
 def _check_options(owner: str, options: dict[str, Any]) -> None:
-    """Raise TypeError for an unknown option, SpecError for a value that is not offered."""
+    """Raise TypeError for an unknown option, SpecError for an unsupported value."""
     for name, value in options.items():
         if name in _IGNORED_OPTIONS:
             continue
@@ -206,14 +206,14 @@ def _check_options(owner: str, options: dict[str, Any]) -> None:
 
 
 def _make_domain(bddl_file_name: str, controller_configs: Any = None, **options: Any) -> Domain:
-    """Domain of a task file; the controller is LIBERO's regardless of its configuration."""
+    """Create the domain of a task file; the controller is LIBERO's, whatever ``controller_configs`` is."""
     return ControlEnv(bddl_file_name, **options).env
 
 
 TASK_MAPPING: dict[str, Callable[..., Any]] = {
     problem_name(arena, "").lower(): _make_domain for arena in Arena
 }
-"""LIBERO's problems by name."""
+"""Functions that create LIBERO's problems, by the name of the problem."""
 
 
 def register_problem(target_class: AnyClass) -> AnyClass:

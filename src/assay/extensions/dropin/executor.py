@@ -1,4 +1,4 @@
-"""The command's side: starts a script with the stand-in on its path, and collects the episodes that it records."""
+"""Starts a script with the stand-in on its path, and collects the episodes that it records."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from assay.sim.packs.registry import load_pack
 from assay.support.files import scratch_folder
 
 POLL_S = 0.5
-"""Interval between looks for new episodes."""
+"""Interval between checks for new episodes, seconds."""
 STOP_TIMEOUT_S = 5.0
-"""Time for a script to stop after a signal, before the next stronger one is sent."""
+"""Time for a script to stop after a signal, seconds; then the next stronger signal is sent."""
 PYTHONS = ("python", "python3")
-"""Commands that mean the Python in which Assay is installed."""
+"""Commands that are replaced by the Python interpreter in which Assay is installed."""
 
 
 def resolve_command(words: Sequence[str]) -> list[str]:
-    """Replace ``python`` by the current interpreter. Raises RunError if there is no command."""
+    """Replace ``python`` by the current interpreter. Raises RunError if the command is empty."""
     if not words:
         raise RunError("nothing to run: valid: assay libero -- python main.py ...")
     return [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
@@ -65,7 +65,7 @@ class ScriptStopper:
         self._next_at = 0.0
 
     def __call__(self) -> None:
-        """Send the next signal if the timeout of the last one is over."""
+        """Send the next signal if the timeout of the previous one has expired."""
         if time.monotonic() >= self._next_at and (number := next(self._signals, None)) is not None:
             self._process.send_signal(number)
             self._next_at = time.monotonic() + self._timeout
@@ -79,7 +79,7 @@ class ScriptStopper:
 
 
 def run_free(words: Sequence[str], pack: str, states: Path | None = None) -> int:
-    """Run a script on LIBERO's own tasks; returns its exit status. Raises AssayError."""
+    """Run a script on LIBERO's own tasks and return its exit status. Raises AssayError."""
     load_pack(pack)  # reports a missing pack before the script starts
     with scratch_folder(prefix="assay-libero-") as folder:
         session = DropinSession(pack, states="" if states is None else str(states.absolute()))
@@ -105,13 +105,13 @@ class Script:
     """Exit status of the script."""
     workers: int = field(default=1, init=False)
     unplayed: dict[str, list[int]] = field(default_factory=dict, init=False)
-    """Numbers of the tasks, by suite, of which the script has played nothing."""
+    """Indices of the tasks, by suite, of which the script has played no episode."""
     _config: WorkerConfig | None = field(default=None, init=False)
     _specs: Sequence[EpisodeSpec] = field(default=(), init=False)
 
     @property
     def address(self) -> str:
-        """Name in the run: the script, module or program, without options, which may contain secrets."""
+        """Policy name in the run: the script, module or program, without options, which may contain secrets."""
         name = next(iter(self.words), "")
         for word, following in pairwise([*self.words, ""]):
             if word == "-m" or (word.endswith(".py") and not word.startswith("-")):
@@ -120,7 +120,7 @@ class Script:
         return f"script:{Path(name).name}"
 
     def identity(self) -> dict[str, str]:
-        """Hashes of the command and of the script's text."""
+        """Hashes of the command and of the content of the script."""
         hashes = {"command": hashlib.sha256(shlex.join(self.words).encode()).hexdigest()[:12]}
         for word in self.words:
             if word.endswith(".py") and Path(word).is_file():
@@ -128,12 +128,12 @@ class Script:
         return hashes
 
     def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Script:
-        """Return itself, configured with the folder of stored states and the plan of the run."""
+        """Store the worker configuration and the run's plan; returns the object itself as the executor."""
         self._config, self._specs = config, planned
         return self
 
     def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
-        """Run the script on the waiting episodes; see `assay.runs.executor.Executor`."""
+        """Run the script on the pending episodes; see `assay.runs.executor.Executor`."""
         batch: list[tuple[int, EpisodeSpec]] = []
         while taken := source.take(None):
             batch += taken
@@ -196,7 +196,7 @@ class Script:
 def _collect(
     folder: Path, left: dict[int, EpisodeSpec], suffix: str = CERTAIN
 ) -> Iterator[tuple[int, Episode]]:
-    """New episodes in the order of the plan; they are removed from ``left``."""
+    """Yield new episodes in the order of the plan and remove them from ``left``."""
     ready = sorted(int(file.stem) for file in folder.glob(f"*{suffix}") if not file.name.startswith("."))
     for number in ready:
         if left.pop(number, None) is not None:

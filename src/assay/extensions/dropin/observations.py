@@ -35,15 +35,15 @@ class Observations(OrderedDict[str, Any]):
         return value
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Value of a key, or the default."""
+        """Return the value of a key, or the default."""
         return self[key] if key in self else default  # noqa: SIM401 - dict.get is being defined
 
     def items(self) -> Any:
-        """All items, computed."""
+        """Compute all values and return the items."""
         return self._compute().items()
 
     def values(self) -> Any:
-        """All values, computed."""
+        """Compute and return all values."""
         return self._compute().values()
 
     def pop(self, key: str, *default: Any) -> Any:
@@ -53,7 +53,7 @@ class Observations(OrderedDict[str, Any]):
         return super().pop(key, *default)
 
     def copy(self) -> Observations:
-        """A copy that is still lazy."""
+        """Return a shallow copy with lazy values."""
         return Observations((key, OrderedDict.__getitem__(self, key)) for key in self)
 
     __copy__ = copy
@@ -80,7 +80,7 @@ class Observations(OrderedDict[str, Any]):
 
 
 class CameraSettings(NamedTuple):
-    """Observations of one camera."""
+    """Resolution and modalities of one camera's observations."""
 
     name: str
     height: int
@@ -109,9 +109,9 @@ class Sensors:
         }
 
     def read(self, seen: Observation) -> Observations:
-        """Convert an observation. Nothing is rendered yet, except in a child process of `multiprocessing`.
+        """Convert an observation. Images are rendered on access, except in a child process of `multiprocessing`.
 
-        A child process sends its observations to its parent, perhaps through a queue, which pickles them in another
+        A child process sends its observations to its parent, possibly through a queue, which pickles them in another
         thread, where the GL context cannot render.
         """
         quaternion = seen.eef_quaternion[[1, 2, 3, 0]]
@@ -158,7 +158,7 @@ ENDINGS = ("_pos", "_quat", "_to_robot0_eef_pos", "_to_robot0_eef_quat")
 
 
 class _Poses:
-    """Poses of the objects at one moment, in the world and relative to the end effector."""
+    """Poses of the objects at one time step, in the world frame and relative to the end effector."""
 
     def __init__(self, seen: Observation, addresses: dict[str, int]) -> None:
         self._seen, self._addresses = seen, addresses

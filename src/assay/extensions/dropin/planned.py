@@ -1,4 +1,4 @@
-"""The episodes of an experiment as a LIBERO suite: conditions and tasks are tasks, seeds are initial states."""
+"""The episodes of an experiment as a LIBERO suite: each condition of a task is a task, each seed an initial state."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from assay.runs.plan import PlannedTask, planned_tasks
 from assay.tasks import Instruction, Task, short_name
 
 MARK = -18_001.0
-"""First number of an initial state that is a placeholder for an episode of the plan."""
+"""First number of every placeholder state, which identifies an episode of the plan."""
 _PLACEHOLDER_SIZE = 8
 EVERYWHERE = ""
-"""Suite of tasks outside of all LIBERO suites: every suite contains them."""
+"""Suite name of tasks that belong to no LIBERO suite; they are added to every suite."""
 
 
 @dataclass(frozen=True)
@@ -34,33 +34,33 @@ class SuiteTask:
 
     suite: str
     name: str
-    """Name of its files."""
+    """Name of the task, and of its files without the extension."""
     language: str
     specs: tuple[str, ...]
-    """Episodes, one for each initial state, in JSON."""
+    """Episode specs in JSON, one for each initial state."""
     numbers: tuple[int, ...]
-    """Their numbers in the run."""
+    """Index of each spec's episode in the run."""
 
     @cached_property
     def task(self) -> Task:
-        """Task of its first episode."""
+        """Task of the first episode."""
         task: Task = task_of(self.spec(0))
         return task
 
     def spec(self, index: int) -> EpisodeSpec:
-        """Spec of one of its episodes."""
+        """Return the spec of an episode by its index in this task."""
         return EpisodeSpec.from_json(self.specs[index])
 
     @property
     def states(self) -> np.ndarray:
-        """Placeholders of its initial states, (episodes, 8)."""
+        """Placeholders of the initial states, (episodes, 8)."""
         rows = np.zeros((len(self.specs), _PLACEHOLDER_SIZE))
         rows[:, 0] = MARK
         rows[:, 1] = np.arange(len(self.specs))
         return rows
 
     def find_episode(self, state: np.ndarray) -> int:
-        """Index of the episode that a placeholder stands for. Raises StateError for any other state."""
+        """Return the index of the episode that a placeholder identifies. Raises StateError for any other state."""
         if len(state) != _PLACEHOLDER_SIZE or round(float(state[0])) != MARK:
             raise StateError(
                 "with --experiment, episodes start where the experiment says: valid for set_init_state: the rows of "
@@ -72,11 +72,12 @@ class SuiteTask:
 def group_specs(
     specs: Sequence[EpisodeSpec], waiting: Mapping[EpisodeSpec, int], *, apart: bool = False
 ) -> list[SuiteTask]:
-    """Group the waiting specs of a run into LIBERO tasks, in the order of the plan; ``apart``: one task for each spec.
+    """Group the pending specs of a run into LIBERO tasks, in the order of the plan.
 
-    Specs are also kept apart if each seed of a condition has its own instruction or variant. ``waiting`` maps the
-    episodes to be played to their numbers. All tasks have the same number of initial states, because scripts do the
-    same number of trials of every task: if some are already recorded, the others are repeated.
+    ``apart`` makes one task of each spec. Specs are also separated if the seeds of a condition differ in instruction
+    or variant. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the same number of
+    initial states, because scripts do the same number of trials of every task: if some episodes are already recorded,
+    the others are repeated.
     """
     groups = planned_tasks(specs)
     apart = apart or _varies_by_seed(groups)
@@ -91,7 +92,7 @@ def group_specs(
 
 
 def _varies_by_seed(groups: Iterable[PlannedTask]) -> bool:
-    """Whether a condition has another instruction, or another variant of a task, for each of its seeds."""
+    """Return whether the seeds of a condition differ in instruction or in the variant of the task."""
     seeds: dict[tuple[str, str], list[int]] = {}
     variants: dict[tuple[str, str], int] = {}
     for task in groups:
@@ -104,7 +105,7 @@ def _varies_by_seed(groups: Iterable[PlannedTask]) -> bool:
 
 
 def _words(spec: EpisodeSpec) -> str | None:
-    """Instruction of an episode; None if its task cannot be made."""
+    """Return the instruction of an episode; None if its task cannot be created."""
     try:
         words: str = task_of(spec).instruction.words
     except AssayError:
@@ -134,7 +135,7 @@ def _make_task(task: PlannedTask, numbered: Sequence[tuple[EpisodeSpec, int]], *
 
 
 def write_plan(file: Path, folder: Path, suite_tasks: Sequence[SuiteTask]) -> None:
-    """Write a plan, with the task files and initial states that scripts look for."""
+    """Write a plan, and the task files and initial states that scripts read."""
     file.write_text(json.dumps([asdict(suite_task) for suite_task in suite_tasks]))
     for suite_task in suite_tasks:
         for suite in [suite_task.suite] if suite_task.suite else tasks.suites():
@@ -149,7 +150,7 @@ def write_plan(file: Path, folder: Path, suite_tasks: Sequence[SuiteTask]) -> No
 
 @cache
 def plan() -> tuple[SuiteTask, ...]:
-    """Plan of this session; empty without an experiment."""
+    """Return the plan of this session; empty without an experiment."""
     if not session().plan:
         return ()
     content: list[dict[str, Any]] = json.loads(Path(session().plan).read_text())
@@ -165,7 +166,7 @@ def _by_name() -> dict[str, SuiteTask]:
 
 
 def planned_task(path: str | os.PathLike[str]) -> SuiteTask | None:
-    """Planned task of a file; None if the file does not belong to the plan."""
+    """Return the planned task of a task file; None if the file does not belong to the plan."""
     file = Path(path)
     suite_task = _by_name().get(file.stem)
     return suite_task if suite_task and session().folder in file.absolute().parents else None

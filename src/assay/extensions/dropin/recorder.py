@@ -25,22 +25,23 @@ from assay.support.files import replacing
 from assay.tasks import Task
 
 LANGUAGE_READ = "language-was-read"
-"""File that marks that the script has read an instruction."""
+"""Marker file: the script has read an instruction."""
 WARNED = "said-so"
-"""File that marks that the script has been warned."""
+"""Marker file: the script has been warned."""
 MAX_SETTLING_STEPS = 50
-"""Control steps at the start in which a script may wait without using up its time."""
+"""Maximum number of idle control steps at the start that do not count towards the horizon."""
 CERTAIN, PROVISIONAL = ".episode", ".unsure"
-"""Suffixes of episode files: those that count, and those that count if the script exits normally."""
+"""Suffixes of episode files: final ones, and those that count only if the script exits normally."""
 ENDED_EARLY = "the script ended the episode after"
-"""Start of the note of a failure that had less time than usual."""
+"""First words of the note of a failed episode that the script ended before its horizon."""
 
 
 class Recorder:
     """Plays the episodes of one planned task, and records each that is not recorded yet.
 
-    An episode ends with success, at the next reset or set state, when its environment is closed or garbage-collected,
-    when the script exits, when its time is over, and with an error when an action is invalid or the simulation fails.
+    An episode ends with success, at the next reset or `set_init_state`, when its environment is closed or garbage-
+    collected, when the script exits, at its horizon, and with an error when an action is invalid or the simulation
+    fails.
     """
 
     restarts = True
@@ -66,17 +67,17 @@ class Recorder:
         return self._env.task
 
     def reset(self, seed: int) -> Observation:
-        """Start the next episode that is not recorded; the script's ``seed`` is ignored, the plan has its own."""
+        """Start the next episode that is not recorded; ``seed`` is ignored because the plan determines the seeds."""
         self._close_episode()
         return self._begin(self._choose_next())
 
     def start_from(self, numbers: np.ndarray) -> Observation:
-        """Start the episode of a placeholder state."""
+        """Start the episode that a placeholder state identifies."""
         self._close_episode()
         return self._begin(self._suite_task.find_episode(numbers))
 
     def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
-        """One control step, with actions in the precision in which they are stored."""
+        """Execute one control step, with the action rounded to the precision in which it is stored."""
         try:
             stored = np.asarray(action).astype(np.float32)
         except (TypeError, ValueError):
@@ -104,11 +105,11 @@ class Recorder:
         return self._senses.observe(seen)  # type: ignore[no-any-return]
 
     def observe(self) -> Observation:
-        """Observe the current state, with the perturbations of the senses."""
+        """Observe the current state, with the observation perturbations applied."""
         return self._senses.observe(self.simulation.observe())  # type: ignore[no-any-return]
 
     def is_success(self) -> bool:
-        """Whether the goal holds now, or the one that an event has replaced it by."""
+        """Return whether the current goal holds, which a mid-episode event may have replaced."""
         return self._env.succeeded()
 
     def end(self, *, closed: bool = False) -> None:
@@ -120,7 +121,7 @@ class Recorder:
     def _close_episode(self, *, certain: bool = True) -> None:
         """Record a failure if the episode has started and has not succeeded.
 
-        ``certain``: the script continues. Otherwise it may be failing, which its exit status will show.
+        ``certain``: the script continues. Otherwise it may be crashing, which only its exit status shows.
         """
         if self._open and self._actions:
             steps, most = len(self._actions), horizon(self._spec)
@@ -135,7 +136,7 @@ class Recorder:
         self._open = False
 
     def _choose_next(self) -> int:
-        """Next episode that is neither recorded nor claimed by another environment; else any that is not recorded.
+        """Return the next episode neither recorded nor claimed by another environment; else any unrecorded one.
 
         If all are recorded, they are repeated in turn.
         """
@@ -151,7 +152,7 @@ class Recorder:
         return (later or waiting or [(self._repeats - 1) % len(numbers)])[0]
 
     def _claim(self, number: int) -> bool:
-        """Claim an episode for this environment, which releases the previous one; False if another has claimed it."""
+        """Claim an episode for this environment and release the previous one; returns False if already claimed."""
         if number != self._claimed:
             try:
                 _claim_file(number).touch(exist_ok=False)  # atomic: one of several processes succeeds
@@ -202,7 +203,7 @@ class Recorder:
         return seen
 
     def _waiting(self) -> int:
-        """Steps at the start in which the script let objects settle; LIBERO's scripts do not count them."""
+        """Return the number of idle steps at the start, while objects settle; LIBERO's scripts do not count them."""
         moving = (index for index, action in enumerate(self._actions) if action[:6].any())
         return next(moving, len(self._actions))
 
@@ -231,7 +232,7 @@ class Recorder:
 
 
 _PROVISIONAL: dict[int, Episode] = {}
-"""Episodes that were garbage-collected before their end, and after which this process has started no other."""
+"""Episodes that were garbage-collected before their end, while this process has started no other since."""
 
 
 def _episode_file(number: int, suffix: str = CERTAIN) -> Path:
@@ -243,24 +244,24 @@ def _claim_file(number: int) -> Path:
 
 
 def failed_start(reason: str) -> Episode:
-    """The record of an episode that could not start."""
+    """Return the record of an episode that could not start."""
     return Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(reason, 300))
 
 
 def write_episode(number: int, episode: Episode, suffix: str = CERTAIN) -> None:
-    """Write an episode for the command, atomically."""
+    """Write an episode file, atomically, for the command to collect."""
     with replacing(_episode_file(number, suffix)) as place:
         place.write_bytes(pickle.dumps(episode))
 
 
 def note_language_read() -> None:
-    """Note that the script has read an instruction."""
+    """Mark that the script has read an instruction."""
     if session().episodes:
         (Path(session().episodes) / LANGUAGE_READ).touch()
 
 
 def _warn_if_language_unread(spec: EpisodeSpec, task: Task) -> None:
-    """Warn once that a changed instruction was not read: the script may take it from a file's name."""
+    """Warn once if a perturbed instruction was not read: the script may derive it from a file name."""
     folder = Path(session().episodes)
     if spec.condition == CONTROL or (folder / LANGUAGE_READ).exists() or (folder / WARNED).exists():
         return
@@ -274,7 +275,7 @@ def _warn_if_language_unread(spec: EpisodeSpec, task: Task) -> None:
 
 
 def _shorten_errors() -> None:
-    """Print errors of Assay in one line, without a traceback unless ASSAY_DEBUG is set."""
+    """Print Assay's exceptions in one line, without a traceback unless ASSAY_DEBUG is set."""
     before = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: object) -> None:

@@ -1,4 +1,4 @@
-"""The session of a script: settings from the command that started it, and the files that scripts look for.
+"""The session of a script: settings from the command that started it, and the files that scripts read.
 
 Task files and initial states are written on first use.
 """
@@ -30,9 +30,9 @@ from assay.tasks.formats.init_files import read_states
 VARIABLE = "ASSAY_LIBERO_SESSION"
 """Environment variable with the path of the session file."""
 PATH = Path(__file__).parent / "path"
-"""Folder that is put first on a script's path."""
+"""Folder that is put first on the script's ``sys.path``."""
 STATES = 50
-"""Initial states that LIBERO stores for each task."""
+"""Number of initial states that LIBERO stores for each task."""
 BDDL, INIT = "bddl_files", "init_files"
 _FOLDERS = {
     "benchmark_root": "",
@@ -41,7 +41,7 @@ _FOLDERS = {
     "datasets": "datasets",
     "assets": "assets",
 }
-"""Keys of LIBERO's configuration, and their folders."""
+"""Keys of LIBERO's path configuration, and their folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,11 @@ class DropinSession:
     root: str = ""
     """Folder of task files and initial states; by default in the user's cache."""
     plan: str = ""
-    """File with the episodes of an experiment; empty for LIBERO's own tasks."""
+    """File with the episodes of an experiment; empty to use LIBERO's own tasks."""
     episodes: str = ""
     """Folder for recorded episodes."""
     states: str = ""
-    """LIBERO's folder of initial states, if given."""
+    """LIBERO's folder of stored initial states; empty if not given."""
 
     @property
     def folder(self) -> Path:
@@ -71,7 +71,7 @@ class DropinSession:
 
 @cache
 def session() -> DropinSession:
-    """Session of this process; without a command, LIBERO's tasks on the built-in assets."""
+    """Return the session of this process; outside of ``assay libero``, LIBERO's tasks with the built-in assets."""
     file = os.environ.get(VARIABLE)
     if not file:
         return replace(DropinSession(), pack=os.environ.get("ASSAY_ASSETS", "primitives"))
@@ -82,7 +82,7 @@ def session() -> DropinSession:
 
 
 def get_libero_path(query_key: str) -> str:
-    """Folder of a key in LIBERO's configuration, which is created if necessary."""
+    """Return the folder of a key in LIBERO's path configuration, and create it if necessary."""
     if query_key not in _FOLDERS:
         raise AssertionError(f"Key {query_key} not found. Available keys are: {list(_FOLDERS)}")
     if query_key == "assets" and (libero := locate().libero):
@@ -100,18 +100,18 @@ def get_libero_path(query_key: str) -> str:
 
 
 def get_default_path_dict(custom_location: str | None = None) -> dict[str, str]:
-    """All folders of LIBERO's configuration."""
+    """Return all folders of LIBERO's path configuration."""
     return {key: get_libero_path(key) for key in _FOLDERS}
 
 
 def set_libero_default_path(custom_location: str | None = None) -> None:
-    """Ignore the location: the folders are Assay's."""
+    """Ignore ``custom_location``: the folders are always Assay's."""
     print(f"assay libero: the folders stay in {session().folder}")
 
 
 @cache
 def suite_entries(suite: str) -> tuple[tuple[str, CatalogueEntry], ...]:
-    """Tasks of a suite with the names of their files."""
+    """Return the tasks of a suite with the names of their files."""
     entries = [tasks.entry(task.id) for task in tasks.suite(suite)]
     return tuple((entry.file or entry.task.id.replace("/", "_"), entry) for entry in entries)
 
@@ -124,7 +124,10 @@ def write_task(file: Path, task: Task) -> None:
 
 
 def states_file(suite: str, name: str) -> Path:
-    """File of a task's initial states, written on first use: LIBERO's own with its assets, otherwise sampled."""
+    """Return the file of a task's initial states, written on first use.
+
+    The states are LIBERO's own with its assets, otherwise sampled.
+    """
     file = session().folder / INIT / suite / f"{name}.pruned_init"
     if not file.is_file():
         states = _stored_states(suite, name) if session().pack == "libero" else None
@@ -137,7 +140,7 @@ def states_file(suite: str, name: str) -> Path:
 
 
 def _stored_states(suite: str, name: str) -> np.ndarray | None:
-    """LIBERO's stored states of a task; None if they are not installed."""
+    """Return LIBERO's stored states of a task; None if they are not installed."""
     try:
         folder = locate_states(Path(session().states) if session().states else None) / suite
         file = folder / f"{name}.pruned_init"

@@ -27,7 +27,7 @@ class MjSimState:
         self.time, self.qpos, self.qvel = time, qpos, qvel
 
     def flatten(self) -> np.ndarray:
-        """Time, positions and velocities in one vector."""
+        """Return time, positions and velocities in one vector."""
         return np.concatenate([[self.time], self.qpos, self.qvel])
 
 
@@ -63,13 +63,13 @@ class MjModel(_MujocoWrapper):
         self._own = self._model = model
 
     def get_joint_qpos_addr(self, name: str) -> int | tuple[int, int]:
-        """Address of a joint's position in qpos: one index, or the start and end of a slice."""
+        """Return the address of a joint's position in qpos: one index, or the start and end of a slice."""
         return self._address(
             name, self._model.jnt_qposadr, {mujoco.mjtJoint.mjJNT_FREE: 7, mujoco.mjtJoint.mjJNT_BALL: 4}
         )
 
     def get_joint_qvel_addr(self, name: str) -> int | tuple[int, int]:
-        """Address of a joint's velocity in qvel, likewise."""
+        """Return the address of a joint's velocity in qvel: one index, or the start and end of a slice."""
         return self._address(
             name, self._model.jnt_dofadr, {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
         )
@@ -82,7 +82,7 @@ class MjModel(_MujocoWrapper):
 
 
 def find_id(model: mujoco.MjModel, kind: str, name: str) -> int:
-    """Id of a named element of a model. Raises ValueError, as robosuite does."""
+    """Return the id of a named element of a model. Raises ValueError, as robosuite does."""
     number = int(mujoco.mj_name2id(model, _OBJECTS[kind], name))
     if number < 0:
         names = [mujoco.mj_id2name(model, _OBJECTS[kind], i) for i in range(getattr(model, _COUNTS[kind]))]
@@ -131,11 +131,11 @@ class MjData(_MujocoWrapper):
         return self._owner
 
     def get_body_xquat(self, name: str) -> np.ndarray:
-        """Orientation of a body, (w, x, y, z)."""
+        """Return the orientation of a body, (w, x, y, z)."""
         return np.asarray(self._data.xquat[find_id(self._owner._model, "body", name)])
 
     def get_joint_qpos(self, name: str) -> Any:
-        """Position of a joint: a number, or an array."""
+        """Return the position of a joint: a number, or an array."""
         return self._data.qpos[_slice(self._owner.get_joint_qpos_addr(name))]
 
     def set_joint_qpos(self, name: str, value: Any) -> None:
@@ -143,7 +143,7 @@ class MjData(_MujocoWrapper):
         self._data.qpos[_slice(self._owner.get_joint_qpos_addr(name))] = value
 
     def get_joint_qvel(self, name: str) -> Any:
-        """Velocity of a joint: a number, or an array."""
+        """Return the velocity of a joint: a number, or an array."""
         return self._data.qvel[_slice(self._owner.get_joint_qvel_addr(name))]
 
     def set_joint_qvel(self, name: str, value: Any) -> None:
@@ -151,7 +151,7 @@ class MjData(_MujocoWrapper):
         self._data.qvel[_slice(self._owner.get_joint_qvel_addr(name))] = value
 
     def get_sensor(self, name: str) -> float:
-        """First value of a sensor."""
+        """Return the first value of a sensor."""
         sensor = find_id(self._owner._model, "sensor", name)
         return float(self._data.sensordata[self._owner._model.sensor_adr[sensor]])
 
@@ -161,7 +161,7 @@ def _slice(address: int | tuple[int, int]) -> int | slice:
 
 
 def _add_pose_methods(kind: str, prefix: str) -> None:
-    """Add ``get_KIND_xpos``, ``get_KIND_xmat``, and Jacobians and velocities if MuJoCo has them, to the data."""
+    """Add ``get_KIND_xpos``, ``get_KIND_xmat`` and, where MuJoCo has them, Jacobians and velocities to the data."""
 
     def xpos(self: MjData, name: str) -> np.ndarray:
         return np.asarray(getattr(self._data, f"{prefix}xpos")[find_id(self._owner._model, kind, name)])
@@ -196,7 +196,7 @@ for _kind, _prefix in (("body", ""), ("geom", "geom_"), ("site", "site_"), ("cam
 
 
 class MjSim:
-    """The simulation behind an environment."""
+    """The simulation of an environment, with robosuite's methods."""
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
@@ -210,7 +210,7 @@ class MjSim:
         raise_missing("sim", name, [*public, "model", "data"])
 
     def get_state(self) -> MjSimState:
-        """Current time, joint positions and velocities."""
+        """Return the current time, joint positions and velocities."""
         data = self._simulation.data
         return MjSimState(data.time, data.qpos.copy(), data.qvel.copy())
 
@@ -219,18 +219,18 @@ class MjSim:
         self._simulation.overwrite(np.concatenate([[value.time], value.qpos, value.qvel]))
 
     def set_state_from_flattened(self, value: np.ndarray) -> None:
-        """Set them from one vector; further values of a longer vector are ignored."""
+        """Set time, positions and velocities from one vector; additional values are ignored."""
         self._simulation.overwrite(
             np.asarray(value, dtype=np.float64)[: self._simulation.compiled.state_size]
         )
 
     def forward(self) -> None:
-        """Compute everything that depends on the state."""
+        """Compute all quantities that depend on the state (``mj_forward``)."""
         self._simulation.controller.remember()
         mujoco.mj_forward(self._simulation.model, self._simulation.data)
 
     def step(self, with_udd: bool = True) -> None:
-        """One physics step of 2 ms with the current commands."""
+        """Execute one physics step of 2 ms with the current commands."""
         mujoco.mj_step(self._simulation.model, self._simulation.data)
 
     def reset(self) -> None:
@@ -248,7 +248,7 @@ class MjSim:
         device_id: int = -1,
         segmentation: bool = False,
     ) -> Any:
-        """Render the current state, bottom row first; with the depth buffer, or as object types and ids, on request."""
+        """Render the current state, bottom row first; optionally with the depth buffer, or as geom types and ids."""
         renderer, now = self._simulation.renderer, self._simulation.data
         camera, high, wide = camera_name or CAMERAS[0], height or 256, width or 256
         if segmentation:
@@ -268,7 +268,9 @@ class RobotController(Partial):
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self.use_delta = True
-        """Whether actions are relative; absolute ones are a position, metres, and a rotation vector in the world."""
+        """Whether actions are relative; absolute ones are a position in metres and a rotation vector, in the
+        world.
+        """
         self.use_ori = True
         self.name = "OSC_POSE"
         self.control_dim = 6
@@ -280,16 +282,16 @@ class RobotController(Partial):
         self.position_limits = self.orientation_limits = None
         self.control_limits = self.input_min, self.input_max
         self.initial_joint = np.array(simulation.compiled.home)
-        """Pose that the null space keeps the arm near, radians, (7,)."""
+        """Joint angles towards which the null-space term pulls the arm, radians, (7,)."""
 
     @property
     def ee_pos(self) -> np.ndarray:
-        """Grip site when the controller last looked, metres, (3,)."""
+        """Position of the grip site at the controller's last update, metres, (3,)."""
         return self._simulation.controller.seen_pose[0]
 
     @property
     def ee_ori_mat(self) -> np.ndarray:
-        """Rotation of the grip site when the controller last looked, (3, 3)."""
+        """Rotation of the grip site at the controller's last update, (3, 3)."""
         return self._simulation.controller.seen_pose[1]
 
     @property
@@ -313,7 +315,7 @@ class RobotController(Partial):
         return np.array(self._simulation.data.qvel[:ARM])
 
     def update(self, force: bool = False) -> None:
-        """Read the current pose of the arm."""
+        """Update the controller with the current pose of the arm."""
         self._simulation.controller.look()
 
     def reset_goal(self) -> None:
@@ -334,7 +336,7 @@ class RobotModel(Partial):
 
 
 class Robot(Partial):
-    """The arm."""
+    """The robot arm, with robosuite's attributes."""
 
     shown_as = "robots[0]"
 
@@ -365,7 +367,7 @@ class Robot(Partial):
 
 
 class SceneObject(Partial):
-    """An object or a fixture."""
+    """An object or a fixture, with robosuite's attributes."""
 
     shown_as = "objects_dict[...]"
 
@@ -388,7 +390,7 @@ class ObjectState(Partial):
         self.object_name = name
 
     def get_geom_state(self) -> dict[str, np.ndarray]:
-        """Position, metres, and orientation (w, x, y, z)."""
+        """Return position, metres, and orientation (w, x, y, z)."""
         index = self._simulation.compiled.entities.get(self.object_name)
         position = self._simulation.pose(self.object_name)[0]
         quaternion = (
@@ -397,7 +399,7 @@ class ObjectState(Partial):
         return {"pos": position, "quat": quaternion}
 
     def get_joint_state(self) -> list[np.ndarray]:
-        """Positions of the joints of doors, drawers and knobs."""
+        """Return the positions of the joints of doors, drawers and knobs."""
         index = self._simulation.compiled.entities[self.object_name]
         addresses = self._simulation.model.jnt_qposadr
         return [np.array([self._simulation.data.qpos[addresses[joint]]]) for joint in index.inner_joints]
@@ -406,29 +408,29 @@ class ObjectState(Partial):
         return self._simulation.holds(Atom(predicate, names or (self.object_name,)))
 
     def is_open(self) -> bool:
-        """Whether it is open."""
+        """Return whether the object is open."""
         return self._holds(Predicate.OPEN)
 
     def is_close(self) -> bool:
-        """Whether it is closed."""
+        """Return whether the object is closed."""
         return self._holds(Predicate.CLOSE)
 
     def turn_on(self) -> bool:
-        """Whether it is on."""
+        """Return whether the object is turned on."""
         return self._holds(Predicate.TURN_ON)
 
     def turn_off(self) -> bool:
-        """Whether it is off."""
+        """Return whether the object is turned off."""
         return self._holds(Predicate.TURN_OFF)
 
     def check_contact(self, other: ObjectState) -> bool:
-        """Whether it touches another object."""
+        """Return whether the object touches another one."""
         return self._holds(Predicate.IN_CONTACT, self.object_name, other.object_name)
 
     def check_contain(self, other: ObjectState) -> bool:
-        """Whether another object is in it."""
+        """Return whether the object or region contains another object."""
         return self._holds(Predicate.IN, other.object_name, self.object_name)
 
     def check_ontop(self, other: ObjectState) -> bool:
-        """Whether another object is on it."""
+        """Return whether another object is on top of this one."""
         return self._holds(Predicate.ON, other.object_name, self.object_name)

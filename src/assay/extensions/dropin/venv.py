@@ -1,7 +1,7 @@
 """Vectorised environments, in this process or one process each.
 
-Processes are spawned, not forked, because a GL context does not survive a fork. A script's functions are pickled and
-sent to them; the script itself is not run again there.
+Processes are spawned, not forked, because a GL context does not survive a fork. The functions that create
+environments are pickled and sent to the processes, which do not run the script again.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _CALLS = (
     *("step", "reset", "seed", "render", "check_success", "get_sim_state", "set_init_state"),
     "get_segmentation_of_interest",
 )
-"""Methods of an environment that are methods of its worker, too."""
+"""Methods of an environment that its worker has as well."""
 
 
 class CloudpickleWrapper:
-    """A function that can be sent to another process, including lambdas if cloudpickle is installed."""
+    """A picklable function, including lambdas if cloudpickle is installed."""
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -55,7 +55,10 @@ def _cloudpickle() -> ModuleType | None:
 
 
 class EnvWorker(Partial):
-    """One environment of several. Subclasses add send_call, recv, get_env_attr, set_env_attr and close_env."""
+    """Base class of workers, each with one environment.
+
+    Subclasses implement send_call, recv, get_env_attr, set_env_attr and close_env.
+    """
 
     is_closed = False
 
@@ -66,19 +69,19 @@ class EnvWorker(Partial):
         return [*super().__dir__(), *_CALLS]
 
     def call(self, name: str, *arguments: Any, **named: Any) -> Any:
-        """Call a method of the environment."""
+        """Call a method of the environment and return its result."""
         self.send_call(name, *arguments, **named)
         return self.recv()
 
     def send(self, action: Any, **named: Any) -> None:
-        """Start a step, or a reset without an action."""
+        """Start a step, or a reset if the action is None."""
         if action is None:
             self.send_call("reset", **named)
         else:
             self.send_call("step", action)
 
     def close(self) -> None:
-        """Close the environment, once."""
+        """Close the environment; further calls have no effect."""
         if not self.is_closed:
             self.is_closed = True
             self.close_env()
@@ -96,11 +99,11 @@ class DummyEnvWorker(EnvWorker):
         self._result = getattr(self.env, name)(*arguments, **named)
 
     def recv(self) -> Any:
-        """Result of the last call."""
+        """Return the result of the last call."""
         return self._result
 
     def get_env_attr(self, key: str) -> Any:
-        """Attribute of the environment."""
+        """Return an attribute of the environment."""
         return getattr(self.env, key)
 
     def set_env_attr(self, key: str, value: Any) -> None:
@@ -129,7 +132,7 @@ class SubprocEnvWorker(EnvWorker):
             self.parent_remote.send((name, arguments, named))
 
     def recv(self) -> Any:
-        """Wait for the result. Raises SpecError for exceptions in the process, and if it has died."""
+        """Wait for the result. Raises SpecError if the process raised an exception or died."""
         try:
             succeeded, answer = self.parent_remote.recv()
         except (EOFError, ConnectionResetError):
@@ -139,7 +142,7 @@ class SubprocEnvWorker(EnvWorker):
         return answer
 
     def get_env_attr(self, key: str) -> Any:
-        """Attribute of the environment."""
+        """Return an attribute of the environment."""
         return self.call("__getattr__", key)
 
     def set_env_attr(self, key: str, value: Any) -> None:
@@ -159,7 +162,7 @@ class SubprocEnvWorker(EnvWorker):
 def _hide_script() -> Iterator[None]:
     """Prevent new processes from running the script again, which is unnecessary with cloudpickle.
 
-    `multiprocessing` finds the script by these attributes of the main module.
+    `multiprocessing` locates the script by these attributes of the main module.
     """
     main = sys.modules["__main__"]
     hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
@@ -177,7 +180,7 @@ def _hide_script() -> Iterator[None]:
 
 
 def _serve(pipe: Connection, make: CloudpickleWrapper) -> None:
-    """Main loop of a process: create the environment and execute calls."""
+    """Run a worker process: create the environment and execute calls."""
     env: Any = None
     while True:
         try:
@@ -231,14 +234,14 @@ class BaseVectorEnv(Partial):
         return [self.workers[int(number)] for number in numbers]
 
     def reset(self, id: Ids = None, **named: Any) -> np.ndarray:
-        """Start episodes: observations of each environment."""
+        """Start episodes and return the observations of each environment."""
         workers = self._select(id)
         for worker in workers:
             worker.send(None, **named)
         return _stack(_receive_all(workers))
 
     def step(self, action: Any, id: Ids = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """One control step of each: observations, rewards, whether goals hold, and empty dicts."""
+        """Step all environments; returns observations, rewards, whether the goals hold, and empty dicts."""
         workers = self._select(id)
         if len(action) != len(workers):
             raise AssertionError(f"{len(action)} actions for {len(workers)} environments")
@@ -248,7 +251,7 @@ class BaseVectorEnv(Partial):
         return _stack(seen), np.stack(reward), np.stack(done), _stack(info)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
-        """Seed the environments: one seed each, or consecutive ones from a single seed."""
+        """Seed the environments: a list has one seed for each, a single seed is increased by one for each."""
         if seed is None or isinstance(seed, int | np.integer):
             seeds: list[Any] = [None if seed is None else int(seed) + i for i in range(self.env_num)]
         else:
@@ -263,24 +266,24 @@ class BaseVectorEnv(Partial):
         return _stack(_receive_all(workers))
 
     def check_success(self) -> list[bool]:
-        """Whether each goal holds."""
+        """Return whether the goal of each environment holds."""
         return [bool(worker.check_success()) for worker in self._select()]
 
     def get_sim_state(self) -> list[np.ndarray]:
-        """State of each environment."""
+        """Return the simulation state of each environment."""
         return [worker.get_sim_state() for worker in self._select()]
 
     def get_segmentation_of_interest(self, segmentation_images: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Objects of each task in a segmentation."""
+        """Return the objects of interest of each task in its segmentation."""
         pairs = zip(self._select(), segmentation_images, strict=True)
         return [worker.get_segmentation_of_interest(image) for worker, image in pairs]
 
     def render(self, **named: Any) -> list[Any]:
-        """Image of each environment."""
+        """Return the image of each environment."""
         return [worker.render(**named) for worker in self._select()]
 
     def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
-        """Attribute of each environment."""
+        """Return an attribute of each environment."""
         return [worker.get_env_attr(key) for worker in self._select(id)]
 
     def set_env_attr(self, key: str, value: Any, id: Ids = None) -> None:
@@ -296,7 +299,7 @@ class BaseVectorEnv(Partial):
 
 
 def _receive_all(workers: Sequence[EnvWorker]) -> list[Any]:
-    """Results of all workers. An exception is raised only after all were received, so that none remains queued."""
+    """Return the results of all workers; exceptions are raised after all results, so that none stays queued."""
     results: list[Any] = []
     errors: list[Exception] = []
     for worker in workers:
@@ -310,7 +313,7 @@ def _receive_all(workers: Sequence[EnvWorker]) -> list[Any]:
 
 
 def _stack(values: Sequence[Any]) -> np.ndarray:
-    """Stack values into an array (n, ...), dicts as objects (n,)."""
+    """Stack values into an array (n, ...), dicts into an object array (n,)."""
     if values and isinstance(values[0], dict):
         stacked = np.empty(len(values), dtype=object)
         stacked[:] = values

@@ -18,17 +18,17 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 Turning = Literal["wrapped", "exact"]
-"""How rotations are compared: angle by angle (wrapped), or as one rotation vector about the base's axes (exact)."""
+"""Comparison of rotations: angle by angle (wrapped), or as one rotation vector about the base's axes (exact)."""
 TURNINGS: tuple[Turning, ...] = ("wrapped", "exact")
 
 SIZE = 7
 ANGLES = slice(3, 6)
 AMBIGUOUS_SHARES = (0.5, 1.05)
-"""A change between these shares of its threshold is neither clearly visible nor clearly absent."""
+"""Range of ambiguous changes, in shares of the threshold: neither clearly visible nor clearly absent."""
 MAX_TURN_DEG = 165.0
-"""Above this angle the direction of a rotation is ambiguous to the eye."""
+"""Maximum angle, degrees, at which the direction of a rotation is visually unambiguous."""
 MAX_PITCH_DEG = 80.0
-"""Above this pitch, roll and yaw are indistinguishable (gimbal lock)."""
+"""Maximum pitch, degrees, at which roll and yaw are distinguishable (gimbal lock)."""
 
 _LABELS = (
     ("move along positive X", "move along negative X"),
@@ -42,7 +42,7 @@ _LABELS = (
 
 
 class ActionLevel(StrEnum):
-    """Abstraction of an action."""
+    """Abstraction level of an action."""
 
     HIGH = "high"
     MID = "mid"
@@ -71,20 +71,20 @@ def difference(start: np.ndarray, end: np.ndarray, turning: Turning = "wrapped")
 
 
 def signs(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Sign of each dimension of actions (..., 7): -1, 0 or 1; 0 up to the threshold."""
+    """Return the sign of each dimension of actions (..., 7): -1, 0 or 1; 0 up to the threshold."""
     moved = np.abs(action) > np.asarray(thresholds)
     return np.asarray(np.where(moved, np.sign(action), 0.0), dtype=np.int8)
 
 
 def is_clear(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Whether every dimension of actions (..., 7) either clearly changes or clearly does not."""
+    """Return whether every dimension of actions (..., 7) either clearly changes or clearly does not."""
     share = np.abs(action) / np.asarray(thresholds)
     ambiguous = (share > AMBIGUOUS_SHARES[0]) & (share <= AMBIGUOUS_SHARES[1])
     return np.asarray(~ambiguous.any(axis=-1) & (np.abs(action[..., ANGLES]) < MAX_TURN_DEG).all(axis=-1))
 
 
 def gaps(one: np.ndarray, other: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Distance between actions (..., 7) in each dimension, in thresholds; angles take the shorter way."""
+    """Return the distance between actions (..., 7) in each dimension, in thresholds; angles take the shorter way."""
     return np.asarray(np.abs(difference(other, one)) / np.asarray(thresholds))
 
 
@@ -107,7 +107,7 @@ def format_amount(dimension: int, value: float) -> str:
 
 
 def format_action(action: np.ndarray) -> str:
-    """Format an action (7,) as numbers; the text has the same length for every action."""
+    """Format an action (7,) as numbers; all actions give texts of equal length."""
 
     def figure(value: float, form: str) -> str:
         text = format(float(value), form)

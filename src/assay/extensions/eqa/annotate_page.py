@@ -1,4 +1,4 @@
-"""Web pages on which people answer questions, review them, and categorise the mistakes of models."""
+"""Web pages for answering questions, reviewing them, and categorising the mistakes of models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MAX_FORM_BYTES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class AnnotationDesk:
-    """The questions to be answered or reviewed, and the file for the results."""
+    """The questions to be answered or reviewed, and the file that stores the results."""
 
     folder: Path
     questions: Sequence[Question]
@@ -49,25 +49,25 @@ class AnnotationDesk:
     wrong: Sequence[WrongAnswer] = ()
     """Wrong answers of models, to be categorised."""
     review: bool = False
-    """Whether questions are shown with their answers, to be kept or dropped."""
+    """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
     def people(self) -> list[str]:
-        """Names of everyone who answered or reviewed."""
+        """Return the names of all annotators and reviewers."""
         if self.review:
             return sorted({review.reviewer for review in self.annotations.reviews()})
         return self.annotations.annotators()
 
     def reviews(self, name: str) -> dict[str, Review]:
-        """Reviews of a person by question."""
+        """Return the reviews of a person by question."""
         return {review.question: review for review in self.annotations.reviews() if review.reviewer == name}
 
     def answered(self, name: str) -> set[str]:
-        """Ids of the questions that a person has answered with a letter."""
+        """Return the ids of the questions that a person has answered with a letter."""
         answers = self.annotations.answers(name)
         return {question.id for question in self.questions if answers.get(question.id, HumanAnswer()).letter}
 
     def done(self, name: str) -> set[str]:
-        """Ids of the questions that a person has answered or, when reviewing, given a verdict on."""
+        """Return the ids of the questions that a person has answered or, in review mode, given a verdict on."""
         if not self.review:
             return self.answered(name)
         reviews = self.reviews(name)
@@ -78,7 +78,7 @@ class AnnotationDesk:
         }
 
     def marks(self, name: str) -> dict[tuple[str, str], Mistake]:
-        """Categories that a person has assigned, by model and question."""
+        """Return the categories that a person has assigned, by model and question."""
         return {
             (mistake.model, mistake.question): mistake
             for mistake in self.annotations.mistakes()
@@ -87,13 +87,13 @@ class AnnotationDesk:
 
 
 def serve(desk: AnnotationDesk, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
-    """Serve the pages to this machine until Ctrl-C; ``ready`` is called with their address."""
+    """Serve the pages on this machine until Ctrl-C; ``ready`` is called with their address."""
     with Replays() as replays:
         serve_app(with_desk(desk, replays), port, lambda address: ready(f"{address.rstrip('/')}{HOME}"))
 
 
 def with_desk(desk: AnnotationDesk, replays: Replays) -> FastAPI:
-    """The web app with the annotation pages."""
+    """Create the web app with the annotation pages."""
     app = application(Library(desk.folder), replays)
     app.state.desk = desk
     app.include_router(router)
@@ -111,7 +111,7 @@ def _annotator(name: str) -> str:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Fields of a form; requests from other sites are rejected."""
+    """Return the fields of a form; requests from other sites are rejected."""
     origin = request.headers.get("origin", "null")
     same_site = request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
     if not same_site or origin not in ("null", f"{request.url.scheme}://{request.headers.get('host', '')}"):
@@ -138,7 +138,7 @@ def _redirect(name: str, place: str = "") -> Response:
 
 @router.get("")
 def start(request: Request, desk: TheDesk, name: str = "") -> Response:
-    """Ask for a name; with one, resume that person's work."""
+    """Show the page that asks for a name; with a name, resume that person's work."""
     if name.strip():
         return _redirect(normalise_name(name))
     people = {person: len(desk.done(person)) for person in desk.people()}
@@ -147,7 +147,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
 
 @router.get(f"/{PICTURES}/{{name}}")
 def image_file(desk: TheDesk, name: str) -> Response:
-    """An image of a question."""
+    """Send an image of a question."""
     try:
         return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
@@ -156,7 +156,7 @@ def image_file(desk: TheDesk, name: str) -> Response:
 
 @router.get("/reviews.csv")
 def reviews_file(desk: TheDesk) -> Response:
-    """All reviews, in the format that `assay eqa review --read` reads."""
+    """Send all reviews in the format that `assay eqa review --read` reads."""
     if not desk.review:
         raise NotFoundError("there are reviews only with --review")
     text = as_csv(desk.questions, desk.annotations.reviews())
@@ -166,13 +166,13 @@ def reviews_file(desk: TheDesk) -> Response:
 
 @router.get("/by/{name}")
 def resume(desk: TheDesk, name: Annotator) -> Response:
-    """Redirect to the first open question, or to the list if none is open."""
+    """Redirect to the first open question, or to the list if all are done."""
     return _next_open(desk, name, 0)
 
 
 @router.get("/by/{name}/list")
 def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
-    """All questions with their answers or verdicts."""
+    """Show all questions with their answers or verdicts."""
     return render_page(
         request,
         "annotate_list.html",
@@ -185,7 +185,10 @@ def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
 
 @router.get("/by/{name}/mistakes/{number}")
 def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
-    """A wrong answer of a model with the correct one; the question itself first if the person has not answered it."""
+    """Show a model's wrong answer with the correct one.
+
+    A person who has not answered the question yet sees the question first.
+    """
     wrong = _nth(desk.wrong, number)
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}
     if wrong.question.id in places and wrong.question.id not in desk.answered(name):
@@ -216,7 +219,7 @@ def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Res
 
 @router.get("/by/{name}/{number}")
 def question_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
-    """One question, with its correct answer only when reviewing."""
+    """Show one question, with its correct answer only in review mode."""
     question = _nth(desk.questions, number)
     given: HumanAnswer | Review
     if desk.review:
@@ -239,7 +242,7 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
 
 @router.post("/by/{name}/{number}")
 def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
-    """Store an answer or verdict, or a comment beside the earlier one, and continue with the next open question."""
+    """Store an answer or verdict, or a comment on the earlier one, and continue with the next open question."""
     question, comment = _nth(desk.questions, number), form.get("comment", "")
     field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")
@@ -255,7 +258,7 @@ def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
 
 
 def _next_open(desk: AnnotationDesk, name: str, number: int) -> Response:
-    """Redirect to the next open question after a number (from 1), then before it."""
+    """Redirect to the first open question after a number (from 1), or else before it."""
     done, count = desk.done(name), len(desk.questions)
     order = [*range(number, count), *range(min(number, count))]
     following = next((place + 1 for place in order if desk.questions[place].id not in done), "list")

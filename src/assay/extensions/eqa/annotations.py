@@ -1,4 +1,4 @@
-"""What people say about questions, in one SQLite file: answers, reviews and error categories; and their agreement."""
+"""Human annotations of questions in one SQLite file: answers, reviews and error categories; and their agreement."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from assay.support.stats.resampling import bootstrap
 from assay.support.stats.significance import gwet_ac1, kappa
 
 FILE = "annotations.sqlite"
-"""Name of the file beside the questions."""
+"""Name of the annotation file in the folder of questions."""
 MAX_COMMENT = 2_000
-"""Characters."""
+"""Maximum length of a comment, characters."""
 MAX_NAME = 60
 HAND = "hand"
-"""Prefix of a person who categorised a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
+"""Prefix of a person as the marker of a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
 VERDICTS = ("keep", "drop")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -53,7 +53,7 @@ class HumanAnswer(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """Error category of a model's wrong answer, and who assigned it."""
+    """Error category of a model's wrong answer, with the person or model that assigned it."""
 
     model: str
     question: str
@@ -73,7 +73,7 @@ class Review(NamedTuple):
 
 
 class Annotations:
-    """The annotation file; several processes may write to it. Raises QuestionError if it is not one."""
+    """The annotation file; several processes may write to it. Raises QuestionError if the file is invalid."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -81,33 +81,33 @@ class Annotations:
             database.executescript(_TABLES)
 
     def answer(self, annotator: str, question: str, letter: str, comment: str = "") -> None:
-        """Store an annotator's answer; replaces an earlier one."""
+        """Store an annotator's answer, replacing an earlier one."""
         self._write("answers", [(annotator, question, letter, comment.strip()[:MAX_COMMENT])])
 
     def answers(self, annotator: str) -> dict[str, HumanAnswer]:
-        """Answers of an annotator by question."""
+        """Return the answers of an annotator by question."""
         sql = "SELECT question, letter, comment FROM answers WHERE annotator = ?"
         return {question: HumanAnswer(*answer) for question, *answer in self._read(sql, annotator)}
 
     def annotators(self) -> list[str]:
-        """Names of everyone who answered or commented."""
+        """Return the names of all annotators who answered or commented."""
         return [name for (name,) in self._read("SELECT DISTINCT annotator FROM answers ORDER BY 1")]
 
     def review_all(self, reviews: Sequence[Review]) -> None:
-        """Store reviews, all or none; replaces earlier ones of the same reviewers."""
+        """Store reviews in one transaction, replacing earlier ones of the same reviewers."""
         self._write("reviews", [(*review[:3], review.comment.strip()[:MAX_COMMENT]) for review in reviews])
 
     def reviews(self) -> list[Review]:
-        """All reviews."""
+        """Return all reviews."""
         rows = self._read("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
         return [Review(*row) for row in rows]
 
     def mark(self, mistake: Mistake) -> None:
-        """Store the category of a mistake; replaces an earlier one of the same marker."""
+        """Store the category of a mistake, replacing an earlier one of the same marker."""
         self._write("mistakes", [(*mistake[:4], mistake.note.strip()[:MAX_COMMENT])])
 
     def mistakes(self) -> list[Mistake]:
-        """All categorised mistakes."""
+        """Return all categorised mistakes."""
         rows = self._read("SELECT model, question, marker, category, note FROM mistakes ORDER BY 1, 2, 3")
         return [Mistake(*row) for row in rows]
 
@@ -137,7 +137,7 @@ class Annotations:
 
 
 def normalise_name(annotator: str) -> str:
-    """Collapse the blanks of an annotator's name. Raises QuestionError if it is invalid."""
+    """Collapse the spaces in an annotator's name. Raises QuestionError if it is invalid."""
     name = " ".join(annotator.split())
     if not name or len(name) > MAX_NAME or not name.isprintable() or "/" in name:
         raise QuestionError(f"a name has 1 to {MAX_NAME} printable characters and no slash")
@@ -146,14 +146,14 @@ def normalise_name(annotator: str) -> str:
 
 @cache
 def error_categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """Error categories: group -> part of it -> category -> meaning."""
+    """Return the taxonomy of errors: group -> part of the group -> category -> meaning."""
     text = files("assay.extensions.eqa").joinpath("mistakes.yaml").read_text(encoding="utf-8")
     categories: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
     return categories
 
 
 def category_group(category: str) -> tuple[str, str]:
-    """Group of an error category, and the part of the group. Raises QuestionError if it is unknown."""
+    """Return the group and part of an error category. Raises QuestionError if it is unknown."""
     valid = {}
     for group, parts in error_categories().items():
         for part, members in parts.items():
@@ -169,13 +169,13 @@ class AnnotatorAgreement(Result):
 
     annotators: tuple[str, ...]
     items: Annotated[int, Column("n", "count")]
-    """Questions answered by at least two of them."""
+    """Number of questions answered by at least two annotators."""
     observed: Annotated[float, Column("agreement", "share")]
     """Share of pairs of answers to the same question that are equal."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
-    """Bootstrap interval over questions; None if there are too few."""
+    """Bootstrap interval of ``observed`` over questions; None if there are too few."""
     even_kappa: Annotated[float, Column("kappa, chance 1/4", "number")]
-    """Kappa with uniform chance: 1/4 for four letters."""
+    """Kappa with uniform chance agreement: 1/4 for four letters."""
     kappa: Annotated[float | None, Column("Cohen's kappa", "number")]
     """Cohen's kappa, mean over all pairs of annotators; None if undefined."""
     ac1: Annotated[float | None, Column("Gwet's AC1", "number")]
@@ -184,7 +184,7 @@ class AnnotatorAgreement(Result):
 
 
 def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) -> AnnotatorAgreement:
-    """Agreement of annotators' answers (questions,), from 0 to ``classes`` - 1, or -1 for none.
+    """Compute the agreement of annotators' answers (questions,), 0 to ``classes`` - 1, or -1 for a missing answer.
 
     Raises MeasureError if no question has two answers.
     """
@@ -212,7 +212,7 @@ def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) ->
 def all_agreements(
     letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)
 ) -> tuple[AnnotatorAgreement, ...]:
-    """Agreement of all annotators, and of every two of three or more, as far as they share questions."""
+    """Compute the agreement of all annotators and, for three or more, of each pair with common questions."""
     groups = [letters] if len(letters) > 1 else []
     if len(letters) > 2:
         groups += [dict(pair) for pair in combinations(letters.items(), 2)]

@@ -1,4 +1,4 @@
-"""Answers without a model: what a set of questions must, and must not, give away.
+"""Answers without a model, which show how much a set of questions gives away.
 
 random      a random letter
 longest     the longest option
@@ -19,28 +19,28 @@ from assay.extensions.eqa.question import LETTERS, Question, QuestionError, Ques
 from assay.support.streams import stream
 
 Baseline = Callable[[Question], str]
-"""Returns a letter; empty if the question lacks the necessary data."""
+"""Function that returns a letter for a question; empty if the question lacks the necessary data."""
 
 
 def random(question: Question) -> str:
-    """Return a random letter, always the same for the same question."""
+    """Return a letter that is random but always the same for the same question."""
     return LETTERS[stream("eqa", "random", question.id).integers(len(LETTERS))]
 
 
 def longest(question: Question) -> str:
-    """Return the longest option; ties are drawn."""
+    """Return the letter of the longest option; ties are broken at random."""
     return _best(question, [float(len(option)) for option in question.options])
 
 
 def text_only(question: Question) -> str:
-    """Return the option that shares the most words and numbers with the others."""
+    """Return the letter of the option that shares the most words and numbers with the others."""
     words = [frozenset(re.findall(r"[-+.\w]+", option)) for option in question.options]
     shared = [sum(len(own & other) for other in words) / max(len(own), 1) for own in words]
     return _best(question, shared)
 
 
 def geometry(question: Question) -> str:
-    """Return the option that fits the privileged states and goals; empty if the question has none."""
+    """Return the letter of the option that fits the privileged states and goals; empty if the question has none."""
     if question.kind.level is ActionLevel.HIGH:
         if not question.achieved:
             return ""
@@ -73,7 +73,7 @@ BASELINES: Mapping[str, Baseline] = MappingProxyType(
 
 
 def _distance(one: np.ndarray, other: object, question: Question) -> float:
-    """Largest distance over all dimensions, in thresholds; angles take the shorter way."""
+    """Return the largest distance over all dimensions, in thresholds; angles take the shorter way."""
     gap = np.asarray(one) - np.asarray(other, dtype=np.float64)
     is_signs = not question.kind.predicts and question.kind.level is ActionLevel.MID
     if question.turning == "wrapped" and not is_signs:
@@ -82,7 +82,7 @@ def _distance(one: np.ndarray, other: object, question: Question) -> float:
 
 
 def _best(question: Question, scores: list[float]) -> str:
-    """A letter with the highest score; ties are drawn, and all letters tie without scores."""
+    """Return a letter with the highest score; ties are broken at random, and without scores all letters tie."""
     if not scores:
         return random(question)
     best = [letter for letter, score in zip(LETTERS, scores, strict=True) if score == max(scores)]

@@ -41,11 +41,11 @@ class InstructionCase:
     """Id of the episode."""
     instruction: str
     images: Callable[[], Sequence[np.ndarray]]
-    """Reads or renders its first and last frame: uint8, (height, width, 3) each."""
+    """Function that reads or renders the first and last frame: uint8, (height, width, 3) each."""
 
 
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
-"""Returns three wrong instructions per episode; episodes it leaves out get edited ones."""
+"""Function that returns three wrong instructions per episode; for episodes it omits, the instruction is edited."""
 IDENTICAL_OPTIONS = "question: two options look the same"
 ADVICE = {
     "missing camera": "--views names the cameras",
@@ -53,16 +53,16 @@ ADVICE = {
     "cannot be read": "--schema names the layout of a data set",
     "trivial motion": "thresholds are defined in assay.extensions.eqa.sources.schema",
 }
-"""Advice for a source that yields no question, by a part of the reason."""
+"""Advice about a source without questions, by a part of the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """Number of questions, and what was skipped."""
+    """Number of questions, and reasons for skipped frames, pairs and episodes."""
 
     questions: int
     counts: dict[str, dict[str, int]]
-    """Questions of each kind by data set."""
+    """Number of questions of each kind by data set."""
     short: dict[str, dict[str, int]]
     """Kinds with fewer questions than requested, by data set."""
     tallies: dict[str, Tally]
@@ -83,11 +83,11 @@ def build(
     distractors: Distractors | None = None,
     options: OptionMethod = "matched",
 ) -> BuildResult:
-    """Build questions from sources in a new folder; each question once for every view.
+    """Build questions from sources in a new folder; each question appears once for every view.
 
     ``most_episodes`` limits the episodes of each source, ``on_episode`` is called after each. ``settings`` are stored
-    beside the questions. ``distractors`` writes wrong instructions for data sets that do not say which episodes
-    started alike. Everything is written to ``OUT.part``, which is renamed to ``out`` at the end.
+    with the questions. ``distractors`` writes wrong instructions for data sets that do not record which episodes
+    share an initial state. All files are written to ``OUT.part``, which is renamed to ``out`` at the end.
     """
     if len({source.name for source in sources}) < len(sources):
         raise QuestionError(f"two sources have the same name: {', '.join(source.name for source in sources)}")
@@ -144,7 +144,7 @@ def write_questions(
     turning: Turning = "exact",
     tally: Tally,
 ) -> dict[QuestionKind, list[Question]]:
-    """Write the images of drafts and make questions of them, each once for every view.
+    """Write the images of drafts and create the questions, each once for every view.
 
     Questions with two identical options in some view are skipped.
     """
@@ -170,7 +170,7 @@ def write_questions(
 
 
 def _instruction_cases(ready: Sequence[PreparedEpisode], view: CameraView) -> list[InstructionCase]:
-    """Whole episodes of unknown scenes."""
+    """Return the complete episodes whose scene is unknown."""
     return [
         InstructionCase(
             prepared.episode.id,
@@ -183,7 +183,7 @@ def _instruction_cases(ready: Sequence[PreparedEpisode], view: CameraView) -> li
 
 
 def _summarise_tally(tally: Tally, most: int = 4) -> str:
-    """The most frequent reasons for skipping, each with an example, and advice."""
+    """Describe the most frequent reasons for skipping, each with an example, and give advice."""
     skipped = [(reason, count) for reason, count in tally.counts.most_common() if ": " in reason][:most]
     reasons = [
         f"{count} x {reason}" + "".join(f" ({place})" for place in tally.places[reason][:1])
@@ -236,7 +236,7 @@ def _write_images(
     views: Sequence[CameraView],
     threads: int,
 ) -> dict[CameraView, dict[Shot, str]]:
-    """Write every shot once for each view; returns file names relative to the folder."""
+    """Write every frame once for each view; returns file names relative to the folder."""
     (out / PICTURES).mkdir(parents=True, exist_ok=True)
     frames: defaultdict[int, list[int]] = defaultdict(list)
     for shot in shots:
@@ -260,7 +260,7 @@ def _write_images(
 
 
 def save_image(out: Path, image: np.ndarray) -> str:
-    """Write an image under a hash of its pixels, which reveals nothing; returns the name relative to ``out``."""
+    """Write an image and return its name relative to ``out``: a hash of its pixels, which reveals nothing."""
     digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
     name = f"{PICTURES}/{digest}.png"
     if not (out / name).exists():

@@ -1,4 +1,4 @@
-"""Contact sheets of questions: images, options and, below, the answer unless a person is to find it."""
+"""Contact sheets of questions: images, options and, unless a person is to find it, the answer below."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ IMAGE_HEIGHT = 256
 MIN_WIDTH = 1180
 PAPER, INK, FAINT = (252, 252, 250), (32, 32, 36), (110, 110, 116)
 LINE_LENGTH = 150
-"""Characters."""
+"""Maximum line length, characters."""
 
 
 def save_sheet(path: Path, folder: Path, questions: Sequence[Question], *, answers: bool = True) -> Path:
-    """Draw questions one below the other into a PNG file."""
+    """Draw questions below each other into a PNG file."""
     return save_stacked(path, (_draw(folder, question, answers) for question in questions), PAPER)
 
 

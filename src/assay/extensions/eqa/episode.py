@@ -1,4 +1,4 @@
-"""One robot episode of any data set, and a tally of what was skipped."""
+"""One robot episode of any data set, and a tally of skipped data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from assay.extensions.eqa.actions import SIZE, ActionLevel
 
 EPISODES_FOUND = "episodes found"
-"""Under this reason sources count every episode, usable or not."""
+"""Reason under which sources count every episode, usable or not."""
 MAX_EXAMPLES = 5
-"""Examples that a tally stores for each reason."""
+"""Maximum number of examples that a tally stores for each reason."""
 
 
 class Camera(Protocol):
@@ -33,25 +33,25 @@ class SourceEpisode:
     """States, instruction and cameras of one episode."""
 
     id: str
-    """Unique in its data set."""
+    """Id of the episode, unique in its data set."""
     instruction: str
-    """Empty if the data set has none."""
+    """Language instruction; empty if the data set has none."""
     states: np.ndarray
-    """(frames, 7), see `assay.extensions.eqa.actions`."""
+    """States of the end effector, (frames, 7), see `assay.extensions.eqa.actions`."""
     exocentric: tuple[Camera, ...]
     """Static cameras, the best first."""
     egocentric: Camera | None = None
     """The wrist camera."""
     scene: str = ""
-    """Episodes of the same scene start from the same state; empty if unknown."""
+    """Name of the scene, shared by episodes with the same initial state; empty if unknown."""
     achieved: frozenset[str] = frozenset()
     """Instructions of the scene whose goals hold in the last frame."""
     hand_seen: tuple[np.ndarray, ...] = ()
     """For each static camera, whether both fingertips are in view, (frames,); empty if unknown."""
     places: tuple[str, ...] = ()
-    """Position of each static camera, in words; empty if unknown."""
+    """Description of each static camera's position; empty if unknown."""
     hand_place: str = ""
-    """Mounting of the wrist camera, in words; empty if unknown."""
+    """Description of the wrist camera's mounting; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,10 @@ class QualityRules:
     light: tuple[float, float] = (25.0, 230.0)
     """Range of the mean of a grey image."""
     change: float = 0.004
-    """Minimum share of 4 x 4 pixel blocks that differ between the images of a pair: below it, the gripper moved
-    outside of the camera's view."""
+    """Minimum share of 4 x 4 pixel blocks that differ between the images of a pair.
+
+    With a smaller share, the gripper moved outside of the camera's view.
+    """
 
 
 class Tally:
@@ -81,7 +83,7 @@ class Tally:
         """Examples by reason, at most `MAX_EXAMPLES`."""
 
     def add(self, reason: str, place: str = "", count: int = 1) -> None:
-        """Count an event; ``place`` says where it happened."""
+        """Count an event; ``place`` is its location, stored as an example."""
         if count:
             self.counts[reason] += count
             if place and len(self.places[reason]) < MAX_EXAMPLES:
@@ -95,7 +97,7 @@ class Tally:
             self.places[reason] += other.places[reason][:room]
 
     def as_json(self) -> dict[str, dict[str, object]]:
-        """Counts and examples by reason, the most frequent first."""
+        """Return counts and examples by reason, the most frequent first."""
         return {
             reason: {"count": count, "examples": self.places.get(reason, [])}
             for reason, count in self.counts.most_common()
@@ -122,7 +124,7 @@ class EpisodeSource(Protocol):
 
 
 def state_fault(states: np.ndarray) -> str:
-    """Reason why states (frames, 7) are unusable; empty if they are usable."""
+    """Return the reason why states (frames, 7) are unusable; empty if they are usable."""
     if states.ndim != 2 or states.shape[1] != SIZE:
         return "states that are not seven numbers each"
     if len(states) < 2:

@@ -48,7 +48,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "options": ("options", "choices", "candidates"),
     "answer": ("answer", "correct_answer", "correct", "label"),
 }
-"""Aliases of each field; the first present one counts."""
+"""Aliases of each field; the first one present is used."""
 _DIRECTIONS = {
     "SP": ("sp", "state_prediction", "prediction", "forward", "fwd"),
     "AI": ("ai", "action_inference", "inference", "inverse", "invs", "inv", "backward"),
@@ -62,10 +62,10 @@ _SIGN_WORDS = {
 
 
 def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -> BuildResult:
-    """Make a folder of questions from a JSON-lines file, or from all such files in a folder.
+    """Create a folder of questions from a JSON-lines file, or from all such files in a folder.
 
-    ``dataset`` and ``view`` apply to lines that name none. Invalid lines are tallied; raises QuestionError if no line
-    is valid.
+    ``dataset`` and ``view`` apply to lines without these fields. Invalid lines are tallied; raises QuestionError if
+    no line is valid.
     """
     files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
@@ -103,7 +103,7 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
 
 @dataclass(frozen=True, slots=True)
 class _ImportedLine:
-    """One line of a file."""
+    """One line of a JSON-lines file."""
 
     content: Mapping[str, Any]
     file: Path
@@ -235,7 +235,7 @@ def _read_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _shorten(error: Exception) -> str:
-    """One line; the reason is in the last line but one of Pydantic's errors."""
+    """Shorten an error to one line; in Pydantic's errors the reason is in the second last line."""
     if isinstance(error, ValidationError):
         return str(error).splitlines()[-2].strip()[:100]
     return " ".join(str(error).encode("utf-8", "replace").decode().split())[:200]
@@ -246,7 +246,10 @@ def _plain_text(value: Any) -> str:
 
 
 def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]]:
-    """Numbers or signs that texts name; at the mid level of prediction twice the thresholds. Empty if unreadable."""
+    """Parse the numbers or signs in texts; empty if unreadable.
+
+    For mid-level prediction the result is the signs times twice the thresholds.
+    """
     actions = []
     for text in texts:
         if kind.level is ActionLevel.LOW:
@@ -266,7 +269,7 @@ def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]
 
 
 def parse_label(label: str) -> tuple[int, int] | None:
-    """Dimension and sign of a motion label, ours or ActionEQA's, with or without an amount; None if unknown."""
+    """Return dimension and sign of a motion label of Assay or ActionEQA, with or without amount; None if unknown."""
     words = set(re.findall(r"[a-z]+", label.lower()))
     if "gripper" in words:
         return (6, 1) if "open" in words else (6, -1) if "close" in words else None

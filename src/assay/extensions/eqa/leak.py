@@ -1,13 +1,14 @@
-"""Whether the options of a set of questions reveal the answer to a reader without the question's images.
+"""Tests whether the options of a set of questions reveal the answer to a reader without the question's images.
 
 Probes learn from features of most questions which option tends to be correct, and answer the others. Questions of one
-group are never on both sides. Without leaks their accuracy is chance.
+group are never in both the training and the test part. Without leaks the accuracy of probes is at chance.
 
-Features of an option: length, words and numbers of its text, its distance to the other options, its ranks among them;
-and the words and numbers of the question. Not its position: letters are balanced, so letters that are rarer in the
-training part are more frequent in the test part. Features of an option that is an image: brightness, sharpness, file
-size, distance to the other images and to the image before the action (the last moment of an episode is the furthest
-from the first). The question's text is left out for images, because matching words and images is the task itself.
+Features of a text option: length, words and numbers of its text, its distance to the other options, its ranks among
+them; and the words and numbers of the question. Its position is excluded: letters are balanced, so letters that are
+rarer in the training part are more frequent in the test part. Features of an image option: brightness, sharpness,
+file size, distance to the other images and to the image before the action (the last moment of an episode is the
+furthest from the first). The question's text is excluded for images, because matching words and images is the task
+itself.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ class LeakProbe:
     questions: int
     accuracy: float
     chance: tuple[float, float]
-    """Accuracies consistent with chance, at `CONFIDENCE` over everything that was probed."""
+    """Range of accuracies consistent with chance, at `CONFIDENCE` over all probes and kinds together."""
     missed: float
-    """Accuracy that is detected with 80 % power: smaller leaks may remain unnoticed."""
+    """Accuracy that is detected with 80 % power; smaller leaks may remain undetected."""
 
     @property
     def leaks(self) -> bool:
-        """Whether the accuracy is outside of chance, on either side: a probe that is wrong too often has learnt too."""
+        """Whether the accuracy differs from chance in either direction: below chance also shows a leak."""
         return not self.chance[0] <= self.accuracy <= self.chance[1]
 
 
@@ -72,12 +73,12 @@ def group_questions(questions: Sequence[Question]) -> dict[tuple[QuestionKind, s
 
 
 def is_learnable(questions: Sequence[Question]) -> bool:
-    """Whether there are two groups: one to learn from and one to be tested on."""
+    """Return whether there are at least two groups: one for training and one for testing."""
     return len({question.group for question in questions}) > 1
 
 
 def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[LeakProbe]:
-    """Train and test every probe on each learnable group. Raises QuestionError without any."""
+    """Train and test every probe on each learnable group. Raises QuestionError if no group is learnable."""
     from scipy.stats import beta, binom
 
     groups = {key: group for key, group in group_questions(questions).items() if is_learnable(group)}
@@ -102,7 +103,7 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
 def _cross_validate(
     name: str, features: np.ndarray, right: np.ndarray, groups: Sequence[str], seed: int
 ) -> np.ndarray:
-    """Answers (questions,) of a probe trained on other groups."""
+    """Return the answers (questions,) of a probe trained on other groups."""
     # scikit-learn takes a second to import.
     from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
     from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
@@ -131,7 +132,7 @@ def _cross_validate(
 
 
 def option_features(questions: Sequence[Question], folder: Path) -> np.ndarray:
-    """Features of every option of every question, (questions, 4, n)."""
+    """Return the features of every option of every question, (questions, 4, n)."""
     frequency = Counter(
         word for question in questions for word in set(_words(" ".join((*question.options, question.text))))
     )
@@ -163,7 +164,7 @@ def _question_features(question: Question, folder: Path, vocabulary: Sequence[st
 
 
 def _text_features(text: str, vocabulary: Sequence[str]) -> np.ndarray:
-    """Length, words and numbers of a text."""
+    """Return length, words and numbers of a text as features."""
     words = Counter(_words(text))
     numbers = [float(number) for number in _NUMBER.findall(text)][:MAX_NUMBERS]
     numbers += [0.0] * (MAX_NUMBERS - len(numbers))
@@ -175,14 +176,14 @@ def _text_features(text: str, vocabulary: Sequence[str]) -> np.ndarray:
 
 
 def _words(text: str) -> list[str]:
-    """Words and pairs of consecutive words."""
+    """Return the words of a text and its pairs of consecutive words."""
     words = _WORD.findall(text.lower())
     return words + [f"{one} {two}" for one, two in pairwise(words)]
 
 
 @lru_cache(maxsize=50_000)
 def _image_features(path: Path) -> tuple[float, ...]:
-    """Brightness, contrast, sharpness and file size of an image."""
+    """Return brightness, contrast, sharpness and file size of an image."""
     grey = np.asarray(Image.open(path).convert("L"))
     return float(grey.mean()), float(grey.std()), sharpness(grey), float(path.stat().st_size)
 

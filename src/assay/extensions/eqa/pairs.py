@@ -19,15 +19,15 @@ from assay.extensions.eqa.views import CameraView
 from assay.support.jit import machine_code
 
 MAX_KEY_FRAMES = 20
-"""Key frames per episode."""
+"""Maximum number of key frames per episode."""
 KEY_FRAME_SPACING = 0.6
 """Distance between key frames along the path, in thresholds."""
 MIN_DIMENSIONS = 2
-"""Dimensions of a pair that must exceed their thresholds."""
+"""Minimum number of dimensions that exceed their thresholds in a pair."""
 GREY_STEP = 24
-"""Grey values of two pixels differ if they are further apart than this."""
+"""Maximum difference between grey values that count as equal."""
 BLOCK_SIZE = 4
-"""Side of the blocks, pixels, whose means are compared, which averages out noise and compression."""
+"""Side of the blocks whose means are compared, pixels; averaging suppresses noise and compression artefacts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,9 +46,9 @@ class PreparedEpisode:
     first: np.ndarray
     """First frame as block means of the first camera of the view."""
     last: np.ndarray
-    """Last frame, likewise."""
+    """Last frame as block means of the first camera of the view."""
     alike: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of frames, the earlier first, that look the same to one of the cameras."""
+    """Pairs of frames, the earlier first, that look the same in one of the cameras."""
 
     @property
     def group(self) -> str:
@@ -57,12 +57,12 @@ class PreparedEpisode:
 
 
 def sharpness(grey: np.ndarray) -> float:
-    """Variance of the Laplacian: low for blurred images."""
+    """Return the variance of the Laplacian, which is low for blurred images."""
     return _light_and_sharpness(grey)[1]
 
 
 def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
-    """Name the quality problem of an image; empty for good images."""
+    """Return the quality problem of an image; empty for good images."""
     dark, bright = rules.light
     light, sharp = _light_and_sharpness(grey)
     if not dark <= light <= bright:
@@ -71,7 +71,7 @@ def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
 
 
 def _light_and_sharpness(grey: np.ndarray) -> tuple[float, float]:
-    """Mean grey value and variance of the Laplacian (0 for images without interior pixels)."""
+    """Return mean grey value and variance of the Laplacian (0 for images without interior pixels)."""
     light, edges, squares = _sums(np.ascontiguousarray(grey))
     inside = max(grey.shape[0] - 2, 0) * max(grey.shape[1] - 2, 0)
     sharp = squares / inside - (edges / inside) ** 2 if inside else 0.0
@@ -80,7 +80,7 @@ def _light_and_sharpness(grey: np.ndarray) -> tuple[float, float]:
 
 @machine_code
 def _sums(grey: np.ndarray) -> tuple[int, int, int]:
-    """Sums of the grey values, of the Laplacian and of its squares."""
+    """Return the sums of the grey values, of the Laplacian and of its squares."""
     rows, columns = grey.shape
     light = edges = squares = np.int64(0)
     for row in range(rows):
@@ -97,19 +97,19 @@ def _sums(grey: np.ndarray) -> tuple[int, int, int]:
 
 
 def block_means(grey: np.ndarray) -> np.ndarray:
-    """Means of blocks of `BLOCK_SIZE` pixels, int16."""
+    """Return the means of blocks of `BLOCK_SIZE` x `BLOCK_SIZE` pixels, int16."""
     height, width = (size - size % BLOCK_SIZE for size in grey.shape)
     blocks = grey[:height, :width].reshape(height // BLOCK_SIZE, BLOCK_SIZE, width // BLOCK_SIZE, BLOCK_SIZE)
     return np.asarray(blocks.mean(axis=(1, 3)), dtype=np.int16)
 
 
 def changed_share(first: np.ndarray, second: np.ndarray) -> float:
-    """Share of blocks in which two images differ, see `block_means`."""
+    """Return the share of blocks in which two images differ, see `block_means`."""
     return float((np.abs(first - second) > GREY_STEP).mean())
 
 
 def key_frames(states: np.ndarray, rules: QualityRules, most: int = MAX_KEY_FRAMES) -> np.ndarray:
-    """Frames spread evenly along the path of states (frames, 7), including the first and the last: (k,)."""
+    """Return frames evenly spaced along the path of states (frames, 7), including the first and the last: (k,)."""
     steps = np.abs(difference(states[:-1], states[1:])) / np.asarray(rules.thresholds)
     path = np.concatenate([[0.0], np.cumsum(steps.sum(axis=1))])
     count = int(np.clip(np.ceil(path[-1] / KEY_FRAME_SPACING) + 1, 2, most))

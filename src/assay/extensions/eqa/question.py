@@ -27,11 +27,11 @@ LETTERS = "ABCD"
 
 
 class QuestionError(AssayError):
-    """An unusable episode source or question folder."""
+    """Raised for an unusable episode source or question folder."""
 
 
 class UnreadableError(QuestionError):
-    """One unreadable episode or image; others may be readable."""
+    """Raised for one unreadable episode or image; others may be readable."""
 
 
 class QuestionKind(StrEnum):
@@ -73,17 +73,17 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     kind: QuestionKind
     dataset: str
     episode: str
-    """Episode of the images before the options."""
+    """Id of the episode of the images before the options."""
     group: str
     """Scene, episode or instruction around which the options were chosen."""
     view: str
     text: str
     pictures: tuple[str, ...]
-    """Files relative to the folder: one before the action, or two before and after it."""
+    """Image files relative to the folder: one before the action, or two before and after it."""
     options: tuple[str, ...]
-    """Four actions in words or numbers; empty if the question asks for a state."""
+    """Four actions as texts or numbers; empty if the question asks for a state."""
     option_pictures: tuple[str, ...]
-    """Four files; empty if the question asks for an action."""
+    """Four image files; empty if the question asks for an action."""
     answer: Literal["A", "B", "C", "D"]
     moments: tuple[str, ...]
     """Episode and frame of every image."""
@@ -92,7 +92,7 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     actions: tuple[tuple[float, ...], ...]
     """The action in question, or one for each option, (7,) each: differences, or signs at the mid level."""
     achieved: tuple[bool, ...]
-    """At the high level: whether each option was achieved, or shows the goal achieved; empty if unknown."""
+    """High level only: whether each option was achieved, or shows the goal achieved; empty if unknown."""
     thresholds: tuple[float, ...]
     """Thresholds of the data set, (7,)."""
     turning: Turning
@@ -129,7 +129,7 @@ def _hash(content: object) -> str:
 def sample_questions(
     questions: Sequence[Question], kinds: Sequence[QuestionKind], count: int, seed: int
 ) -> list[Question]:
-    """Draw up to ``count`` questions of each kind. Raises QuestionError without any."""
+    """Draw up to ``count`` questions of each kind. Raises QuestionError if there are no questions."""
     sample: list[Question] = []
     for kind in kinds:
         of_kind = [question for question in questions if question.kind is kind]
@@ -141,7 +141,7 @@ def sample_questions(
 
 
 def save(folder: Path, questions: Sequence[Question], build_info: dict[str, object]) -> None:
-    """Write questions, whose images are already in the folder."""
+    """Write the questions of a folder that already contains their images."""
     text = "".join(f"{question.model_dump_json()}\n" for question in questions)
     (folder / QUESTIONS).write_text(text, encoding="utf-8")
     with (folder / METADATA).open("w", encoding="utf-8") as file:

@@ -28,16 +28,16 @@ from assay.extensions.eqa.question import BUILD, FOLDER_FILES, PICTURES, Questio
 from assay.support.files import making
 
 DropRule = Literal["any", "most"]
-"""Whether a question is dropped if any reviewer, or if the majority, wants that."""
+"""Rule for dropping a question: if any reviewer, or if the majority, wants to drop it."""
 DROP_RULES: tuple[DropRule, ...] = ("any", "most")
 READ_COLUMNS = ("question", "reviewer", "verdict", "comment")
 SHOWN_COLUMNS = ("kind", "data set", "view", "answer", "asked", "options")
-"""Further columns of a CSV file, which are ignored when it is read."""
+"""Informative columns of a CSV file, which are ignored when it is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewSummary:
-    """Verdicts on the questions of a folder."""
+    """Summary of the verdicts on the questions of a folder."""
 
     questions: int
     verdicts: Mapping[str, Counter[str]]
@@ -45,15 +45,15 @@ class ReviewSummary:
     dropped: Mapping[str, tuple[Review, ...]]
     """Reviews against each dropped question."""
     unreviewed: int
-    """Questions without a verdict, which are kept."""
+    """Number of questions without a verdict, which are kept."""
     agreement: tuple[AnnotatorAgreement, ...]
-    """Agreement of all reviewers, and of every two."""
+    """Agreement of all reviewers, and of each pair."""
 
     @classmethod
     def of(
         cls, questions: Sequence[Question], reviews: Sequence[Review], rule: DropRule = "any"
     ) -> ReviewSummary:
-        """Summarise verdicts; reviews of other questions are ignored."""
+        """Summarise verdicts; reviews of questions from other folders are ignored."""
         place = {question.id: number for number, question in enumerate(questions)}
         by_question: dict[str, list[Review]] = {question.id: [] for question in questions}
         verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -78,7 +78,7 @@ class ReviewSummary:
         )
 
     def write(self, folder: Path, out: Path, questions: Sequence[Question]) -> Path:
-        """Write the kept questions to a new folder with a version and the list of dropped ones."""
+        """Write the kept questions to a new folder, with a version and the list of dropped questions."""
         kept = [question for question in questions if question.id not in self.dropped]
         if not kept:
             raise QuestionError(f"{folder}: no question is left after review")
@@ -128,9 +128,9 @@ class ReviewSummary:
 
 
 def as_csv(questions: Sequence[Question], reviews: Sequence[Review], reviewer: str = "") -> str:
-    """One row for each review, and an empty row for each question without one.
+    """Format one row for each review, and an empty row for each question without a review.
 
-    With a ``reviewer``, only that person's reviews count, and empty rows are for that person.
+    With a ``reviewer``, only that person's reviews are included, and empty rows are for that person.
     """
     by_question: defaultdict[str, list[Review]] = defaultdict(list)
     for review in reviews:
@@ -148,10 +148,10 @@ def as_csv(questions: Sequence[Question], reviews: Sequence[Review], reviewer: s
 
 
 def read_csv(path: Path, questions: Sequence[Question], annotations: Annotations, reviewer: str = "") -> int:
-    """Store the reviews of a CSV file, all or none; returns their number.
+    """Store the reviews of a CSV file in one transaction; returns their number.
 
-    ``reviewer`` applies to rows that name none. Rows without a verdict and a comment are skipped. Raises QuestionError
-    with the line number of an invalid row.
+    ``reviewer`` applies to rows without a name. Rows with neither a verdict nor a comment are skipped. Raises
+    QuestionError with the line number of an invalid row.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -1,4 +1,4 @@
-"""Camera views: which cameras an image shows, side by side, static cameras first."""
+"""Camera views: combinations of cameras shown side by side in one image, static cameras first."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class CameraView:
         return "none on the hand" if self.hand and episode.egocentric is None else ""
 
     def cameras(self, episode: SourceEpisode) -> list[Camera]:
-        """Cameras of this view; the episode must have them all."""
+        """Return the cameras of this view; the episode must have them all."""
         wrist = [episode.egocentric] if self.hand and episode.egocentric is not None else []
         return [*episode.exocentric[: self.outside], *wrist]
 
     def images(self, episode: SourceEpisode, frames: Sequence[int]) -> list[np.ndarray]:
-        """One image for each frame, cameras side by side at the first one's height: uint8, (height, width, 3)."""
+        """Return one image per frame, cameras side by side at the height of the first: uint8, (height, width, 3)."""
         shots = [camera.read(frames) for camera in self.cameras(episode)]
         return [
             np.hstack([_resize(image, moment[0].shape[0]) for image in moment])

@@ -41,7 +41,7 @@ def write_text(
     places: Sequence[str] = (),
     hand_place: str = "",
 ) -> str:
-    """Write the text of a question; ``action`` is the action whose outcome is asked for."""
+    """Write the text of a question; ``action`` is the action whose outcome the question asks for."""
     if kind.predicts:
         asked = "Carry out the instruction" if kind.level is ActionLevel.HIGH else "Now the robot acts"
         task = (
@@ -71,6 +71,6 @@ def write_text(
 
 
 def action_of(text: str) -> str:
-    """Action that a question's text names; empty if the question asks for one."""
+    """Return the action that a question's text names; empty if the answer is an action."""
     match = re.search(r"(?:Carry out the instruction|Now the robot acts): (.*)\. Which of the pictures", text)
     return match[1] if match else ""

@@ -15,7 +15,7 @@ from assay.errors import RenderingError, TaskError, did_you_mean
 from assay.support.console import output, progress_bar, say, table_of
 
 MAX_SHEET_SCENES = 40
-"""Scenes on one sheet."""
+"""Maximum number of scenes on one sheet."""
 
 app = typer.Typer(help="Generate scenes with solvable tasks.", no_args_is_help=True)
 

@@ -1,4 +1,4 @@
-"""What generated scenes are made of: furniture, receptacles, kinds of objects, and how often each is drawn.
+"""Building blocks of generated scenes: furniture, receptacles, kinds of objects, and their frequencies.
 
 The data are in ``kit.yaml``.
 """
@@ -23,14 +23,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ObjectKind:
-    """Objects of one noun, which colours, sizes and patterns tell apart."""
+    """A kind of object with one noun; its instances are distinguished by colour, size or pattern."""
 
     noun: str
     category: str
     resized: bool = True
-    """Whether the gripper can grasp it at every size."""
+    """Whether the gripper can grasp the object at every size."""
     similar_groceries: tuple[str, ...] = ()
-    """Groceries to which the noun applies as well."""
+    """Groceries that the noun also describes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class TargetPlace:
     """A place in or on a receptacle or a piece of furniture where objects can be put."""
 
     words: str
-    """The place in an instruction: ``on top of the cabinet``."""
+    """The phrase for the place in an instruction: ``on top of the cabinet``."""
     takes: frozenset[str]
     """Nouns and names of the objects that can be put there."""
     predicate: Predicate = Predicate.ON
-    """What becomes true of an object that was put there."""
+    """Predicate that holds for an object placed there."""
     region: str = ""
     """The region of the receptacle; empty for the receptacle itself."""
     capacity: int = 1
@@ -50,13 +50,13 @@ class TargetPlace:
 
     @property
     def inside(self) -> bool:
-        """Whether objects go into it, and not onto it."""
+        """Whether objects are placed inside, not on top."""
         return self.predicate in (Predicate.IN, Predicate.EXACT_IN)
 
 
 @dataclass(frozen=True, slots=True)
 class Receptacle:
-    """A movable object that others are put into or onto."""
+    """A movable object into or onto which other objects are placed."""
 
     noun: str
     category: str
@@ -64,7 +64,7 @@ class Receptacle:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The regions of its places."""
+        """The regions of the receptacle's places."""
         return tuple(place.region for place in self.places if place.region)
 
 
@@ -73,36 +73,36 @@ class Opening:
     """A drawer or a door."""
 
     words: str
-    """``the top drawer of the cabinet``."""
+    """The phrase for the opening in an instruction: ``the top drawer of the cabinet``."""
     region: str
     takes: frozenset[str]
     whole: bool = False
-    """Whether the piece of furniture itself opens in the goal, and not its region."""
+    """Whether the goal names the piece of furniture itself as open, not one of its regions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Furniture:
-    """A fixture: where it may stand, and what can be done with it."""
+    """A fixture, with its possible poses and the actions it affords."""
 
     noun: str
     category: str
     stations: tuple[tuple[float, float, float], ...]
-    """x, y in metres from the workspace's centre, and yaw in radians."""
+    """Possible poses: x, y in metres from the workspace's centre, and yaw in radians."""
     places: tuple[TargetPlace, ...] = ()
     openings: tuple[Opening, ...] = ()
     switches: bool = False
     front: float = 0.0
-    """Depth of the free space in front of it, metres."""
+    """Depth of the free space in front of the furniture, metres."""
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The regions of its places and openings."""
+        """The regions of the furniture's places and openings."""
         parts: tuple[TargetPlace | Opening, ...] = (*self.places, *self.openings)
         return tuple(dict.fromkeys(part.region for part in parts))
 
 
 class Variation(Enum):
-    """The attribute in which objects of one kind differ."""
+    """The attribute in which objects of the same kind differ."""
 
     COLOUR = "colour"
     PATTERN = "pattern"
@@ -112,22 +112,22 @@ class Variation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Relative frequencies of everything in a scene; what is listed is drawn equally often."""
+    """Relative frequencies of the contents of a scene; the entries of a list are equally likely."""
 
     rooms: tuple[Arena, ...]
     furniture: Mapping[Arena, tuple[Furniture, ...]]
     """Furniture of each room; one or two pieces are drawn."""
     kinds: tuple[ObjectKind, ...]
     ways: tuple[Variation, ...]
-    """In which the objects of the first kind differ."""
+    """Attributes in which the objects of the first kind may differ."""
     doubled: float
-    """Probability that one of the first kind has a double, where they differ in colour or pattern."""
+    """Probability that an object of the first kind is duplicated, if the objects differ in colour or pattern."""
     alike: tuple[int, ...]
-    """Numbers of objects of the second kind, which look the same."""
+    """Possible numbers of objects of the second kind, which all look the same."""
     coloured: float
-    """Probability that they have a colour that instructions name."""
+    """Probability that objects of the second kind have a colour that instructions name."""
     groceries: tuple[int, ...]
-    """Maximal numbers of objects that are referred to by their name."""
+    """Possible maximum numbers of objects that instructions call by their product name."""
 
 
 _DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("kit.yaml").read_text(encoding="utf-8"))
@@ -141,13 +141,13 @@ def _read(kind: type[T], key: str) -> Mapping[str, T]:
 COLOURS: Mapping[str, Colour] = MappingProxyType(
     {name: (red, green, blue) for name, (red, green, blue) in _DATA["colours"].items()}
 )
-"""Red, green, blue from 0 to 1, by the words for them."""
+"""Colour name -> red, green, blue from 0 to 1."""
 SIZES, SUPERLATIVES = _read(float, "sizes"), _read(float, "superlatives")
-"""Factors of two and of three sizes, by the words for them."""
+"""Size adjective -> scale factor, for two sizes and for three sizes."""
 PATTERNS = _read(Pattern, "patterns")
 _KINDS = _read(ObjectKind, "kinds")
 GROCERIES = _read(str, "groceries")
-"""Category -> name."""
+"""Category -> product name."""
 RECEPTACLES = _read(Receptacle, "receptacles")
 FURNITURE = _read(Furniture, "furniture")
 LIBERO_X_LABELS: Mapping[str, Mapping[str, int]] = _DATA["libero_x_labels"]
@@ -155,7 +155,7 @@ LIBERO_X_TASKS = 600
 
 
 def load_composition(name: str) -> Composition:
-    """The composition ``even`` (some of everything) or ``libero-x`` (as in LIBERO-X's training set)."""
+    """Return the composition ``even`` (some of everything) or ``libero-x`` (as in LIBERO-X's training set)."""
     data = _DATA["compositions"][name]
     rooms = {
         Arena(room): tuple(FURNITURE[piece] for piece in pieces) for room, pieces in data["furniture"].items()

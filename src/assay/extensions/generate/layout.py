@@ -1,4 +1,4 @@
-"""Drawing a scene: a room, furniture, and objects that a colour, a size or a position tells from similar ones."""
+"""Draw a scene: a room, furniture, and objects distinguished from similar ones by colour, size or position."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ from assay.tasks.scene import Finish, Staging
 T = TypeVar("T")
 
 JITTER_M = 0.01
-"""Of positions between episodes."""
+"""Variation of object positions between episodes, metres."""
 GRIPPER_GAP_M = 0.03
-"""Free space that the gripper needs between objects."""
+"""Free space that the gripper needs between objects, metres."""
 X_RANGE_M, Y_RANGE_M = (-0.28, 0.22), (-0.32, 0.32)
-"""Of objects, from the workspace's centre."""
+"""Range of object positions from the workspace's centre, metres."""
 LOW_FURNITURE_M = 0.1
-"""Height up to which furniture hides nothing."""
+"""Maximum height of furniture that hides no objects, metres."""
 PLACEMENT_TRIES = 300
 MAX_OBJECTS = 8
-"""Objects of a scene."""
+"""Maximum number of objects in a scene."""
 ROW_SPACING_M = 0.11
-"""Preferred distance, from left to right, of objects that look the same."""
+"""Preferred spacing, from left to right, of objects that look the same, metres."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """An entity and the words for it."""
+    """An entity and its description in instructions."""
 
     entity: Entity
     noun: str
     adjectives: tuple[str, ...] = ()
-    """Words that tell it from others of its noun."""
+    """Adjectives that distinguish the object from others with the same noun."""
     receptacle: Receptacle | None = None
     furniture: Furniture | None = None
 
@@ -64,7 +64,7 @@ class SceneObject:
 
     @property
     def description(self) -> str:
-        """Its appearance in words: ``small red bowl``. It may fit several objects."""
+        """The object's appearance in words: ``small red bowl``. It may fit several objects."""
         return " ".join((*self.adjectives, self.noun))
 
 
@@ -77,14 +77,14 @@ class SceneDraft:
     ground: Ground
 
     def spot(self, obj: SceneObject) -> Spot:
-        """The position of an object."""
+        """Return the position of an object."""
         return self.ground.spots[obj.name]
 
 
 def draw_room(
     rng: np.random.Generator, categories: frozenset[str], composition: Composition
 ) -> tuple[Arena, tuple[Furniture, ...]]:
-    """Draw a room and up to two pieces of furniture for it that an asset pack has."""
+    """Draw a room and up to two pieces of furniture from those available in an asset pack."""
     arena = _choice(rng, composition.rooms)
     pieces = [piece for piece in composition.furniture.get(arena, ()) if piece.category in categories]
     most = 1 if arena is Arena.STUDY else 2  # a caddy takes half of its desk
@@ -98,7 +98,7 @@ def draw(
     categories: frozenset[str],
     composition: Composition,
 ) -> SceneDraft:
-    """Draw a scene of objects that an asset pack has. Raises PlacementError if a needed object has no free space."""
+    """Draw a scene of objects in an asset pack. Raise PlacementError if a needed object has no free space."""
     lift = LIFTS.get(arena, 0.0)
     builder = _Builder(Scene(arena, (), (), (), (), staging=Staging(lift=lift)), rng)
     for piece in furniture:
@@ -138,7 +138,7 @@ def draw(
 
 
 def _suitable_nouns(arena: Arena, objects: list[SceneObject]) -> tuple[set[str], set[str]]:
-    """The nouns that have a use with the furniture, and those without which the furniture has none."""
+    """Return the nouns that suit the furniture, and those that it requires."""
     there = {obj.noun for obj in objects}
     if "caddy" in there:
         return {"book", "mug"}, {"book"}
@@ -157,7 +157,7 @@ def _suitable_nouns(arena: Arena, objects: list[SceneObject]) -> tuple[set[str],
 def _distinguishable(
     builder: _Builder, kind: ObjectKind, rng: np.random.Generator, composition: Composition
 ) -> list[SceneObject]:
-    """Two or three objects of one kind that differ in one attribute; one of them may have a double."""
+    """Return two or three objects of one kind that differ in one attribute; one of them may be duplicated."""
     names = [str(name) for name in rng.permutation(list(COLOURS))]
     by_size = (Variation.SIZE, Variation.COLOUR_AND_SIZE)
     ways = [way for way in composition.ways if kind.resized or way not in by_size]
@@ -198,13 +198,13 @@ class _Builder:
         self._numbers: dict[str, int] = {}
 
     def entity(self, category: str, finish: Finish | None = None, size: float = 1.0) -> Entity:
-        """A new entity of a category, numbered."""
+        """Create a numbered entity of a category."""
         self._numbers[category] = self._numbers.get(category, 0) + 1
         name = f"{category}_{self._numbers[category]}"
         return Entity(name, category, finish or Finish(), size)
 
     def furnish(self, piece: Furniture) -> None:
-        """Put a piece of furniture at a free station, unless there is another of its noun."""
+        """Place a piece of furniture at a free station, unless the scene has another with the same noun."""
         if piece.noun in {obj.noun for obj in self.objects}:
             return
         entity = self.entity(piece.category)
@@ -225,10 +225,10 @@ class _Builder:
                 return
 
     def place(self, obj: SceneObject, *, beside: bool = False, needed: bool = True) -> None:
-        """Put an object where it and the gripper have free space.
+        """Place an object where it and the gripper have free space.
 
-        Preferably ``beside`` another object, and further left or right than objects with the same description. Without
-        free space, an object that is not ``needed`` is left out; otherwise raises PlacementError.
+        Prefer a position ``beside`` another object, and further left or right than objects with the same description.
+        Without free space, skip an object that is not ``needed``; otherwise raise PlacementError.
         """
         ground = Ground(self.scene)
         half_x, half_y = (half * obj.entity.size for half in footprint(obj.entity.category).half)
@@ -274,7 +274,7 @@ class _Builder:
         return _with_regions(scene, entity.name, piece.regions)
 
     def _with_random_state(self, scene: Scene, entity: Entity, piece: Furniture) -> Scene:
-        """Open one part of half of the furniture that opens, and turn on half of what switches."""
+        """Open one part of furniture that opens, and switch on furniture that switches, each with probability 1/2."""
         atoms: tuple[Atom, ...] = ()
         if piece.openings and self._rng.random() < 0.5:
             part = _choice(self._rng, piece.openings)
@@ -285,12 +285,12 @@ class _Builder:
 
 
 def opening_name(entity: Entity, part: Opening) -> str:
-    """The name of an opening in atoms."""
+    """Return the name of an opening in goal atoms."""
     return entity.name if part.whole else f"{entity.name}_{part.region}"
 
 
 def _front_of(spot: Spot, y: float, depth: float) -> Spot:
-    """The free space in front of furniture at ``y``, which faces the centre of the workspace."""
+    """Return the free space in front of furniture at ``y``, which faces the centre of the workspace."""
     towards = -np.sign(y) * (spot.half_y + depth / 2)
     return replace(spot, y=spot.y + float(towards), half_y=depth / 2) if depth else spot
 

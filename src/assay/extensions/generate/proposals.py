@@ -1,4 +1,4 @@
-"""Tasks that are possible in a scene: one step, or several together, with unambiguous instructions."""
+"""Propose tasks for a scene: single steps or several combined, with unambiguous instructions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from assay.sim.footprints import footprint
 from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Scene, Task
 
 BESIDE_HALF_M = 0.05
-"""Half the side of the square that is "to the left of" an object."""
+"""Half the side of the square that counts as "to the left of" an object, metres."""
 STACKING_RATIO = 0.9
-"""Largest ratio of the sizes of stacked bowls that differ in size."""
+"""Maximum size ratio of a bowl to the larger bowl it is stacked on."""
 
 
 class Family(StrEnum):
@@ -42,12 +42,12 @@ class Family(StrEnum):
     TWO = "two"
     """Two objects are placed."""
     THREE = "three"
-    """Three steps or more."""
+    """Three or more steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskStep:
-    """One step: an object is placed, or furniture is opened, closed or switched."""
+    """One step: place an object, or open, close or switch furniture."""
 
     family: Family
     verb: str
@@ -72,7 +72,7 @@ class TaskStep:
 
 
 def placement_steps(draft: SceneDraft) -> Iterator[TaskStep]:
-    """Steps that put an object into or onto a receptacle or furniture."""
+    """Return the steps that put an object into or onto a receptacle or furniture."""
     for obj in movable_objects(draft):
         for reference in references(draft, obj):
             for owner in draft.objects:
@@ -82,7 +82,7 @@ def placement_steps(draft: SceneDraft) -> Iterator[TaskStep]:
 
 
 def stack_steps(draft: SceneDraft) -> Iterator[TaskStep]:
-    """Steps that put a bowl onto another one that is not smaller."""
+    """Return the steps that put a bowl onto another one that is not smaller."""
     bowls = [obj for obj in movable_objects(draft) if obj.noun == "bowl"]
     for upper in bowls:
         for lower in bowls:
@@ -102,7 +102,7 @@ def stack_steps(draft: SceneDraft) -> Iterator[TaskStep]:
 
 
 def state_steps(draft: SceneDraft) -> Iterator[TaskStep]:
-    """Steps that open, close, turn on or turn off furniture."""
+    """Return the steps that open, close, turn on or turn off furniture."""
     for obj in draft.objects:
         if obj.furniture is None:
             continue
@@ -116,7 +116,7 @@ def state_steps(draft: SceneDraft) -> Iterator[TaskStep]:
 
 
 def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
-    """Free squares of the workspace beside objects with an unambiguous reference."""
+    """Return free squares of the workspace beside objects with an unambiguous reference."""
     squares = []
     for obj in draft.objects:
         if name(draft, obj) is None:
@@ -138,7 +138,7 @@ def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
 
 
 def beside_steps(draft: SceneDraft, squares: list[tuple[SceneObject, Side, Region]]) -> Iterator[TaskStep]:
-    """Steps that put an object beside another one."""
+    """Return the steps that put an object beside another one."""
     for mark, side, region in squares:
         landmark = name(draft, mark)
         for obj in movable_objects(draft):
@@ -150,23 +150,23 @@ def beside_steps(draft: SceneDraft, squares: list[tuple[SceneObject, Side, Regio
 
 
 def movable_objects(draft: SceneDraft) -> list[SceneObject]:
-    """The objects that are neither furniture nor receptacles."""
+    """Return the objects that are neither furniture nor receptacles."""
     return [obj for obj in draft.objects if obj.furniture is None and obj.receptacle is None]
 
 
 def is_open(draft: SceneDraft, obj: SceneObject, part: Opening) -> bool:
-    """Whether a drawer or door is open at the start."""
+    """Return whether a drawer or door is open at the start."""
     return Atom(Predicate.OPEN, (opening_name(obj.entity, part),)) in draft.scene.initial
 
 
 def _switch(draft: SceneDraft, obj: SceneObject) -> tuple[str, Atom]:
-    """The verb and the atom that change the state of a switch."""
+    """Return the verb and the goal atom that change the state of a switch."""
     on, off = (Atom(predicate, (obj.name,)) for predicate in (Predicate.TURN_ON, Predicate.TURN_OFF))
     return ("turn off", off) if on in draft.scene.initial else ("turn on", on)
 
 
 def _places(draft: SceneDraft, owner: SceneObject) -> Iterator[TargetPlace]:
-    """The places of furniture or a receptacle that are accessible at the start."""
+    """Return the places of furniture or a receptacle that are accessible at the start."""
     if owner.receptacle is not None:
         yield from owner.receptacle.places
     if owner.furniture is not None:
@@ -192,12 +192,12 @@ def _placement(obj: SceneObject, reference: Reference, owner: SceneObject, place
 
 
 DRAWS_PER_SIZE = 40
-"""Pairs, and triples, of steps that are drawn per scene."""
+"""Number of pairs, and of triples, of steps drawn per scene."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A possible task."""
+    """A candidate task."""
 
     family: Family
     text: str
@@ -205,12 +205,12 @@ class Proposal:
 
     @property
     def group(self) -> tuple[Family, str]:
-        """The family and the destination."""
+        """The family and the destination of the task."""
         return self.family, self.goal.atoms[-1].arguments[-1]
 
 
 def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
-    """Possible tasks of a scene, which is extended by the regions of their goals, in the order of attempts."""
+    """Return candidate tasks in the order of attempts, in the scene extended by the regions of their goals."""
     squares = free_squares(draft)
     scene = replace(draft.scene, regions=(*draft.scene.regions, *(region for _, _, region in squares)))
     single = [
@@ -231,7 +231,7 @@ def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
 
 
 def in_turn(proposals: Sequence[Proposal], rng: np.random.Generator) -> list[Proposal]:
-    """Proposals in the order of attempts: families alternate, and each goal occurs once.
+    """Return proposals in the order of attempts: families alternate, and each goal occurs once.
 
     Proposals with the family and the destination of an earlier one come last.
     """
@@ -257,7 +257,7 @@ def in_turn(proposals: Sequence[Proposal], rng: np.random.Generator) -> list[Pro
 
 
 def _composites(draft: SceneDraft) -> Iterator[Proposal]:
-    """Proposals that open, close or switch furniture and put an object into or onto it."""
+    """Return proposals that open, close or switch furniture and put an object into or onto it."""
     for owner in draft.objects:
         if owner.furniture is None:
             continue
@@ -288,7 +288,7 @@ def _composites(draft: SceneDraft) -> Iterator[Proposal]:
 
 
 def _towers(single: Sequence[TaskStep]) -> Iterator[Proposal]:
-    """Stacks of three bowls, each smaller than the one below."""
+    """Return stacks of three bowls, each smaller than the one below."""
     stacked = [step for step in single if step.family is Family.STACK and not step.by.place]
     for lower in stacked:
         for upper in stacked:
@@ -298,7 +298,7 @@ def _towers(single: Sequence[TaskStep]) -> Iterator[Proposal]:
 
 
 def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
-    """Proposals that put all objects of a noun, or two named ones, to one place."""
+    """Return proposals that put all objects with a noun, or two named ones, in one place."""
     places: dict[tuple[str, Predicate], dict[str, TaskStep]] = defaultdict(dict)
     for step in single:
         if step.obj is not None and step.capacity > 1:
@@ -317,7 +317,7 @@ def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
 
 
 def _combinations(single: Sequence[TaskStep], count: int, rng: np.random.Generator) -> Iterator[Proposal]:
-    """Proposals of several compatible steps, joined by "and"."""
+    """Return proposals of several compatible steps, joined by "and"."""
     usable = [step for step in single if not step.by.place or _is_short(step)]
     for _ in range(DRAWS_PER_SIZE if len(usable) >= count else 0):
         group = [usable[int(i)] for i in rng.permutation(len(usable))[:count]]
@@ -333,12 +333,12 @@ def _combinations(single: Sequence[TaskStep], count: int, rng: np.random.Generat
 
 
 def _is_short(step: TaskStep) -> bool:
-    """Whether the reference has the position before the noun: ``the left book``."""
+    """Return whether the reference has the position before the noun: ``the left book``."""
     return step.by is ReferenceBasis.ORDER and step.obj is not None and step.what.endswith(step.obj.noun)
 
 
 def _are_compatible(group: Sequence[TaskStep]) -> bool:
-    """Whether steps can be executed in any order."""
+    """Return whether steps can be executed in any order."""
     moved = [step.obj.name for step in group if step.obj is not None]
     changed = [step.owner.name for step in group if step.obj is None and step.owner is not None]
     beside = sum(step.family is Family.BESIDE for step in group)  # squares may overlap
@@ -358,7 +358,7 @@ def _opens(obj: SceneObject) -> bool:
 
 
 def _phrase(step: TaskStep, rng: np.random.Generator) -> str:
-    """The instruction of a single step; with two positions, a verb stands between them."""
+    """Return the instruction of a single step; if it contains two positions, a verb separates them."""
     if step.verb != "put":
         return step.text
     apart = f"pick up {step.what} and place it {step.where}"

@@ -1,7 +1,7 @@
-"""New scenes, each with tasks that the oracle has solved.
+"""Generate scenes, each with tasks that the oracle has solved.
 
-Labels are counted over the tasks of many scenes. A scene offers more tasks than it keeps; scene by scene, in the
-order of their numbers, those tasks are kept that bring the counts nearest to the targets.
+Each scene offers more tasks than it keeps. Scenes are processed in numerical order, and the tasks are kept that bring
+the label counts over all scenes closest to the targets.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ from assay.tasks.files import INDEX, goal_horizon
 
 FORMAT = "assay-scenes/2"
 MAX_NAME_LENGTH = 80
-"""Characters of an instruction in a file's name."""
+"""Maximum number of characters of an instruction in a file name."""
 EXTRA_TASKS = 3
-"""Tasks that a scene offers beyond those that it keeps."""
+"""Number of tasks that a scene offers in addition to those it keeps."""
 RARE_SHARE = 0.1
-"""Labels below this share are offered more often than their target, because few scenes can offer them."""
+"""Target share below which a label is offered more often, because few scenes can offer it."""
 RARE_FACTOR = 3.0
-"""Factor by which they are offered more often."""
+"""Factor by which rare labels are offered more often."""
 
 
 class Label(NamedTuple):
-    """A family and a value: ``relation`` and ``container``."""
+    """A family and a value, such as ``relation`` and ``container``."""
 
     family: str
     value: str
@@ -66,7 +66,7 @@ class LabelTargets(StrEnum):
     EVEN = "even"
     """Families of tasks take turns."""
     LIBERO_X = "libero-x"
-    """As often as in LIBERO-X's training set."""
+    """The frequencies of LIBERO-X's training set."""
 
 
 SHARES: Mapping[Label, float] = MappingProxyType(
@@ -76,11 +76,11 @@ SHARES: Mapping[Label, float] = MappingProxyType(
         for value, count in counts.items()
     }
 )
-"""The share of LIBERO-X's tasks with a label; a task may have several of a family."""
+"""Share of LIBERO-X's tasks with each label; a task may have several labels of a family."""
 
 
 def labels_of(task: Task) -> dict[str, list[str]]:
-    """The labels of a task by family, and the predicates of its goal."""
+    """Return the labels of a task by family, and the predicates of its goal."""
     return {
         **{family: list(values) for family, values in label_sets(task).items()},
         "predicate": sorted({atom.predicate.value for atom in task.goal.atoms}),
@@ -88,13 +88,13 @@ def labels_of(task: Task) -> dict[str, list[str]]:
 
 
 def target_labels(labels: Mapping[str, Iterable[str]]) -> frozenset[Label]:
-    """The labels of `labels_of` that have a target."""
+    """Return the labels from `labels_of` that have a target."""
     pairs = {Label(family, value) for family, values in labels.items() for value in values}
     return frozenset(pairs & SHARES.keys())
 
 
 def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
-    """The number of tasks with each label that a scene should offer; on average at least ``size`` times its share."""
+    """Return how many tasks with each label a scene should offer: on average at least ``size`` times its share."""
     chances = rng.random(len(SHARES))
     return Counter(
         {
@@ -105,7 +105,7 @@ def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
 
 
 def nearest(candidates: Sequence[frozenset[Label]], wanted: Counter[Label], have: Counter[Label]) -> int:
-    """Index of the first candidate that brings the labels of a scene nearest to ``wanted``."""
+    """Return the index of the first candidate that brings the labels of a scene closest to ``wanted``."""
 
     def cost(labels: frozenset[Label]) -> float:
         return sum(_weight(label) * (1.0 if have[label] >= wanted[label] else -1.0) for label in labels)
@@ -116,7 +116,7 @@ def nearest(candidates: Sequence[frozenset[Label]], wanted: Counter[Label], have
 def choose(
     candidates: Sequence[frozenset[Label]], count: int, before: Counter[Label], tasks: int
 ) -> list[int]:
-    """Indices of the ``count`` tasks of a scene to keep, so that the labels of all tasks approach their shares.
+    """Return the indices of the ``count`` tasks to keep, so that the labels of all tasks approach their shares.
 
     ``before`` counts the labels of the ``tasks`` tasks of earlier scenes.
     """
@@ -131,27 +131,27 @@ def choose(
 
 
 def _weight(label: Label) -> float:
-    """Rare labels weigh more, but not so much that they dominate."""
+    """Return the weight of a label; rare labels weigh more without dominating."""
     return 1 / sqrt(SHARES[label])
 
 
 MIN_VISIBLE_SHARE = 0.7
-"""Of an object or a place in the main camera's image; a scene that has less is drawn again."""
+"""Minimum visible share of an object or place in the main camera's image; other scenes are redrawn."""
 
 
 REGION_OBJECT_HEIGHT = 0.04
-"""Height of the imaginary object on a region whose visibility is measured, metres."""
+"""Height of the virtual object used to measure the visibility of a region, metres."""
 
 
 def hidden_objects(world: Simulation) -> list[str]:
-    """The movable objects of which the main camera sees too little: outside the image, or hidden."""
+    """Return the movable objects that the main camera does not show sufficiently: out of view or occluded."""
     return [
         name for name, (view,) in seen_now(world, (MAIN,)).items() if not view.is_visible(MIN_VISIBLE_SHARE)
     ]
 
 
 def hidden_regions(world: Simulation) -> set[str]:
-    """The regions of the workspace of which the main camera sees too little, with a low object on them."""
+    """Return the workspace regions on which the main camera would not show a low object sufficiently."""
     model, data = world.model, world.data
     standing = [boxes_of(model, data, entity.geoms) for entity in world.compiled.entities.values()]
     standing.append(robot_boxes(model, data))
@@ -170,26 +170,26 @@ def hidden_regions(world: Simulation) -> set[str]:
 
 
 MAX_DRAWS = 80
-"""Scenes that are drawn for one that is kept."""
+"""Maximum number of scenes drawn to obtain one."""
 DRAWS_PER_ROOM = 20
 """Consecutive draws with the same room and furniture."""
 MAX_SAME_DESTINATION = 2
-"""Tasks of a scene with the same destination, as long as there are others."""
+"""Maximum number of tasks per scene with the same destination, as long as there are alternatives."""
 DONE_AT_START = "task: done at the start"
 MAX_ORACLE_FAILURES = 12
-"""After this many tasks that the oracle failed, a scene is given up."""
+"""Number of tasks failed by the oracle after which a scene is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneRequest:
-    """What to generate; stored in the index of a folder."""
+    """Options of the generation, stored in the index of a folder."""
 
     seed: int = 0
     tasks: int = 6
-    """Tasks of each scene."""
+    """Number of tasks per scene."""
     pack: str = "primitives"
     tries: int = 2
-    """Initial states from which the oracle must solve each task."""
+    """Number of initial states from which the oracle must solve each task."""
     labels: LabelTargets = LabelTargets.EVEN
 
     @property
@@ -199,27 +199,27 @@ class SceneRequest:
 
     @property
     def composition(self) -> Composition:
-        """What scenes are drawn from."""
+        """The frequencies from which scenes are drawn."""
         return load_composition(self.labels.value)
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratedScene:
-    """A scene with the tasks that it offers."""
+    """A scene and the tasks it offers."""
 
     number: int
     tasks: tuple[Task, ...]
-    """Empty if no drawn scene offered enough tasks."""
+    """Offered tasks; empty if no drawn scene offered enough tasks."""
     steps: tuple[int, ...]
-    """The most control steps that the oracle needed for each."""
+    """Maximum number of control steps that the oracle needed for each task."""
     refused: Counter[str]
-    """Reasons for which scenes and tasks were rejected, and their numbers."""
+    """Reason -> number of scenes and tasks rejected for it."""
 
 
 def make(request: SceneRequest, number: int) -> GeneratedScene:
-    """Generate the scene of a number, determined by the seed and the number.
+    """Generate the scene with a number, determined by the seed and the number.
 
-    It has no tasks if none is found within a bounded number of draws.
+    The scene has no tasks if none is found within a bounded number of draws.
     """
     pack = load_pack(request.pack)
     refused: Counter[str] = Counter()
@@ -262,7 +262,7 @@ def _certify(
     pack: AssetPack,
     refused: Counter[str],
 ) -> list[tuple[Task, int]]:
-    """The first tasks of a scene that the oracle solves, and its steps."""
+    """Return the first tasks of a scene that the oracle solves, and its number of steps for each."""
     accepted: list[tuple[Task, int]] = []
     simulation = Simulation(compile_scene(proposed[0].scene, pack))
     try:
@@ -301,7 +301,7 @@ def _order_candidates(
     rng: np.random.Generator,
     accepted: Sequence[tuple[Task, int]],
 ) -> Iterator[Task]:
-    """Tasks in the order in which they are tried, which depends on those ``accepted`` so far."""
+    """Return the tasks in the order of attempts, which depends on those ``accepted`` so far."""
     if request.labels is LabelTargets.EVEN:
         yield from proposed
         return
@@ -323,7 +323,7 @@ def _destination(task: Task) -> str:
 def _works_alone(
     simulation: Simulation, task: Task, atom: Atom, request: SceneRequest, results: dict[Atom, bool]
 ) -> bool:
-    """Whether the oracle solves one of several steps; ``results`` caches the answers of this scene."""
+    """Return whether the oracle solves one of several steps; ``results`` caches the answers for this scene."""
     if len(task.goal.atoms) == 1:
         return results.get(atom, True)
     if atom not in results:
@@ -334,7 +334,7 @@ def _works_alone(
 
 
 def _attempt(simulation: Simulation, task: Task, request: SceneRequest) -> tuple[str, int]:
-    """The reason why the oracle failed a task, or an empty text, and the most steps it needed."""
+    """Return the reason why the oracle failed a task (empty if it succeeded), and the maximum steps it needed."""
     max_steps = 0
     for seed in range(request.tries):
         state = simulation.sample(seed)
@@ -360,7 +360,7 @@ def write_scenes(
     workers: int = 1,
     on_scene: Callable[[int], None] = lambda number: None,
 ) -> dict[str, Any]:
-    """Extend a folder to ``count`` scenes; returns the index. ``on_scene`` is called for each number that is done.
+    """Extend a folder to ``count`` scenes and return the index. Call ``on_scene`` with each completed number.
 
         scene_007/0_put_the_....json    one task
         index.json                      the request, all scenes and tasks, rejections, and numbers without a scene
@@ -392,7 +392,7 @@ def write_scenes(
 
 
 def _choose_tasks(generated: GeneratedScene, request: SceneRequest, index: dict[str, Any]) -> list[int]:
-    """Indices of the offered tasks that are kept, given the scenes before."""
+    """Return the indices of the offered tasks to keep, given the earlier scenes."""
     if request.labels is LabelTargets.EVEN:
         return list(range(len(generated.tasks)))
     earlier = {name: scene for name, scene in index["scenes"].items() if name < _name(generated.number)}
@@ -402,7 +402,7 @@ def _choose_tasks(generated: GeneratedScene, request: SceneRequest, index: dict[
 
 
 def count_labels(index: dict[str, Any]) -> Counter[Label]:
-    """The number of tasks of an index with each label."""
+    """Count the tasks in an index with each label."""
     tasks = (task for scene in index["scenes"].values() for task in scene["tasks"])
     return Counter(
         Label(family, value)
@@ -433,7 +433,7 @@ def _load_index(out: Path, request: SceneRequest) -> dict[str, Any]:
 
 
 def _save_scene(folder: Path, generated: GeneratedScene, chosen: list[int]) -> dict[str, Any]:
-    """Write the chosen tasks of a scene; returns its entry in the index."""
+    """Write the chosen tasks of a scene and return its entry in the index."""
     if folder.exists():
         shutil.rmtree(folder)  # of an interrupted scene, which is not in the index
     entries = []

@@ -18,13 +18,13 @@ from assay.perturb.world.ground import Spot
 from assay.sim.layout import layout_of
 
 BESIDE_GAP_M = 0.10
-"""Widest gap between an object and a landmark at its side."""
+"""Maximum gap between an object and the landmark beside it, metres."""
 CLEAR_MARGIN_M = 0.08
-"""Difference from which one of two objects is clearly further left, nearer, ..."""
+"""Minimum difference at which one of two objects is clearly further left, nearer, ..., metres."""
 
 
 class Side(Enum):
-    """A side of a landmark, and the words for it."""
+    """A side of a landmark."""
 
     LEFT = ("to the left of", 0.0, -1.0)
     RIGHT = ("to the right of", 0.0, 1.0)
@@ -33,36 +33,36 @@ class Side(Enum):
 
     @property
     def words(self) -> str:
-        """``to the left of``."""
+        """The phrase for the side: ``to the left of``."""
         return self.value[0]
 
     @property
     def towards(self) -> np.ndarray:
-        """The direction, (2,)."""
+        """The unit direction towards the side, (2,)."""
         return np.array(self.value[1:])
 
 
 def is_at(obj: Spot, side: Side, landmark: Spot) -> bool:
-    """Whether an object stands on a side of a landmark, close by and not diagonally."""
+    """Return whether an object is on a side of a landmark, close to it and not diagonal."""
     along, across, gap = _seen_from(landmark, obj, side)
     return along > 0 and 0 <= gap <= BESIDE_GAP_M and abs(across) < 0.06
 
 
 def may_be_at(obj: Spot, side: Side, landmark: Spot) -> bool:
-    """Whether an object could be described as standing on a side of a landmark."""
+    """Return whether an object could be described as being on a side of a landmark."""
     along, across, gap = _seen_from(landmark, obj, side)
     return along > 0 and abs(across) < along + 0.03 and gap < 2.5 * BESIDE_GAP_M
 
 
 def gap_between(one: Spot, other: Spot) -> float:
-    """The gap between two objects, metres; 0 if they overlap."""
+    """Return the gap between two objects, metres; 0 if they overlap."""
     dx = abs(one.x - other.x) - one.half_x - other.half_x
     dy = abs(one.y - other.y) - one.half_y - other.half_y
     return float(np.hypot(max(dx, 0.0), max(dy, 0.0)))
 
 
 def _seen_from(landmark: Spot, obj: Spot, side: Side) -> tuple[float, float, float]:
-    """Offset of an object along a side and across it, and the gap between, metres."""
+    """Return the offset of an object along and across a side, and the gap to the landmark, metres."""
     delta = np.array([obj.x - landmark.x, obj.y - landmark.y])
     towards = side.towards
     along = float(delta @ towards)
@@ -72,26 +72,26 @@ def _seen_from(landmark: Spot, obj: Spot, side: Side) -> tuple[float, float, flo
 
 
 NEXT_TO_M = 0.06
-"""Widest gap between objects that are next to each other."""
+"""Maximum gap between objects that are next to each other, metres."""
 ORDINALS = ("first", "second", "third", "fourth")
 COUNTS = {2: "both", 3: "all three", 4: "all four"}
 
 
 class ReferenceBasis(Enum):
-    """The property that a reference uses."""
+    """The property by which a reference identifies an object."""
 
     NOUN = "noun"
-    """The only object of its noun."""
+    """The noun, which no other object has."""
     ATTRIBUTE = "attribute"
-    """A colour, size or pattern that the others of the noun do not have."""
+    """A colour, size or pattern that no other object with the noun has."""
     ORDER = "order"
-    """Its position among objects that look the same, from left to right or from the robot."""
+    """The position among objects that look the same, from the left or right or from the robot."""
     LANDMARK = "landmark"
-    """Another object beside it."""
+    """Another object beside the referenced one."""
 
     @property
     def place(self) -> bool:
-        """Whether the reference uses its position."""
+        """Whether the reference uses the object's position."""
         return self in (ReferenceBasis.ORDER, ReferenceBasis.LANDMARK)
 
 
@@ -100,12 +100,12 @@ class Reference:
     """A reference to an object in an instruction."""
 
     words: str
-    """``the small red bowl``, ``the second book from the left``."""
+    """The phrase: ``the small red bowl``, ``the second book from the left``."""
     by: ReferenceBasis
 
 
 def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
-    """Unambiguous references to an object."""
+    """Return the unambiguous references to an object."""
     by_looks = _by_appearance(draft, obj)
     if by_looks is not None:
         yield by_looks
@@ -116,7 +116,7 @@ def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
 
 
 def name(draft: SceneDraft, obj: SceneObject) -> str | None:
-    """The reference to an object by its appearance; None if that is ambiguous."""
+    """Return the reference to an object by its appearance; None if that is ambiguous."""
     reference = _by_appearance(draft, obj)
     return None if reference is None else reference.words
 
@@ -133,7 +133,7 @@ def _same_description(one: SceneObject, other: SceneObject) -> bool:
 
 
 def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
-    """A reference to several objects at once, ``both cans``; None if it fits others as well."""
+    """Return a reference to several objects at once, ``both cans``; None if it fits others as well."""
     count = COUNTS.get(len(objects))
     nouns = {obj.noun for obj in objects}
     looks = {obj.adjectives for obj in objects}
@@ -148,7 +148,7 @@ def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
 
 
 def _by_order(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:
-    """References by the position in a row, or by the distance from the robot."""
+    """Return references by the position in a row, or by the distance from the robot."""
     here, others = draft.spot(obj), [draft.spot(double) for double in doubles]
     row = sorted([here, *others], key=lambda spot: spot.y)
     if all(right.y - left.y > CLEAR_MARGIN_M for left, right in pairwise(row)):
@@ -168,7 +168,7 @@ def _by_order(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -
 
 
 def _beside(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:
-    """References by another object beside it."""
+    """Return references by a landmark beside the object."""
     here, others = draft.spot(obj), [draft.spot(double) for double in doubles]
     for mark in draft.objects:
         if mark in doubles or mark == obj:

@@ -17,10 +17,10 @@ RESULTS = "results"
 
 
 class _ResultsByDefault(TyperGroup):
-    """`assay import FILE...` is short for `assay import results FILE...`."""
+    """Command group in which `assay import FILE...` is short for `assay import results FILE...`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the command's name unless the first argument is one."""
+        """Insert ``results`` unless the first argument is a command."""
         if args and args[0] not in self.commands and args[0] != "--help":
             args = [RESULTS, *args]
         return super().parse_args(ctx, args)

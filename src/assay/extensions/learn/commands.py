@@ -117,10 +117,10 @@ def learn(
         int, typer.Option(min=1, help="CPU threads; another number may change the last bits of the result.")
     ] = 1,
 ) -> None:
-    """Train a policy to act as in demonstrations: from two cameras, proprioception and the instruction.
+    """Train a policy to imitate demonstrations from two cameras, proprioception and the instruction.
 
-    Run the same command to resume an interrupted training; the resulting network is the same. Evaluate it with
-    `assay run para --policy "learned?checkpoint=FILE"`. Needs torch, the extra learn.
+    Run the same command to resume an interrupted training; the resulting network is the same. Evaluate it with `assay
+    run para --policy "learned?checkpoint=FILE"`. Needs torch, the extra learn.
     """
     from pydantic import ValidationError
 

@@ -1,4 +1,4 @@
-"""Tables and figures of LIBERO-Para, LIBERO-PRO and LIBERO-X, made from one's own runs."""
+"""Tables and figures of the LIBERO-Para, LIBERO-PRO and LIBERO-X papers, computed from the user's runs."""
 
 from assay.support.plugins import provide
 

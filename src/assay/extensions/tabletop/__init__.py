@@ -1,4 +1,4 @@
-"""VIMA-Bench and CoGeLoT: a world of tabletop tasks with multimodal prompts. An action is two poses."""
+"""VIMA-Bench and CoGeLoT: a world of tabletop tasks with multimodal prompts. Each action consists of two poses."""
 
 from assay.support.plugins import provide
 

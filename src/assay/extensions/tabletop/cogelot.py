@@ -1,4 +1,4 @@
-"""CoGeLoT: instructions reworded, made nonsense and masked, tasks made harder, objects in another order."""
+"""CoGeLoT: paraphrased, nonsense and masked instructions, harder tasks, permuted objects."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ TASK_IDS = tuple(f"T{number}" for number in range(1, 18))
 
 @dataclass(frozen=True, slots=True)
 class PublishedScore:
-    """One network under one condition at one level."""
+    """A published score of one network under one condition at one level."""
 
     table: str
-    """Where it stands in the paper: F.2 to F.14, or 8 where the paper gives the mean alone."""
+    """Table of the paper: F.2 to F.14, or 8 if the paper gives only the mean."""
     trained: str
-    """On original instructions, on paraphrases, or on paraphrases with permuted objects."""
+    """Training data: original instructions, paraphrases, or paraphrases with permuted objects."""
     condition: str
     mistakes: bool
-    """Whether they were allowed."""
+    """Whether mistakes were allowed."""
     model: str
     level: str
     tasks: Mapping[str, float]
-    """Kind -> success, 0 to 1."""
+    """Task kind -> success rate, 0 to 1."""
     mean: float
 
 
 @cache
 def published_scores() -> tuple[PublishedScore, ...]:
-    """Everything, in the order of the paper's tables."""
+    """Return all published scores, in the order of the paper's tables."""
     text = files(__package__).joinpath("cogelot.csv").read_text(encoding="utf-8")
     return tuple(
         PublishedScore(
@@ -68,27 +68,27 @@ def published_scores() -> tuple[PublishedScore, ...]:
 
 
 _SHOWN = re.compile(r"\[[^]]*\]")
-"""What a picture shows, in a recorded prompt."""
+"""Pattern of an image's description in a recorded prompt."""
 LEVELS = ("L1", "L2", "L3", "L4")
 ORIGINAL, PARAPHRASED, PERMUTED = "original", "paraphrase", "permuted"
 
 
 @dataclass(frozen=True, slots=True)
 class TableBlock:
-    """A part of one of the paper's tables: one condition, with mistakes allowed or without."""
+    """A part of one of the paper's tables: one condition, with mistakes allowed or not."""
 
     what: str
-    """As the paper calls it."""
+    """The paper's name for the condition."""
     condition: str
     mistakes: bool = True
     trained: str = PARAPHRASED
-    """Of the published numbers that belong to it."""
+    """Training data of the corresponding published scores."""
     same_tasks_as: str = ""
-    """Only tasks that this condition has, too."""
+    """Condition to whose tasks the block is restricted; empty for all tasks."""
 
 
 Scores = tuple[str, Sequence[TaskScore]]
-"""The training that a run's policy reports, and its scores."""
+"""The training data stated by a run's policy, and the run's scores."""
 
 
 def _read_scores(run: PaperRun) -> Scores:
@@ -102,9 +102,9 @@ def _read_scores(run: PaperRun) -> Scores:
 def _select(
     results: Mapping[str, Scores], block: TableBlock, blocks: Sequence[TableBlock]
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
-    """Run, training and rates (level -> kind -> rate) of the runs that belong to a block and have its condition.
+    """Yield run, training and rates (level -> kind -> rate) of the runs in a block that have its condition.
 
-    A run belongs to the block of its training; to the first of the condition if none has that training.
+    A run belongs to the block with its training, or to the first block of the condition if none has that training.
     """
     alike = [
         other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
@@ -143,7 +143,7 @@ def _no_condition(blocks: Sequence[TableBlock]) -> MeasureError:
 
 @by_run(_read_scores)
 def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Table:
-    """Success by level: the unweighted mean over tasks, each with its interval."""
+    """Return a table of success by level: the unweighted mean over tasks, with intervals."""
     rows: list[tuple[Value, ...]] = []
     for block in blocks:
         for name, trained, rates in _select(results, block, blocks):
@@ -169,7 +169,7 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
 
 
 def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
-    """Published rows of a block, one for each network."""
+    """Return the published rows of a block, one for each network."""
     models: dict[str, dict[str, float]] = {}
     same = {
         (kind, score.level)
@@ -187,7 +187,7 @@ def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
 
 @by_run(_read_scores)
 def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Table]:
-    """Success by task and level as the paper has it, and the 95 % intervals in a table of the same form."""
+    """Return tables of success by task and level in the paper's layout, and of the 95 % intervals."""
     shares: list[tuple[Value, ...]] = []
     intervals: list[tuple[Value, ...]] = []
     for block in blocks:
@@ -229,7 +229,7 @@ def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
 
 
 def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
-    """Condition, number of prompts, then mean and deviation of their words and of their sub-words."""
+    """Return condition, number of prompts, and mean and deviation of their lengths in words and in sub-words."""
     rows: list[tuple[Value, ...]] = []
     for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
         texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()
@@ -244,7 +244,7 @@ def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
 
 @by_run(_measure_lengths)
 def lengths_table(results: dict[str, list[tuple[Value, ...]]]) -> Table:
-    """Lengths of prompts, original and as nonsense."""
+    """Return a table of the lengths of original and nonsense prompts."""
     heads = ("words", "words, deviation", "sub-words", "sub-words, deviation")
     return Table(
         "lengths",
@@ -278,7 +278,7 @@ _BASE = TableBlock("Original instructions", CONTROL)
 
 
 def _permuted_blocks(*, mistakes: bool, trained: str = "paraphrase") -> tuple[TableBlock, ...]:
-    """Objects in another order at the usual difficulty and at each of the others."""
+    """Return blocks with permuted objects at the default difficulty and at each of the others."""
     suffix = "mistakes allowed" if mistakes else "no mistakes"
     return (
         TableBlock(f"Permuted objects; {suffix}", _ORDER, mistakes, trained),
@@ -343,7 +343,7 @@ TABLES = MappingProxyType(
         ),
     }
 )  # fmt: skip
-"""Number -> title, parts, and the tables of the appendix that have the same task by task."""
+"""Table number -> title, blocks, and the appendix tables with the same scores by task."""
 PER_TASK = MappingProxyType(
     {
         "F.2": TABLES["1"][1][:2],
@@ -364,7 +364,7 @@ PER_TASK = MappingProxyType(
 
 
 def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
-    """Its tables; ``beside``: with what the authors published."""
+    """Return the sections with the paper's tables; ``beside`` adds the published scores."""
     yield PaperSection(
         "Success by level",
         "Tables 1 to 8. Each run is a model; what it was trained on is what its policy says.",

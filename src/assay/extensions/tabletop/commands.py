@@ -28,7 +28,7 @@ def sheet(
         str, typer.Option(help="default, distracting, extreme or extremely-distracting.")
     ] = "default",
 ) -> None:
-    """Draw every task's prompt, its start, and the table once the demonstrator is done."""
+    """Render every task's prompt, its initial state, and the table after the demonstrator has finished."""
     from assay.extensions.tabletop.tasks import KINDS, make
     from assay.extensions.tabletop.tasks.task import Difficulty, Setting, parse_level
     from assay.extensions.tabletop.world.env import save_table_sheet
@@ -50,10 +50,10 @@ def demos(
     ] = None,
     workers: Processes = None,
 ) -> None:
-    """Record demonstrations for `assay tabletop train`, on the training pools of shapes and textures.
+    """Record demonstrations for `assay tabletop train`, with the training pools of shapes and textures.
 
-    Now and then its hand slips, so that it has to recover. Episodes that it fails are left out. What is in the folder
-    already is not done again.
+    Occasionally an action is disturbed, so that the demonstrator has to recover. Failed episodes are omitted.
+    Episodes already in the folder are not recorded again.
     """
     from assay.extensions.tabletop.networks import demos as recording
 
@@ -87,9 +87,9 @@ def train(
         bool, typer.Option("--paraphrase/--original", help="Prompts in many wordings, or in their own.")
     ] = True,
 ) -> None:
-    """Train a small policy to do as in the demonstrations, on one core.
+    """Train a small policy on demonstrations by imitation, on one core.
 
-    Run it by `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
+    Evaluate it with `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """
     from assay.extensions.tabletop.networks.policy import find_model as model_of
     from assay.support.training import Schedule, TrainingProgress, require_torch

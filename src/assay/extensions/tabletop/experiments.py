@@ -1,4 +1,4 @@
-"""Experiments of tabletop tasks: four levels of novelty made harder, and prompts that say less and less."""
+"""Tabletop experiments: four levels of novelty at several difficulties, and less and less informative prompts."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ def _design(
 
 
 def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
-    """Seventeen tasks, as they are and harder; ``mistakes``: whether a policy may make some.
+    """Seventeen tasks at default and higher difficulty; ``mistakes``: whether mistakes are allowed.
 
-    ``actions``: the most in an episode, 10 in the paper; by default ten, or twice the fewest where that is more.
+    ``actions``: maximum number of actions per episode, 10 in the paper; by default 10 or twice the minimum, whichever
+    is larger.
     """
     return _design(
         "tabletop",
@@ -83,11 +84,11 @@ def prompts(
     difficulty: tuple[str, ...] = (),
     order: Literal["own", "permuted"] = "own",
 ) -> Experiment:
-    """The same tasks with perturbed, masked or exchanged prompts; ``mistakes`` and ``actions`` as above.
+    """The same tasks with perturbed, masked or exchanged prompts; ``mistakes`` and ``actions`` as in `tabletop`.
 
-    ``difficulty``: at these difficulties too, each alone and with every change of the prompt or of the order:
-    ``difficulty=extreme,mask=instruction``. ``order``: permuted for every change of the prompt with objects in another
-    order as well: ``mask=instruction,order=permuted``.
+    ``difficulty``: also run these difficulties, each alone and with every change of the prompt or of the order:
+    ``difficulty=extreme,mask=instruction``. ``order``: ``permuted`` also combines every change of the prompt with
+    permuted objects: ``mask=instruction,order=permuted``.
     """
     harder = [
         level for name in difficulty if (level := parse_level(Difficulty, name)) is not Difficulty.DEFAULT
@@ -111,11 +112,11 @@ PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
     ("instruction=other", OtherInstruction()),
     (PERMUTED, PermutedObjects()),
 )
-"""Conditions and what they change."""
+"""Conditions and their perturbations."""
 
 
 def _cross(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -> Iterator[Variant]:
-    """Every change of the prompt, alone and, where asked for, at difficulties and with objects in another order."""
+    """Yield every change of the prompt, alone and, if requested, at difficulties and with permuted objects."""
     changes: list[tuple[str, tuple[Perturbation, ...]]] = [
         (condition, (change,))
         for condition, change in PROMPT_CHANGES

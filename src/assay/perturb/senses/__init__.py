@@ -1,4 +1,4 @@
-"""Perturbations of the senses: what the policy sees and feels, and how the robot obeys it.
+"""Perturbations of sensors and actuation: camera images, proprioception and actions.
 
 senses = Senses((Fog(4, cameras=("agentview",)), ActionDelay(2)), task="libero_goal/0", seed=7)
 observation = senses.observe(world.reset(state))
@@ -47,7 +47,7 @@ __all__ = [
 
 
 def pictures_at(severity: int) -> dict[str, PictureSense]:
-    """Every perturbation of pictures, by its display name, at a severity of 1 to 10."""
+    """Return every image perturbation, by its display name, at a severity of 1 to 10."""
     share = severity / 10
     return {
         "motion blur": MotionBlur(severity),
@@ -67,7 +67,7 @@ def pictures_at(severity: int) -> dict[str, PictureSense]:
 
 
 def senses_at(severity: int) -> dict[str, Sense]:
-    """Every perturbation of pictures, proprioception and actions, by its display name, at a severity of 1 to 10."""
+    """Return every perturbation of images, proprioception and actions, by display name, at a severity of 1 to 10."""
     share = severity / 10
     return {
         **pictures_at(severity),

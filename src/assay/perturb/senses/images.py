@@ -27,7 +27,7 @@ MAX_SEVERITY = 10
 MIN_VISIBLE_FACTOR = 0.02
 """Factor on brightness or contrast below which nothing is visible: five of 256 tones are left."""
 CLOUD_CELLS = 64
-"""Height and width of a tile of clouds."""
+"""Height and width of a cloud texture tile, cells."""
 _TONES = np.arange(256.0)
 
 
@@ -36,7 +36,7 @@ class PictureSense(Sense):
     """A perturbation of camera images."""
 
     cameras: tuple[str, ...] = field(default=(), kw_only=True)
-    """The cameras it affects; all of them if empty."""
+    """Affected cameras; all cameras if empty."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -50,28 +50,28 @@ class PictureSense(Sense):
 
     @property
     def opaque(self) -> bool:
-        """Whether nothing that happens is visible on its cameras."""
+        """Whether the affected cameras show nothing of the scene."""
         return False
 
     def hides(self, camera: str) -> bool:
-        """Whether nothing is visible through a camera."""
+        """Whether a camera shows nothing of the scene."""
         return self.opaque and self.concerns(camera)
 
     @property
     def everywhere(self) -> bool:
-        """Whether it affects every camera that policies use."""
+        """Whether every camera that policies use is affected."""
         return all(map(self.concerns, VIEWS))
 
     def concerns(self, camera: str) -> bool:
-        """Whether it affects a camera."""
+        """Whether a camera is affected."""
         return not self.cameras or camera in self.cameras
 
     @abstractmethod
     def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
-        """Return the perturbed image, or depth or segmentation by ``kind``; (height, width, ...)."""
+        """Return the perturbed colour, depth or segmentation image (see ``kind``), (height, width, ...)."""
 
     def begin(self, key: Key) -> Filter:
-        """Start an episode."""
+        """Return the filter of an episode."""
         return _CameraFilter(self, key)
 
 
@@ -94,7 +94,7 @@ class _CameraFilter(Filter):
 
 @dataclass(frozen=True, slots=True)
 class Optical(PictureSense):
-    """Changes colours; depth and segmentation stay as they are."""
+    """Changes colour images; depth and segmentation are unchanged."""
 
     @abstractmethod
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
@@ -107,7 +107,7 @@ class Optical(PictureSense):
 
 @dataclass(frozen=True, slots=True)
 class Severe(Optical):
-    """Changes colours by a severity level. Lengths are shares of the image sides."""
+    """Changes colour images by a severity level. Lengths are shares of the image sides."""
 
     severity: int = within(1, MAX_SEVERITY)
     """From 1, barely visible, to 10, image barely recognisable."""
@@ -170,14 +170,14 @@ class _ToneFactor(Optical):
 
     @property
     def opaque(self) -> bool:
-        """Whether the images are practically of one tone."""
+        """Whether the images are practically uniform."""
         return self.factor < MIN_VISIBLE_FACTOR
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Brightness(_ToneFactor):
-    """Makes images darker or lighter, as another exposure does."""
+    """Makes images darker or lighter, like a different exposure."""
 
     kind = "senses/brightness"
     factor: float = within(0.0, 4.0)
@@ -196,7 +196,7 @@ class Brightness(_ToneFactor):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Contrast(_ToneFactor):
-    """Makes images flatter or harsher."""
+    """Decreases or increases the contrast of images."""
 
     kind = "senses/contrast"
     factor: float = within(0.0, 4.0)
@@ -279,7 +279,7 @@ class GlassBlur(Severe):
     REACH: ClassVar[float] = 0.0035
     """Largest displacement per severity level, as a share of the image sides."""
     SOFTNESS: ClassVar[float] = 0.0004
-    """Growth of the radius of the blur that follows, likewise."""
+    """Growth of the radius of the subsequent blur per severity level, as a share of the longer side."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Replace every pixel by a near one, then blur a little."""
@@ -304,7 +304,7 @@ class Patch(PictureSense):
 
     kind = "senses/patch"
     size: float = within(0.01, 1.0)
-    """Its height and width as a share of the image's."""
+    """Height and width of the patch as a share of the image's."""
     x: float | None = within(0.0, 1.0, default=None)
     """Position between the left edge (0) and the right edge (1); drawn for each camera if None."""
     y: float | None = within(0.0, 1.0, default=None)
@@ -312,7 +312,7 @@ class Patch(PictureSense):
 
     @property
     def opaque(self) -> bool:
-        """Whether it covers more than 90 % of the image."""
+        """Whether the patch covers more than 90 % of the image."""
         return self.size**2 > 0.9
 
     @property
@@ -335,11 +335,11 @@ class Patch(PictureSense):
 
 @dataclass(frozen=True, slots=True)
 class _Insensitive(PictureSense):
-    """A camera that shows one image during the whole episode, made from the first."""
+    """A camera that shows a single image, made from the first, during the entire episode."""
 
     @property
     def opaque(self) -> bool:
-        """Always."""
+        """Whether the affected cameras show nothing of the current scene: always true."""
         return True
 
     @property
@@ -363,7 +363,7 @@ class DroppedCamera(_Insensitive):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class FrozenCamera(_Insensitive):
-    """Shows the first image during the whole episode."""
+    """Shows the first image during the entire episode."""
 
     kind = "senses/frozen_camera"
 
@@ -379,10 +379,10 @@ class BlankPictures(_Insensitive):
 
     kind = "senses/blank_pictures"
     grey: float = within(0.0, 1.0, default=0.5)
-    """From black (0) to white (1)."""
+    """Grey level from black (0) to white (1)."""
 
     def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
-        """Return one tone."""
+        """Return a uniform image."""
         return np.full_like(image, round(255 * self.grey) if kind == "colour" else 0)
 
 

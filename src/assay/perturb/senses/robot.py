@@ -20,17 +20,17 @@ from assay.sim.bare_mujoco import mujoco
 @perturbation
 @dataclass(frozen=True, slots=True)
 class ActionNoise(Sense):
-    """The arm is inaccurate: normal errors with these standard deviations, new at every step.
+    """Adds normally distributed errors with these standard deviations to the arm's actions, new at every step.
 
-    They are added to the action within its limits; the gripper obeys.
+    Actions stay within their limits; gripper commands are unchanged.
     """
 
     kind = "senses/action_noise"
 
     translation: float = within(0.0, 1.0, default=0.0)
-    """As a share of the largest command, which is 50 mm."""
+    """Standard deviation of the translation, as a share of the largest command, 50 mm."""
     rotation: float = within(0.0, 1.0, default=0.0)
-    """As a share of the largest command, which is 0.5 rad."""
+    """Standard deviation of the rotation, as a share of the largest command, 0.5 rad."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -40,22 +40,22 @@ class ActionNoise(Sense):
             )
 
     def begin(self, key: Key) -> Filter:
-        """The filter of an episode."""
+        """Return the filter of an episode."""
         return _Inaccurate(self, key)
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class ActionDelay(Sense):
-    """Every action comes late; until the first one comes, the robot stays as it is."""
+    """Delays every action; until the first one arrives, the robot does not move."""
 
     kind = "senses/action_delay"
 
     steps: int = within(1, 40)
-    """By how many control steps of 50 ms."""
+    """Delay in control steps of 50 ms."""
 
     def begin(self, key: Key) -> Filter:
-        """The filter of an episode."""
+        """Return the filter of an episode."""
         return _Late(self.steps)
 
 
@@ -80,33 +80,33 @@ class _Late(Filter):
 
 
 DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
-"""Actuation noise of 1 mm and 10 mrad a step, under which a scene that can be solved should still be."""
+"""Actuation noise of 1 mm and 10 mrad per step, under which a solvable scene should remain solvable."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Error:
-    """By how much the robot's sensing is wrong."""
+    """Error of the proprioception."""
 
     position: np.ndarray
-    """Metres in the world, (3,)."""
+    """Position error in the world frame, metres, (3,)."""
     rotation: np.ndarray
-    """A rotation vector in the world, radians, (3,)."""
+    """Rotation vector in the world frame, radians, (3,)."""
     joints: np.ndarray
-    """Radians, (7,)."""
+    """Joint angle errors, radians, (7,)."""
     gripper: np.ndarray
-    """Metres, (2,)."""
+    """Finger position errors, metres, (2,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Misjudged(Sense):
     position: float = within(0.0, 0.5, default=0.0)
-    """Of the grip site, metres."""
+    """Position error of the grip site, metres."""
     rotation: float = within(0.0, math.pi, default=0.0)
-    """Of the hand, radians."""
+    """Rotation error of the end effector, radians."""
     joints: float = within(0.0, math.pi, default=0.0)
-    """Of each of the arm's joints, radians."""
+    """Error of each arm joint, radians."""
     gripper: float = within(0.0, 0.04, default=0.0)
-    """Of each finger, metres."""
+    """Error of each finger, metres."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -116,26 +116,26 @@ class _Misjudged(Sense):
             )
 
     def begin(self, key: Key) -> Filter:
-        """The filter of an episode."""
+        """Return the filter of an episode."""
         return _MisjudgedFilter(self, key)
 
     @abstractmethod
     def error(self, chance: Chance) -> _Error:
-        """What is added to the truth."""
+        """Return the error to add to the true values."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class ProprioceptionNoise(_Misjudged):
-    """The robot's own sensing is noisy: normal errors, new at every step, with these standard deviations.
+    """Adds normally distributed errors with these standard deviations to the proprioception, new at every step.
 
-    Each quantity is sensed for itself: the noise of the joints is not that of the hand's pose.
+    The errors are independent: joint errors do not affect the sensed pose of the end effector.
     """
 
     kind = "senses/proprioception_noise"
 
     def error(self, chance: Chance) -> _Error:
-        """Of one step."""
+        """Draw the error of one step."""
         position, rotation, joints, gripper = np.split(chance.now().standard_normal(15), [3, 6, 13])
         return _Error(
             position * self.position, rotation * self.rotation, joints * self.joints, gripper * self.gripper
@@ -145,16 +145,16 @@ class ProprioceptionNoise(_Misjudged):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class ProprioceptionOffset(_Misjudged):
-    """The robot's own sensing is off by exactly this much during an episode, in directions that are drawn.
+    """Adds a constant error of exactly this size to the proprioception, in random directions.
 
-    The hand seems moved along a line and turned about an axis; each joint seems turned one way or the other;
-    both fingers seem further open, or further closed.
+    The end effector appears translated along a line and rotated about an axis; each joint appears rotated in one
+    direction or the other; both fingers appear further open, or further closed.
     """
 
     kind = "senses/proprioception_offset"
 
     def error(self, chance: Chance) -> _Error:
-        """Of an episode."""
+        """Draw the error of an episode."""
         rng = chance.lasting()
         line, axis = rng.standard_normal((2, 3))
         signs = np.where(rng.random(8) < 0.5, -1.0, 1.0)
@@ -182,11 +182,11 @@ class _MisjudgedFilter(Filter):
 
 
 _NO_TURN = 1e-12
-"""Radians: what is less has no axis."""
+"""Minimum angle of a rotation with a defined axis, radians."""
 
 
 def _rotate(quaternion: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """An orientation (w, x, y, z) turned by a rotation vector in the world; as it is for none."""
+    """Rotate an orientation (w, x, y, z) by a rotation vector in the world frame; unchanged for a zero rotation."""
     angle = float(np.linalg.norm(rotation))
     if angle < _NO_TURN:
         return quaternion.copy()

@@ -56,11 +56,11 @@ class Item:
     """A paraphrase that annotators judged."""
 
     item: str
-    """Its number on the sheet."""
+    """Number of the item on the sheet."""
     task: str
     object_type: str
     action_type: str
-    """Empty if the sheet does not have the column."""
+    """Object and action type; empty if the sheet does not have the columns."""
     original: str
     paraphrase: str
 
@@ -76,7 +76,7 @@ class Judgements:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """An item that too few of its annotators call the same."""
+    """An item that too few of its annotators judge to be the same."""
 
     item: Item
     yes: int
@@ -92,16 +92,16 @@ class AnnotatorAgreement:
     yes: float
     """Share of all judgements that are yes."""
     majority: float
-    """Share of items that more than half of their annotators call the same."""
+    """Share of items that more than half of their annotators judge to be the same."""
     thin: int
-    """Items with fewer than three judgements, whose majority means little."""
+    """Number of items with fewer than three judgements, whose majority is unreliable."""
     strict: float
-    """Share of items that at least ``strictness`` of their annotators call the same."""
+    """Share of items that at least ``strictness`` of their annotators judge to be the same."""
     ac1: float
     """Gwet's AC1: agreement beyond chance; 1 is perfect."""
     low: float
     high: float
-    """Its confidence interval."""
+    """Confidence interval of ``ac1``."""
     failing: tuple[Failing, ...]
     """Items that fail the strict criterion, those with the fewest yes first."""
 
@@ -146,10 +146,10 @@ def write_sheet(
     header: Sequence[str],
     pictures: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write a sheet for people to fill: `ANNOTATION_COLUMNS` for annotators, `DECISION_COLUMNS` for a reviewer.
+    """Write a sheet to be filled in: `ANNOTATION_COLUMNS` for annotators, `DECISION_COLUMNS` for a reviewer.
 
-    The columns after the texts stay blank: ``same`` takes yes or no, ``decision`` accept or reject. ``pictures``
-    maps task ids to files with their initial scene, which get a column after the texts.
+    The columns after the texts stay blank: ``same`` takes yes or no, ``decision`` accept or reject. ``pictures`` maps
+    task ids to image files of their initial scene, which get a column after the texts.
     """
     blanks = 1 + len(COLUMNS)
     scene = ("scene",) if pictures else ()

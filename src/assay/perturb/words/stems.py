@@ -1,4 +1,4 @@
-"""Porter's stemmer (1980): words that differ in their endings get one stem."""
+"""Porter's stemmer (1980), which maps words with different endings to one stem."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOURTH = dict.fromkeys(_ENDS.split(), "")
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The stem of a word in lower case."""
+    """Return the stem of a word in lower case."""
     if len(word) < 3:
         return word
     word = _without_plural(word)
@@ -71,7 +71,7 @@ def _without_past(word: str) -> str:
 
 
 def _replace_end(word: str, ends: Mapping[str, str], holds: Callable[[str, str], bool]) -> str:
-    """The word with its longest listed end replaced, where the rest allows it."""
+    """Replace the longest listed ending of a word if the remainder satisfies ``holds``."""
     for end in sorted(ends, key=len, reverse=True):
         if word.endswith(end):
             rest = word.removesuffix(end)
@@ -80,7 +80,7 @@ def _replace_end(word: str, ends: Mapping[str, str], holds: Callable[[str, str],
 
 
 def _kinds(word: str) -> str:
-    """v for each vowel, c for each consonant; y is a vowel after a consonant."""
+    """Return v for each vowel and c for each consonant; y is a vowel after a consonant."""
     kinds = ""
     for place, letter in enumerate(word):
         vowel = letter in _VOWELS or (letter == "y" and place > 0 and kinds[-1] == "c")
@@ -89,7 +89,7 @@ def _kinds(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """How often consonants follow vowels."""
+    """Return the number of vowel-consonant sequences."""
     return len(re.findall("v+c+", _kinds(word)))
 
 
@@ -102,5 +102,5 @@ def _ends_double(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Whether it ends consonant, vowel, consonant, the last not w, x or y."""
+    """Whether a word ends in consonant, vowel, consonant, the last not w, x or y."""
     return _kinds(word)[-3:] == "cvc" and word[-1] not in "wxy"

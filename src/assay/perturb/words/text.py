@@ -1,4 +1,4 @@
-"""Changing the words of a task, and nothing else."""
+"""Perturbations that change only the instruction."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.tasks import Instruction, Scene, Task
 
 
 class TextPerturbation(Perturbation):
-    """Says the same task in other words."""
+    """Rewords the instruction of a task."""
 
     __slots__ = ()
     effects = frozenset({Effect.WORDS})
@@ -22,13 +22,13 @@ class TextPerturbation(Perturbation):
 
     @abstractmethod
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Another text for an instruction on one line with single spaces. Raises PerturbationError."""
+        """Return a rewording of an instruction on one line with single spaces. Raises PerturbationError."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task in other words.
+        """Return the task with a reworded instruction.
 
-        Raises PerturbationError, which names the kind and the task, for an instruction without words or with
-        control characters, and for one that cannot be reworded.
+        Raises PerturbationError, which names the kind and the task, if the instruction is blank, contains control
+        characters, or cannot be reworded.
         """
         text = " ".join(task.instruction.text.split())
         try:
@@ -44,7 +44,7 @@ class TextPerturbation(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Say(Perturbation):
-    """Tells the policy exactly this."""
+    """Replaces the instruction by a given text."""
 
     kind = "words/say"
     effects = frozenset({Effect.WORDS})
@@ -52,21 +52,21 @@ class Say(Perturbation):
 
     text: str
     plausible: bool = True
-    """Whether it still says what is wanted."""
+    """Whether the text still describes the task."""
 
     def __post_init__(self) -> None:
         if "\x00" in self.text:
             raise PerturbationError("words/say: the text holds a NUL character")
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task with another instruction."""
+        """Return the task with the given instruction."""
         return replace(task, instruction=Instruction(self.text))
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Mask(Perturbation):
-    """Tells the policy nothing: the instruction's text is empty."""
+    """Replaces the instruction by an empty text."""
 
     kind = "words/mask"
     effects = frozenset({Effect.WORDS})
@@ -74,5 +74,5 @@ class Mask(Perturbation):
     plausible = False
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task with a blank instruction."""
+        """Return the task with an empty instruction."""
         return replace(task, instruction=Instruction(""))

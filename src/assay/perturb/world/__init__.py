@@ -1,13 +1,12 @@
-"""Perturbations of the scene and the goal: where objects stand, what they are, the room, robot and cameras.
+"""Perturbations of the scene and the goal: object positions and models, room, robot and cameras.
 
-position        objects stand elsewhere           objects   they look different, or are others
-exchange        they stand in each other's place
-layout          there are more of them
-targets         what is asked for is another object, or looks another way, and the words say so
-staging         room, surfaces, light, the robot's start, where cameras look from
-
-ground, kinds   what they go by: the plan of a workspace, and which categories are alike
-spoken          what the words say about where objects stand, which must stay true
+position        objects start elsewhere           objects   objects have another appearance, size or category
+exchange        objects exchange places
+layout          objects are added
+targets         the goal is about another object or appearance, which the instruction names
+staging         room, surfaces, light, initial robot pose, camera poses
+ground, kinds   shared helpers: floor plan of a workspace, and which categories are alike
+spoken          spatial expressions of the instruction, which must stay true
 """
 
 from assay.perturb.world.exchange import ExchangePlaces, has_partners

@@ -1,4 +1,4 @@
-"""What a task is about stands where something else stood, as LIBERO-PRO has it."""
+"""Exchange the objects of the goal with other objects, as in LIBERO-PRO."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from assay.support.streams import stream
 from assay.tasks import Scene, Task
 
 APART = 0.11
-"""How far an object is moved at least, metres: LIBERO-PRO's nearest two that exchange their places are as far apart."""
+"""Minimum displacement of an exchanged object, metres: the smallest distance of an exchanged pair in LIBERO-PRO."""
 FOLLOWING = 96
-"""How many places beside a landmark are tried for what the words say stands there."""
+"""Number of places tried beside a landmark for an object that the instruction locates there."""
 
 Moves = Mapping[str, tuple[float, float]]
-"""How far objects are moved, by name, metres."""
+"""Object name -> displacement (x, y), metres."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class ExchangePlaces(Perturbation):
-    """The movable things a task is about, target and receptacle, exchange places with others, ``apart`` metres away.
+    """Exchanges the movable objects of the goal, target and receptacle, with others at least ``apart`` metres away.
 
-    A fixture only if the task is about nothing else. As many of them as can, with the words still true: where they
-    say beside what the target stands, that may change places, and the target comes along. Never two that look the
-    same.
+    Fixtures are exchanged only if the goal involves no movable object. As many objects as possible are exchanged such
+    that the instruction stays true. If it locates the target beside a landmark, the landmark may be exchanged
+    instead, and the target moves along. Two objects with the same appearance are never exchanged.
     """
 
     kind = "world/exchange"
@@ -45,13 +45,14 @@ class ExchangePlaces(Perturbation):
     change = Change.POSITION
 
     apart: float = within(0.05, 0.5, default=APART)
-    """How far each is moved at least, metres."""
+    """Minimum displacement of each object, metres."""
     free: bool | None = False
-    """Whether they go to free places instead, for where nothing can take theirs; for a fixture others make room. None:
-    only where nothing can."""
+    """Whether objects move to free places instead, where movable objects make room for a fixture. None: only if no
+    exchange is possible.
+    """
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Tries who changes places with whom in random order, all objects the task is about first."""
+        """Try exchanges in random order, of all goal objects first. Raises PerturbationError if none fits."""
         spoken, things = Spoken(task), things_about(task)
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
         pairs = () if self.free else self._pairs(task, spoken, things, rng)
@@ -72,7 +73,7 @@ class ExchangePlaces(Perturbation):
     def _pairs(
         self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Who might change places with whom: as many of the objects as possible first, where there is room first."""
+        """Yield candidate exchanges as (snug, moves): most objects first, full clearance before snug."""
         scene, spots = task.scene, spoken.spots
         looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
@@ -114,7 +115,7 @@ class ExchangePlaces(Perturbation):
     def _places(
         self, task: Task, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Free places for the objects, each found with the others where they have gone."""
+        """Yield moves to free places as (snug, moves); each place is chosen after the previous objects have moved."""
         before = Ground(task.scene)
         for snug in (False, True):
             scene, moves = task.scene, dict[str, tuple[float, float]]()
@@ -136,7 +137,7 @@ class ExchangePlaces(Perturbation):
     def _try_moves(
         self, task: Task, spoken: Spoken, moves: Moves, snug: bool, rng: np.random.Generator
     ) -> Scene | None:
-        """The scene with objects moved, and what the words say stands beside them; None if they find no room."""
+        """Return the scene with objects moved, and those located relative to them; None if there is no room."""
         scene = _move_all(task.scene, moves)
         if not _has_room(scene, task, moves, snug):
             return None
@@ -157,13 +158,13 @@ class ExchangePlaces(Perturbation):
         return None
 
     def _gone(self, before: Scene, after: Scene, things: tuple[str, ...]) -> list[str]:
-        """Which of the objects stand far enough from where they stood."""
+        """Return the names of the objects that moved by at least ``apart`` metres."""
         here, there = Ground(before, snug=True).spots, Ground(after, snug=True).spots
         return [name for name in things if here[name].distance(there[name]) >= self.apart - 1e-9]
 
 
 def things_about(task: Task) -> tuple[str, ...]:
-    """What a task is about and can be moved about on the workspace; the fixtures of its goal, if there is no such."""
+    """Return the movable objects of the goal that are on the workspace; if there are none, its fixtures."""
     scene = task.scene
     names = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
     entities = {entity.name for entity in scene.entities}
@@ -172,13 +173,13 @@ def things_about(task: Task) -> tuple[str, ...]:
 
 
 def has_partners(task: Task) -> bool:
-    """Whether something can change places with what a task is about."""
+    """Whether any object can change places with an object of the task's goal."""
     return _has_partners(task, planning_pack())
 
 
 @lru_cache(maxsize=128)
 def _has_partners(task: Task, pack: AssetPack) -> bool:
-    """``pack``: the asset pack that the scene is planned for; sizes of objects depend on it."""
+    """Cached `has_partners`; ``pack`` is the asset pack of the scene, which determines object sizes."""
     try:
         ExchangePlaces().apply(task, stream("partners", task.id))
     except PerturbationError:
@@ -195,7 +196,7 @@ def _move_all(scene: Scene, moves: Moves) -> Scene:
 def _with_room(
     scene: Scene, task: Task, name: str, move: tuple[float, float], snug: bool, rng: np.random.Generator
 ) -> dict[str, tuple[float, float]] | None:
-    """The move of an object to a free place; for a fixture, also those of movable objects that make room for it."""
+    """Return the move of an object to a free place, with moves that make room for a fixture; None without room."""
     entities = {entity.name: entity for entity in scene.entities}
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
@@ -213,7 +214,7 @@ def _with_room(
 
 
 def _in_the_way(scene: Scene, task: Task, name: str, snug: bool) -> list[str]:
-    """What stands where a fixture is, or where its doors open."""
+    """Return the names of the objects that overlap a fixture or the area of its open doors."""
     ground = Ground(scene, task.goal, snug=snug)
     takes = [ground.spots[name], *([ground.doorways[name]] if name in ground.doorways else [])]
     return [
@@ -224,7 +225,7 @@ def _in_the_way(scene: Scene, task: Task, name: str, snug: bool) -> list[str]:
 
 
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
-    """Whether objects have room where they were moved, and the goal's places on the table stay free."""
+    """Whether the moved objects have room, and the goal regions on the table stay free."""
     ground = Ground(scene, task.goal, snug=snug)
     entities = {entity.name: entity for entity in scene.entities}
     if not all(fits(ground, entities[name], 0.0, 0.0) for name in moves):
@@ -246,7 +247,7 @@ def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
 def _beside(
     said: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
-    """How far to move an object to stand where the words have it: along with a landmark, or beside or between them."""
+    """Yield displacements that restore a spatial expression: along with a landmark, beside it, or between two."""
     here = spots[said.thing]
     marks = [mark[0] for mark in said.landmarks]
     yield from (moves[mark] for mark in marks if mark in moves)

@@ -1,4 +1,4 @@
-"""The plan of a workspace: who stands where, and what is free, within reach and in view."""
+"""Floor plan of a workspace: where entities are, and which places are free, reachable and in view."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from assay.tasks import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region,
 
 UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 OPENED = (Predicate.OPEN, Predicate.CLOSE, Predicate.IN, Predicate.EXACT_IN)
-"""What a fixture is opened for."""
+"""Goal predicates that require a fixture to open."""
 GAP = 0.01
-"""Air between objects, metres."""
+"""Minimum gap between objects, metres."""
 HAND = 0.05
-"""Air that a hand needs, metres."""
+"""Gap that the gripper needs beside an object, metres."""
 NEAREST, FURTHEST = 0.34, 0.80
-"""How far from the robot's base objects may stand to be within reach, metres."""
+"""Minimum and maximum distance of reachable objects from the robot's base, metres."""
 X, Y = (-0.36, 0.30), (-0.40, 0.40)
-"""The part of a workspace that is used, metres from its centre."""
+"""Used part of a workspace, metres from its centre."""
 IN_VIEW = 0.82
-"""How far from the middle of the camera's picture (0) to its edge (1) the foot of an object may be."""
+"""Maximum image coordinate of an object's base, from the image centre (0) to the edge (1)."""
 TRIES = 200
-"""How many places are tried."""
+"""Number of places tried."""
 FIELD = 45.0
-"""The scene camera's field of view, degrees."""
+"""Field of view of the scene camera, degrees."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?:left|right|front|back)_region")
 NOTHING = Goal(())
 
@@ -47,10 +47,10 @@ class Spot:
     half_x: float
     half_y: float
     over: float = 0.0
-    """How high the hand must come with what it puts there, metres: the rim of a basket."""
+    """Height that a carried object must clear to be placed there, such as the rim of a basket, metres."""
 
     def overlaps(self, other: Spot, gap: float = GAP) -> bool:
-        """Whether two are nearer to each other than a gap; what is about as wide as long counts as round."""
+        """Whether two spots are closer than a gap; a spot about as wide as long counts as round."""
         if self._round and other._round:
             return self.air(other) < gap
         return (
@@ -59,7 +59,7 @@ class Spot:
         )
 
     def air(self, other: Spot) -> float:
-        """Between two, metres; below 0 where they overlap."""
+        """Return the gap between two spots, metres; negative if they overlap."""
         dx = abs(self.x - other.x) - self.half_x - other.half_x
         dy = abs(self.y - other.y) - self.half_y - other.half_y
         if self._round and other._round:
@@ -71,19 +71,19 @@ class Spot:
         return 0.8 < self.half_x / self.half_y < 1.25 and self.half_x < 0.1
 
     def distance(self, other: Spot) -> float:
-        """Between the middles."""
+        """Return the distance between the centres, metres."""
         return float(np.hypot(self.x - other.x, self.y - other.y))
 
     def shift(self, dx: float, dy: float) -> Spot:
-        """The same further on."""
+        """Return the spot shifted by (dx, dy), metres."""
         return Spot(self.x + dx, self.y + dy, self.half_x, self.half_y, self.over)
 
 
 class Ground:
-    """Who stands where on a scene's workspace, and what must stay clear for a goal.
+    """Positions of the entities on a scene's workspace, and the areas that a goal needs free.
 
-    Things take the room they may be drawn from, unless it is ``snug``: then only that where they stand in the
-    middle of it, and who is drawn too near to another will be drawn again.
+    An entity occupies the full range of its initial positions. With ``snug`` it occupies its footprint at the centre
+    of that range only; initial states in which two objects are too close are then drawn again.
     """
 
     def __init__(self, scene: Scene, goal: Goal = NOTHING, *, snug: bool = False) -> None:
@@ -93,7 +93,7 @@ class Ground:
         self._base = [
             robot - middle for robot, middle in zip(layout.robot[:2], layout.offset[:2], strict=True)
         ]
-        """Where the robot stands, metres from the workspace's centre."""
+        """Position of the robot's base, metres from the workspace's centre."""
         standing = {
             entity: region
             for entity in scene.entities
@@ -104,7 +104,7 @@ class Ground:
             entity.name: self._spot(entity, region, receiving=entity.name in receiving)
             for entity, region in standing.items()
         }
-        """The entities that stand on the workspace itself, and the room they take there."""
+        """Footprints of the entities directly on the workspace, by name."""
         opened = (atom for atom in scene.initial if atom.predicate is Predicate.OPEN)
         used = (atom for atom in goal.atoms if atom.predicate in OPENED)
         doors = {owner(scene, atom.arguments[-1]) for atom in (*opened, *used)}
@@ -113,12 +113,12 @@ class Ground:
             for entity, region in standing.items()
             if entity.name in doors
         }
-        """Fixtures that are open or will be opened, and the room they take with doors and drawers open."""
+        """Footprints, with doors and drawers open, of the fixtures that are open or will be opened, by name."""
 
     def free(
         self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
     ) -> bool:
-        """Whether a place is within reach and free of all entities and doors, except those of ``without``.
+        """Whether a place is reachable and free of all entities and doors, except those of ``without``.
 
         ``after``: the old place of the entity, whose gaps may be too small already but must not shrink.
         """
@@ -127,7 +127,7 @@ class Ground:
     def clear(
         self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
     ) -> bool:
-        """Likewise, be it within reach or not."""
+        """As `free`, but regardless of reachability."""
         return not any(
             spot.overlaps(other, air) and (after is None or spot.air(other) < after.air(other))
             for others, air in ((self.spots, gap), (self.doorways, 0.0))
@@ -136,7 +136,7 @@ class Ground:
         )
 
     def reachable(self, spot: Spot) -> bool:
-        """Whether the robot can work at a place, and the scene's camera as it usually stands sees it."""
+        """Whether the robot can reach a place, and the scene camera in its default pose sees it."""
         distance = float(np.hypot(spot.x - self._base[0], spot.y - self._base[1]))
         within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
         near = NEAREST <= distance <= FURTHEST - spot.over
@@ -145,7 +145,7 @@ class Ground:
     def anywhere(
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
     ) -> Spot | None:
-        """A free place in view for an entity, with room for the hand beside it if there is such a place; or None."""
+        """Return a free place in view for an entity, preferably with room for the gripper; None if there is none."""
         half_x, half_y = _half(entity, 0.0, footprint(entity.category))
         places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), size=(TRIES, 2)).tolist()
         hidden: set[tuple[float, float]] = set()
@@ -158,11 +158,11 @@ class Ground:
         return None
 
     def in_view(self, after: Scene) -> bool:
-        """Whether a change of the scene hides no movable object from the cameras, new ones included."""
+        """Whether all movable objects of a changed scene, including new ones, remain visible to the cameras."""
         return not newly_hidden(self.scene, after)
 
     def _with_entity(self, entity: Entity, spot: Spot) -> Scene:
-        """The scene with an entity at a place: one more, or moved there."""
+        """Return the scene with an entity added at a place, or moved there if it exists."""
         here = self.spots.get(entity.name)
         if here is None:
             return add_entity(self.scene, entity, spot)
@@ -187,7 +187,7 @@ class Ground:
 
 
 def standing_region(scene: Scene, name: str) -> Region | None:
-    """The region of the workspace that an entity is put on at the start, if it is."""
+    """Return the workspace region in which an entity starts; None if it does not start on the workspace."""
     for atom in scene.initial:
         if atom.predicate in UPON and atom.arguments[0] == name:
             region = scene.region(atom.arguments[1])
@@ -197,7 +197,7 @@ def standing_region(scene: Scene, name: str) -> Region | None:
 
 
 def carrier(scene: Scene, name: str) -> str:
-    """The object on the workspace that an entity stands on or in at the start: itself, most of the time."""
+    """Return the object on the workspace that an entity starts on or in; usually the entity itself."""
     for _ in range(len(scene.entities)):
         if standing_region(scene, name) is not None:
             return name
@@ -219,7 +219,7 @@ def carrier(scene: Scene, name: str) -> str:
 def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     """Move an entity on the workspace, with everything on it.
 
-    It gets a new region, so that other objects of the old one stay; regions named after it, such as to the
+    The entity gets a new region, so that other objects in its old region stay. Regions named after it, such as to the
     right of the plate, move with it.
     """
     region = standing_region(scene, name)
@@ -249,7 +249,7 @@ def _shift_region(region: Region, dx: float, dy: float) -> Region:
 
 
 def _beside(scene: Scene, name: str) -> set[str]:
-    """The places on the workspace that are named after an entity and where nothing stands at the start."""
+    """Return the workspace regions that are named after an entity and empty at the start."""
     taken = {atom.arguments[-1] for atom in scene.initial}
     places = set()
     for region in scene.regions:
@@ -265,7 +265,7 @@ def _beside(scene: Scene, name: str) -> set[str]:
 
 
 def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
-    """A scene with one more movable object."""
+    """Return a scene with one more movable object."""
     region = Region(
         f"{entity.name}_init_region",
         scene.arena.workspace,
@@ -280,13 +280,13 @@ def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) 
 
 
 def fresh_name(scene: Scene, stem: str) -> str:
-    """A name that nothing in the scene has: the stem and a number."""
+    """Return an unused name in the scene: the stem and a number."""
     taken = {entity.name for entity in scene.entities}
     return next(name for number in range(1, len(taken) + 2) if (name := f"{stem}_{number}") not in taken)
 
 
 def named_entity(scene: Scene, name: str) -> Entity:
-    """The entity of that name. Raises PerturbationError with the nearest name."""
+    """Return the entity with a name. Raises PerturbationError that suggests the nearest name."""
     for entity in scene.entities:
         if entity.name == name:
             return entity
@@ -295,7 +295,7 @@ def named_entity(scene: Scene, name: str) -> Entity:
 
 
 def target(task: Task) -> str:
-    """What a task is about first: an object that can be moved, if it is about one, else a fixture."""
+    """Return the target of a task: the first movable object of its goal, or the first fixture if there is none."""
     for atom in task.goal.atoms:
         if atom.arguments[0] in movable(task):
             return atom.arguments[0]
@@ -305,18 +305,18 @@ def target(task: Task) -> str:
 
 
 def movable(task: Task) -> frozenset[str]:
-    """The names of what can be carried about."""
+    """Return the names of the movable objects."""
     return frozenset(entity.name for entity in task.scene.objects)
 
 
 def owner(scene: Scene, name: str) -> str:
-    """The entity that a region belongs to; anything else is its own."""
+    """Return the entity that a region belongs to; other names are returned unchanged."""
     region = scene.region(name)
     return region.target if region is not None else name
 
 
 def _edge(arena: Arena, x: float, y: float) -> float:
-    """How far from the middle of the scene camera's picture a point of the workspace is; 1 at its edge."""
+    """Return the distance of a workspace point from the centre of the scene camera's image; 1 at the edge."""
     place, axes = _camera(arena)
     right, up, back = (np.array(LAYOUTS[arena].offset) + (x, y, 0.0) - place) @ axes
     return float(max(abs(right), abs(up)) / (-back * np.tan(np.radians(FIELD / 2))))
@@ -324,7 +324,7 @@ def _edge(arena: Arena, x: float, y: float) -> float:
 
 @cache
 def _camera(arena: Arena) -> tuple[np.ndarray, np.ndarray]:
-    """Where the scene's camera stands (3,), and its axes as columns (3, 3)."""
+    """Return the position (3,) of the scene camera, and its axes as columns (3, 3)."""
     pose, axes = LAYOUTS[arena].cameras["agentview"], np.empty(9)
     mujoco.mju_quat2Mat(axes, np.array(pose.quaternion))
     return np.array(pose.position), axes.reshape(3, 3)

@@ -1,4 +1,4 @@
-"""Which categories are like each other, and which no built-in task has."""
+"""Similar categories, and categories that occur in no built-in task."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ SMALL = (
     "alphabet_soup", "bbq_sauce", "butter", "chocolate_pudding", "cookies", "cream_cheese", "ketchup", "milk",
     "orange_juice", "porcelain_mug", "red_coffee_mug", "salad_dressing", "tomato_sauce", "wine_bottle",
 )  # fmt: skip
-"""Categories of the built-in tasks that take little room."""
+"""Small categories of the built-in tasks."""
 _OWN = "primitives"
-"""The pack whose categories the built-in ones are."""
+"""Asset pack with the categories of the built-in tasks."""
 _NOUNS = frozenset({"basket", "book", "bottle", "bowl", "cabinet", "mug", "plate"})
 _SMALLEST = 0.065
-"""Half-length of what counts as small, metres."""
+"""Maximum half-length of a small object, metres."""
 
 
 class Among(StrEnum):
-    """What a category is drawn from."""
+    """Set of categories from which a replacement is drawn."""
 
     SAME = "same"
-    """Of the same sort: another bowl for a bowl."""
+    """Categories of the same sort: another bowl for a bowl."""
     OTHER = "other"
-    """Of another sort, among the small things of the built-in tasks and those that only the asset pack has."""
+    """Categories of another sort, among the small objects of the built-in tasks and of the asset pack."""
     UNSEEN = "unseen"
-    """Small things that no built-in task has, nor anything of their sort."""
+    """Small objects of sorts that occur in no built-in task."""
     SHAPE = "shape"
-    """Cube, sphere, cylinder, pyramid."""
+    """Primitive shapes: cube, sphere, cylinder, pyramid."""
 
 
 def candidates(category: str, among: Among) -> tuple[str, ...]:
-    """What may take the place of a category in the pack that the scene is planned for, sorted."""
+    """Return the categories that may replace a category in the asset pack of the scene, sorted."""
     pack = planning_pack()
     match among:
         case Among.SAME:
@@ -57,18 +57,18 @@ def candidates(category: str, among: Among) -> tuple[str, ...]:
 
 
 def _bases(pack: AssetPack) -> frozenset[str]:
-    """What is drawn from: a variant is its base in another colour or size, which other perturbations draw."""
+    """Return the base categories of a pack, without their variants in other colours or sizes."""
     return pack.categories - VARIANTS.keys()
 
 
 def small() -> frozenset[str]:
-    """Small movable objects: those of the built-in tasks that the pack has, and those that only it has."""
+    """Return the small movable categories of the pack: those of the built-in tasks, and those that only it has."""
     pack = planning_pack()
     return pack.categories & frozenset(SMALL) | (_little(pack) - load_pack(_OWN).categories)
 
 
 def unseen() -> tuple[str, ...]:
-    """Small movable objects of sorts that no built-in task has, sorted."""
+    """Return the small movable categories of sorts that occur in no built-in task, sorted."""
     return tuple(
         sorted(category for category in _little(planning_pack()) if sort_of(category) not in _trained_sorts())
     )
@@ -76,7 +76,7 @@ def unseen() -> tuple[str, ...]:
 
 @cache
 def _trained_sorts() -> frozenset[str]:
-    """The sorts that the built-in tasks have."""
+    """Return the sorts of objects in the built-in tasks."""
     with planned_on(_OWN):
         return frozenset(
             sort_of(entity.category) for task in tasks.resolve("all") for entity in task.scene.entities
@@ -85,13 +85,13 @@ def _trained_sorts() -> frozenset[str]:
 
 @cache
 def _little(pack: AssetPack) -> frozenset[str]:
-    """What is small, movable, and something in particular."""
+    """Return the small movable categories of a pack, without variants and primitive shapes."""
     movable = _bases(pack) - pack.fixtures - frozenset(SHAPES)
     return frozenset(category for category in movable if max(footprint(category).half) < _SMALLEST)
 
 
 def sort_of(category: str) -> str:
-    """What a category is when its colour, size and make do not matter: ``bowl`` for ``akita_black_bowl``."""
+    """Return the sort of a category, regardless of colour, size and make: ``bowl`` for ``akita_black_bowl``."""
     words = category.split("_")
     noun = next((word for word in reversed(words) if word in _NOUNS), None)
     if noun is not None:
@@ -102,7 +102,7 @@ def sort_of(category: str) -> str:
 
 
 def places_of(category: str) -> frozenset[str]:
-    """The names of the regions that a category brings along. Raises AssetError if the pack lacks it."""
+    """Return the names of the regions that a category defines. Raises AssetError if the pack lacks the category."""
     return _places(planning_pack(), category)
 
 
@@ -113,7 +113,7 @@ def _places(pack: AssetPack, category: str) -> frozenset[str]:
 
 
 def _packs() -> Iterator[AssetPack]:
-    """Assay's own pack first: plugins, whose import may take long, only if it does not do."""
+    """Yield asset packs, Assay's own first: plugins, whose import may be slow, are loaded only if needed."""
     yield load_pack(_OWN)
     for name in PACKS:
         with suppress(AssetError):  # of a pack whose files are not at hand
@@ -121,7 +121,9 @@ def _packs() -> Iterator[AssetPack]:
 
 
 def check_category(category: str, *, movable: bool = False) -> None:
-    """Raise PerturbationError with the nearest name if no asset pack has such a category, or it cannot be moved."""
+    """Raise PerturbationError with the nearest name if no asset pack has a category, or it is not movable as
+    required.
+    """
     categories: set[str] = set()
     for pack in _packs():
         if category in pack.categories:

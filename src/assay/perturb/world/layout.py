@@ -1,4 +1,4 @@
-"""More objects on the workspace: irrelevant ones, doubles, something in the way."""
+"""Additional objects on the workspace: distractors, doubles of the target, obstacles."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from assay.tasks.language.lexicon import mentions, names_of
 from assay.tasks.scene import Colour, Finish
 
 _PLACES = 20
-"""How many places are tried for a double that only its place tells from the original."""
+"""Number of places tried for a double that differs from the original by its place only."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Distractors(Perturbation):
-    """More things on the workspace, of sorts that neither the task is about nor its words name."""
+    """Adds objects to the workspace, of sorts that neither the goal involves nor the instruction names."""
 
     kind = "world/distractors"
     effects = frozenset({Effect.PHYSICS})
     change = Change.CLUTTER
 
     count: int = within(1, 8)
-    """How many."""
+    """Number of objects."""
     categories: tuple[str, ...] = ()
-    """What they are drawn from; small things that the scene does not have, if empty."""
+    """Categories to draw from; if empty, small objects that are not in the scene."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -42,7 +42,7 @@ class Distractors(Perturbation):
             check_category(category, movable=True)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Adds them one after the other, each to a free place."""
+        """Add the objects one by one, each at a free place."""
         scene = task.scene
         present = {entity.category for entity in scene.entities}
         about = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
@@ -79,9 +79,9 @@ class Distractors(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Confound(Perturbation):
-    """Another thing that looks like the one a task is about: of the same kind, perhaps in another colour.
+    """Adds a double of the target: an object of the same category, optionally in another colour.
 
-    Only where the words tell the two apart: they name a colour that the double does not have, or a place.
+    Applies only if the instruction distinguishes the two by a colour that the double does not have, or by a place.
     """
 
     kind = "world/confound"
@@ -89,12 +89,12 @@ class Confound(Perturbation):
     change = Change.CLUTTER
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Colour of the double, red, green, blue; that of the original if None."""
+    """Colour of the double (red, green, blue); that of the original if None."""
     thing: str = ""
-    """What the task is about first, if empty."""
+    """Name of the object to double; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Adds a double to a free place."""
+        """Add the double at a free place."""
         original = named_entity(task.scene, self.thing or target(task))
         if original in task.scene.fixtures:
             raise PerturbationError(
@@ -124,20 +124,20 @@ class Confound(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Obstacle(Perturbation):
-    """Something tall stands between the thing a task is about and where it goes."""
+    """Puts a tall object between the target and its destination."""
 
     kind = "world/obstacle"
     effects = frozenset({Effect.PHYSICS})
     change = Change.CLUTTER
 
     category: str = "milk"
-    """What it is."""
+    """Category of the obstacle."""
 
     def __post_init__(self) -> None:
         check_category(self.category)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Puts it as near to the middle of the way as there is room."""
+        """Put the obstacle as close to the midpoint between target and destination as there is room."""
         ground = Ground(task.scene, task.goal)
         name = target(task)
         goal = next((a for a in task.goal.atoms if len(a.arguments) > 1 and a.arguments[0] == name), None)

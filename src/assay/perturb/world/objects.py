@@ -1,4 +1,4 @@
-"""The objects a task is about look different, are of another size or sort, or are gone."""
+"""Changes to the objects of a task: another appearance, size or category, or removal."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from assay.tasks.language import COLOURS
 from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
-"""What a colour is drawn from, by the words for them."""
+"""Names of the colours to draw from."""
 HUES = tuple(COLOURS[name] for name in NEW_COLOURS)
-"""The same in red, green and blue."""
+"""The colours of `NEW_COLOURS` as (red, green, blue)."""
 BLACKISH = (0.25, 0.25, 0.25)
-"""What a pattern on something black is drawn in: on black itself there would be none to be seen."""
+"""Colour of patterns on black objects, since a pattern in pure black would be invisible."""
 DRAWN_PATTERNS = (Pattern.CHECKER, Pattern.STRIPES, Pattern.SPECKLES, Pattern.GRADIENT)
-"""What a pattern is drawn from."""
+"""Patterns to draw from."""
 
 AS_LARGE = 1.15
-"""By what factor the lengths of another model may differ; what is much smaller or larger is hard to take hold of."""
+"""Maximum size ratio of a replacement model; much smaller or larger objects are hard to grasp."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Recolour(Perturbation):
-    """A thing has another colour, or a pattern.
+    """Gives an object another colour or a pattern.
 
-    If the words name its colour, as in "the black bowl", it keeps that: a pattern is drawn in it, and nothing
-    else can be done.
+    If the instruction names its colour, as in "the black bowl", the object keeps that colour and can only get a
+    pattern in it.
     """
 
     kind = "world/recolour"
@@ -48,13 +48,13 @@ class Recolour(Perturbation):
     change = Change.APPEARANCE
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Red, green, blue; drawn if None."""
+    """New colour (red, green, blue); drawn if None."""
     pattern: Pattern | None = None
     thing: str = ""
-    """What the task is about first, if empty."""
+    """Name of the object; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the finish of one entity."""
+        """Change the finish of one entity."""
         entity = named_entity(task.scene, self.thing or target(task))
         colour = self._colour(colours_said(task, entity)) or HUES[int(rng.integers(len(HUES)))]
         return with_entity(task, replace(entity, finish=Finish(colour, self.pattern)))
@@ -69,11 +69,11 @@ class Recolour(Perturbation):
         return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
     def is_true(self, task: Task) -> bool:
-        """Whether a task's words stay true."""
+        """Whether the instruction of a task stays true."""
         return bool(self.finishes(task))
 
     def _colour(self, said: Collection[str]) -> Colour | None:
-        """The colour that is wanted; None for any. Raises PerturbationError if the words name another."""
+        """Return the colour to use, None for any. Raises PerturbationError if the instruction names another."""
         if not said:
             return self.colour
         name, *more = sorted(said)
@@ -87,23 +87,23 @@ class Recolour(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Resize(Perturbation):
-    """A movable thing is larger or smaller."""
+    """Makes a movable object larger or smaller."""
 
     kind = "world/resize"
     effects = frozenset({Effect.PHYSICS})
     change = Change.OBJECT
 
     factor: float = within(0.5, 1.5)
-    """On its lengths."""
+    """Scale factor of all lengths."""
     thing: str = ""
-    """What the task is about first, if empty."""
+    """Name of the object; the target, if empty."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         check_change(self, factor=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the size of one movable entity, on top of what is changed there."""
+        """Multiply the current size of one movable entity by the factor."""
         entity = named_entity(task.scene, self.thing or target(task))
         if entity in task.scene.fixtures:
             raise PerturbationError(
@@ -116,7 +116,7 @@ class Resize(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Replace(Perturbation):
-    """A thing is of another category, under its old name: the goal is about the new thing."""
+    """Replaces an object by one of another category, under its old name: the goal then refers to the new object."""
 
     kind = "world/replace"
     effects = frozenset({Effect.PHYSICS})
@@ -124,11 +124,11 @@ class Replace(Perturbation):
     sets_vocabulary = True
 
     category: str = ""
-    """Of the new thing; drawn if empty."""
+    """Category of the new object; drawn if empty."""
     among: Among = Among.OTHER
-    """What it is drawn from."""
+    """Set of categories to draw from."""
     thing: str = ""
-    """What the task is about first, if empty."""
+    """Name of the object; the target, if empty."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -137,11 +137,11 @@ class Replace(Perturbation):
 
     @property
     def plausible(self) -> bool:
-        """if it is still what the words call it: drawn among the same sort, or a category that you name"""
+        """if the instruction still fits: drawn among the same sort, or a category that you specify"""
         return bool(self.category) or self.among is Among.SAME
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the category of one entity; of several, the first in random order that fits."""
+        """Change the category of one entity: of several, the first in random order with a replacement."""
         entity = named_entity(task.scene, self.thing or target(task))
         if self.category:
             return self._recategorise(task, entity, self.category)
@@ -158,7 +158,7 @@ class Replace(Perturbation):
         raise PerturbationError(reason)
 
     def models(self, task: Task, entity: Entity) -> list[str]:
-        """The categories that may take the place of an entity, if the words must stay true."""
+        """Return the categories that may replace an entity such that colours in the instruction stay true."""
         fit = []
         for category in _absent(task, entity, self.among, colours_said(task, entity)):
             with suppress(PerturbationError):
@@ -182,9 +182,9 @@ class Replace(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Alter(Perturbation):
-    """Every thing a task is about, target and receptacle, looks different, is larger or is another model.
+    """Changes every object of the goal, target and receptacle: another appearance, a larger size or another model.
 
-    Which of the three is drawn for each category. The instruction stays true: "the black bowl" stays black.
+    One of the three is drawn for each category. The instruction stays true: "the black bowl" stays black.
     """
 
     kind = "world/alter"
@@ -193,10 +193,10 @@ class Alter(Perturbation):
     sets_vocabulary = True
 
     size: float = within(0.05, 0.3, default=0.1)
-    """By what share of its lengths a thing of another size is larger."""
+    """Relative increase of the lengths of a resized object."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Alters one category after the other. Raises PerturbationError where one cannot be altered at all."""
+        """Change one category after the other. Raises PerturbationError if a category cannot be changed."""
         changed = task
         for thing in _about(task):
             ways = self._ways(task, thing)
@@ -212,7 +212,9 @@ class Alter(Perturbation):
         return changed
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
-        """What may take an object's place: it with other looks, larger, other models; whichever there are."""
+        """Return the possible changes of an object in non-empty groups: new appearances, a larger size, other
+        models.
+        """
         usual = replace(thing, size=1.0)
         looks = [
             replace(usual, finish=finish)
@@ -232,7 +234,7 @@ class Alter(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Remove(Perturbation):
-    """The target is removed, so that the task cannot be done."""
+    """Removes the target, so that the task cannot be done."""
 
     kind = "world/remove"
     effects = frozenset({Effect.PHYSICS})
@@ -241,10 +243,10 @@ class Remove(Perturbation):
     plausible = False
 
     thing: str = ""
-    """What the task is about first, if empty."""
+    """Name of the object; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Takes the object out of the scene; the goal still names it, and cannot be reached."""
+        """Remove the object from the scene; the goal still refers to it and cannot be reached."""
         entity = named_entity(task.scene, self.thing or target(task))
         if entity in task.scene.fixtures:
             raise PerturbationError(
@@ -254,7 +256,7 @@ class Remove(Perturbation):
 
 
 def without(scene: Scene, entity: Entity) -> Scene:
-    """A scene that lacks a movable object; what stood on it goes too."""
+    """Return a scene without a movable object and without the objects on it."""
     gone = {entity.name}
     while True:
         resting = {
@@ -278,7 +280,7 @@ def without(scene: Scene, entity: Entity) -> Scene:
 
 
 def _about(task: Task) -> list[Entity]:
-    """One object of each category that a task's goal is about."""
+    """Return one object of each category in a task's goal."""
     scene = task.scene
     named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
     by_category = {entity.category: entity for entity in reversed(scene.entities) if entity.name in named}
@@ -286,7 +288,7 @@ def _about(task: Task) -> list[Entity]:
 
 
 def _as_large(one: str, other: str, *, fixture: bool) -> bool:
-    """Whether two categories are about as long, as wide and as high."""
+    """Whether two categories have about the same length, width and height."""
     sizes = [
         (*size.half, size.height)
         for size in (footprint(category, fixture=fixture) for category in (one, other))
@@ -295,14 +297,16 @@ def _as_large(one: str, other: str, *, fixture: bool) -> bool:
 
 
 def works_alike(one: str, other: str) -> bool:
-    """Whether two categories are both fixtures or both not, and open and turn on in the same way."""
+    """Whether two categories are both fixtures or both movable, and open and switch on in the same way."""
     mechanisms = [(OPENING.get(category), SWITCHING.get(category)) for category in (one, other)]
     still = planning_pack().fixtures
     return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:
-    """What may take the place of an entity, if the words call it by these colours."""
+    """Return the possible replacements of an entity that are not in the scene; ``said``: its colours in the
+    instruction.
+    """
     here = {other.category for other in task.scene.entities}  # two alike would leave the words ambiguous
     return [
         candidate
@@ -312,7 +316,7 @@ def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> 
 
 
 def with_entity(task: Task, changed: Entity) -> Task:
-    """A task with one entity changed."""
+    """Return a task with one entity changed."""
 
     def exchange(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
         return tuple(changed if entity.name == changed.name else entity for entity in entities)

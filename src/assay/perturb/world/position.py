@@ -1,4 +1,4 @@
-"""Objects stand elsewhere: at free places where the instruction still identifies them."""
+"""Move objects to free places where the instruction still identifies them."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Scene, Task
 
 MAX_DISTANCE_M = 0.6
-"""Metres; a workspace is not larger."""
+"""Maximum displacement, metres: the size of a workspace."""
 EDGE = (0.45, 0.55)
-"""How far from the workspace's middle a fixture may reach, away from the robot and sideways, metres."""
+"""Maximum extent of a fixture from the workspace's centre, away from the robot and sideways, metres."""
 SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
-"""Distances that one direction should allow, metres."""
+"""Distances that a direction should allow, metres."""
 DIRECTIONS = 72
 """Number of directions tried, evenly spread."""
 DRAWN = 12
-"""How many of them are compared: the best of all would be nearly the same for every seed."""
+"""Number of directions compared: the best of all would be nearly the same for every seed."""
 MIN_TARGET_MOVE_M = 0.03
 """Smallest move of the target, metres; or a quarter of the largest, if that is less."""
 CLEAR = 0.18
-"""How far from the robot's base a fixture must stay, metres; LIBERO's own nearest: 0.19."""
+"""Minimum distance of a fixture from the robot's base, metres; the smallest in LIBERO is 0.19."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Jitter(Perturbation):
-    """Every object on the workspace is moved by up to ``radius`` metres, if there is room.
+    """Moves every object on the workspace by up to ``radius`` metres, if there is room.
 
-    The target moves by at least a quarter of that, up to 3 cm; with its fixture, if it is one or stands
-    on or in one.
+    The target moves by at least a quarter of that, up to 3 cm. If it is a fixture, or on or in one, the fixture
+    moves.
     """
 
     kind = "world/jitter"
@@ -59,7 +59,7 @@ class Jitter(Perturbation):
     change = Change.POSITION
 
     radius: float = within(0.0, 0.2)
-    """Metres."""
+    """Maximum displacement, metres."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -78,11 +78,11 @@ class Jitter(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Displace(Perturbation):
-    """The target stands exactly ``distance`` metres away, in a random direction.
+    """Moves the target by exactly ``distance`` metres in a random direction.
 
-    A seed has one direction for all distances, if one leads to a free place 0.05, 0.10, ... 0.40 m
-    away. Otherwise it is the one of twelve random directions that does so for most of these distances;
-    for the others, the nearest direction that does.
+    A seed has one direction for all distances, if there is one with free places 0.05, 0.10, ... 0.40 m away.
+    Otherwise the direction is the one of twelve random directions with a free place at most of these distances; for
+    the remaining distances, it is the nearest direction with a free place.
     """
 
     kind = "world/displace"
@@ -90,12 +90,12 @@ class Displace(Perturbation):
     change = Change.POSITION
 
     distance: float = within(0.0, MAX_DISTANCE_M)
-    """Metres."""
+    """Displacement, metres."""
     thing: str = ""
     """The object to move; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try directions until one leads to a free place within reach."""
+        """Try directions until one leads to a free, reachable place."""
         name = named_entity(task.scene, self.thing or target(task)).name
         name = carrier(task.scene, name)
         if self.distance == 0:
@@ -116,15 +116,15 @@ class WorkspaceAxis(StrEnum):
     """An axis of the workspace."""
 
     X = "x"
-    """Away from the robot, or towards it."""
+    """Axis that points away from the robot."""
     Y = "y"
-    """Sideways."""
+    """Axis that points sideways."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class DisplaceAlong(Perturbation):
-    """The thing a task is about stands exactly ``distance`` metres away along an axis of the workspace.
+    """Moves the target by exactly ``distance`` metres along an axis of the workspace.
 
     The sign is random; the other one is used if there is no free place.
     """
@@ -134,14 +134,14 @@ class DisplaceAlong(Perturbation):
     change = Change.POSITION
 
     along: WorkspaceAxis
-    """Of the workspace: x leads away from the robot, y sideways."""
+    """Axis of the workspace: x points away from the robot, y sideways."""
     distance: float = within(0.0, MAX_DISTANCE_M)
-    """Metres."""
+    """Displacement, metres."""
     thing: str = ""
     """The object to move; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try both signs, first with room for the whole range of initial positions, then with less."""
+        """Try both signs, first with room for the full range of initial positions, then with less."""
         name = carrier(task.scene, named_entity(task.scene, self.thing or target(task)).name)
         if self.distance == 0:
             return task
@@ -160,11 +160,11 @@ class DisplaceAlong(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Relocate(Perturbation):
-    """Every object on the workspace is moved further than a jitter allows.
+    """Moves every object on the workspace further than a jitter does.
 
-    The radius of a move is ``share`` of the distance to the nearest neighbour, half of it as in LIBERO-X's
-    second level. The target moves by at least a quarter of its radius, up to 3 cm; with its fixture, if it is
-    one or stands on or in one.
+    The radius of a move is ``share`` of the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's second
+    level. The target moves by at least a quarter of its radius, up to 3 cm. If it is a fixture, or on or in one, the
+    fixture moves.
     """
 
     kind = "world/relocate"
@@ -172,10 +172,10 @@ class Relocate(Perturbation):
     change = Change.POSITION
 
     share: float = within(0.05, 2.0, default=0.5)
-    """Of the distance to the nearest neighbour."""
+    """Radius of a move as a share of the distance to the nearest neighbour."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Moves objects one after the other."""
+        """Move objects one after the other."""
         spots = Ground(task.scene, task.goal).spots
 
         def radius(name: str) -> float:
@@ -192,9 +192,10 @@ class Relocate(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Swap(Perturbation):
-    """Two movable objects exchange places; one of them is the target, unless others are named.
+    """Exchanges two movable objects; one of them is the target, unless others are specified.
 
-    If the target is a fixture or fits nowhere else, two others do; never two that look the same.
+    If the target is a fixture or fits nowhere else, two other objects are exchanged. Two objects with the same
+    appearance are never exchanged.
     """
 
     kind = "world/swap"
@@ -202,9 +203,9 @@ class Swap(Perturbation):
     change = Change.POSITION
 
     first: str = ""
-    """The target, if empty."""
+    """Name of the first object; the target, if empty."""
     second: str = ""
-    """Any object that fits, if empty."""
+    """Name of the second object; any object that fits, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Try pairs in random order until both fit."""
@@ -242,16 +243,16 @@ class Swap(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class MoveFixture(Perturbation):
-    """A fixture is moved by up to ``distance`` metres."""
+    """Moves a fixture by up to ``distance`` metres."""
 
     kind = "world/move_fixture"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
 
     distance: float = within(0.02, MAX_DISTANCE_M, default=0.1)
-    """Metres."""
+    """Maximum displacement, metres; the minimum is half of it."""
     fixture: str = ""
-    """Its name; any fixture that can be moved, if empty."""
+    """Name of the fixture; any fixture that can be moved, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Try fixtures in random order, and places at least half the distance away."""
@@ -277,10 +278,10 @@ class MoveFixture(Perturbation):
 def _scatter(
     kind: str, task: Task, draw: Callable[[str], tuple[float, float]], radius: Callable[[str], float]
 ) -> Task:
-    """Move each object by what ``draw`` returns for it, if there is room.
+    """Move each object by the displacement that ``draw`` returns for it, if there is room.
 
-    The target must move: if it cannot, smaller gaps are allowed, then also gaps that are too small already
-    and do not shrink.
+    The target must move: if it cannot, smaller gaps are allowed, then also gaps that are too small already and do not
+    shrink.
     """
     about, spoken = carrier(task.scene, target(task)), Spoken(task)
     least = min(MIN_TARGET_MOVE_M, radius(about) / 4)
@@ -330,12 +331,12 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:
-    """The workspace with room for the whole range of initial positions, and with room for their centres only."""
+    """Return the workspace with room for the full range of initial positions, and for their centres only."""
     return Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
 
 
 def _stands(scene: Scene, spot: Spot) -> bool:
-    """Whether a fixture stands on the table completely, and clear of the robot."""
+    """Whether a fixture is completely on the table and clear of the robot."""
     layout = layout_of(scene)
     x, y = np.subtract(layout.robot[:2], layout.offset[:2])
     gap = np.hypot(max(abs(spot.x - x) - spot.half_x, 0.0), max(abs(spot.y - y) - spot.half_y, 0.0))

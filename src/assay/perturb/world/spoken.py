@@ -1,8 +1,8 @@
-"""Where the words say that an object stands: the bowl next to the plate, the left plate.
+"""Spatial expressions of an instruction: the bowl next to the plate, the left plate.
 
-A relation is read as a number: how far off an object is from where the words have it. It picks an object out if
-that is little, and clearly less than for all others that look the same. Directions are those of the main
-camera, as LIBERO says them: left is towards -y, the front towards +x.
+A relation is measured as a distance: how far an object is from the place that the expression describes. The
+expression identifies an object if this distance is small, and clearly smaller than for all other objects with the
+same appearance. Directions are those of the main camera, as in LIBERO: left is towards -y, the front towards +x.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ from assay.tasks.language.phrases import positions
 from assay.tasks.scene import Colour
 
 CLEAR = 0.08
-"""By how much all others must be further off, metres; LIBERO's own do so by 0.12 at least."""
+"""Minimum margin by which the expression must fit its object better than others, metres; at least 0.12 in LIBERO."""
 OTHER_COLOUR = 0.35
-"""By how much red, green or blue must be off to make another colour."""
+"""Minimum difference in red, green or blue (0 to 1) between two different colours."""
 
 Off = Callable[[Spot, Sequence[Spot]], float]
-"""How far off a spot is, given those of the landmarks, metres."""
+"""Function from a spot and those of the landmarks to the deviation from a relation, metres."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Words about where a thing stands, which hold at the start."""
+    """A spatial expression about an object, true at the start."""
 
     text: str
-    """``next to the plate``."""
+    """The expression, for example ``next to the plate``."""
     thing: str
-    """What stands on the workspace there: what is spoken of, or what carries it."""
+    """Name of the object on the workspace: the described object, or the one that carries it."""
     likes: tuple[str, ...]
-    """What stands on the workspace and is or carries another that looks the same."""
+    """Names of the objects on the workspace that look the same as the described object, or carry one that does."""
     landmarks: tuple[tuple[str, ...], ...]
-    """For every landmark, what may be meant by its name."""
+    """For each landmark, the names of the objects that its name may refer to."""
     off: Off
     limit: float
-    """How far off it may be, metres."""
+    """Maximum deviation for which the expression is true, metres."""
 
     def picks_out(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
-        """Whether the words are true of the object, and of no other by as much as ``clear`` metres."""
+        """Whether the expression is true of the object, and fits it better than others by ``clear`` metres."""
         here = self._off(self.thing, spots)
         return here <= self.limit and all(self._off(like, spots) >= here + clear for like in self.likes)
 
@@ -61,25 +61,25 @@ class Relation:
 
 
 class Spoken:
-    """The relations in a task's instruction that tell things of its goal from others."""
+    """The spatial expressions in a task's instruction that distinguish objects of its goal from others."""
 
     def __init__(self, task: Task) -> None:
         self.spots: Mapping[str, Spot] = Ground(task.scene, snug=True).spots
-        """Where objects stand before anything is moved."""
+        """Initial footprints of the objects, before any move."""
         self.relations = tuple(
             name for name in dict.fromkeys(_relations(task)) if name.picks_out(self.spots, clear=0.0)
         )
 
     def hold(self, spots: Mapping[str, Spot]) -> bool:
-        """Whether every relation still picks out what it did, with objects at these spots."""
+        """Whether every expression still identifies its object, with objects at these spots."""
         return all(relation.picks_out(spots) for relation in self.relations)
 
     def about(self, thing: str) -> tuple[Relation, ...]:
-        """What is said about where one object stands."""
+        """Return the spatial expressions about one object."""
         return tuple(relation for relation in self.relations if relation.thing == thing)
 
     def tell(self, thing: str, double: str, spot: Spot) -> bool:
-        """Whether the words say where an object stands, and that is not where its double does."""
+        """Whether a spatial expression distinguishes an object from its double at a spot."""
         spots = {**self.spots, double: spot}
         return any(
             replace(relation, likes=(*relation.likes, double)).picks_out(spots)
@@ -88,7 +88,7 @@ class Spoken:
 
     @property
     def condition(self) -> str:
-        """What must stay true, for the end of a reason; empty if the words do not say where objects stand."""
+        """Suffix for error messages with the expressions that must stay true; empty if there are none."""
         texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )
@@ -96,7 +96,7 @@ class Spoken:
 
 
 def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
-    """The colours that precede any of these names in a text; None if it does not name it."""
+    """Return the colours that precede any of these names in a text; None if none of the names occurs."""
     plain = " ".join(words(text)).replace(*NO_COLOUR)
     forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
@@ -104,7 +104,7 @@ def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
 
 
 def colours_said(task: Task, entity: Entity) -> set[str]:
-    """The colours by which an instruction calls an entity: ``black`` in "the black bowl"."""
+    """Return the colours that an instruction gives an entity: ``black`` in "the black bowl"."""
     for names in (names_of(entity.category), (sort_of(entity.category),)):
         colours = colours_of(task.instruction.text, names)
         if colours is not None:
@@ -113,13 +113,13 @@ def colours_said(task: Task, entity: Entity) -> set[str]:
 
 
 def true_to(said: Collection[str], colour: Colour) -> bool:
-    """Whether a colour is about one of those that are said, or none is."""
+    """Whether a colour is close to one of the named colours, or no colour is named."""
     off = (float(np.abs(np.subtract(colour, COLOURS[name])).max()) for name in said)
     return min(off, default=0.0) <= OTHER_COLOUR
 
 
 def _relations(task: Task) -> Iterator[Relation]:
-    """What the words after and before the names of the goal's objects may say about where they stand."""
+    """Yield the spatial expressions before and after the names of the goal's objects."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
     robot = _robot(scene)
     measures = _MEASURES | {
@@ -153,19 +153,19 @@ def _robot(scene: Scene) -> Spot:
 
 
 def _between(here: Spot, marks: Sequence[Spot]) -> float:
-    """The detour from one landmark to the other by way of a spot."""
+    """Return the detour from one landmark to the other via a spot, metres."""
     one, other = marks
     return one.distance(here) + here.distance(other) - one.distance(other)
 
 
 def _gap(here: Spot, marks: Sequence[Spot]) -> float:
-    """The air to a landmark."""
+    """Return the gap to a landmark, metres."""
     (mark,) = marks
     return max(here.air(mark), 0.0)
 
 
 def _beside(x: int, y: int, here: Spot, marks: Sequence[Spot]) -> float:
-    """How far from the place that touches a landmark on the side of (x, y)."""
+    """Return the distance from the place that touches a landmark on the side of (x, y), metres."""
     (mark,) = marks
     ideal_x = mark.x + x * (mark.half_x + here.half_x)
     ideal_y = mark.y + y * (mark.half_y + here.half_y)
@@ -201,4 +201,4 @@ _MEASURES: dict[str, tuple[Off, float]] = {
     "behind": (partial(_beside, -1, 0), 0.12),
     "centre": (_from_the_centre, 0.12),
 }
-"""What the words say -> the measure and its limit, metres; of the robot there are two more."""
+"""Spatial relation -> deviation and its limit, metres; `_relations` adds two relative to the robot."""

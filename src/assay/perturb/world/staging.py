@@ -1,4 +1,4 @@
-"""Another room, other surfaces, other light, another start of the robot."""
+"""Perturbations of room, surfaces, light, cameras and the robot's initial pose."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
-"""How much higher fixtures must stand in rooms where LIBERO never puts one, metres."""
+"""Height by which fixtures are raised in rooms where LIBERO has none, metres."""
 PEDESTAL = 0.12
-"""How far from the middle of the robot's base its pedestal reaches, metres."""
+"""Radius of the robot's pedestal about the centre of its base, metres."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Room(Perturbation):
-    """The same things in another arena."""
+    """Moves the scene to another arena."""
 
     kind = "world/room"
     effects = frozenset({Effect.PHYSICS})
@@ -51,7 +51,7 @@ class Room(Perturbation):
     """The new arena; if None, drawn from all others in which no fixture collides with the robot."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Renames what belongs to the old workspace."""
+        """Change the arena, and rename the regions of the old workspace."""
         if task.scene.arena is self.arena:
             raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
         others = [room for room in Arena if room is not task.scene.arena and _clears_robot(task.scene, room)]
@@ -95,7 +95,7 @@ def _clears_robot(scene: Scene, arena: Arena) -> bool:
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Repaint(Perturbation):
-    """A surface of the room looks different."""
+    """Changes the appearance of a surface of the room."""
 
     kind = "world/repaint"
     effects = frozenset({Effect.LOOKS})
@@ -103,11 +103,11 @@ class Repaint(Perturbation):
 
     surface: Surface
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Red, green, blue; drawn if None."""
+    """New colour (red, green, blue); drawn if None."""
     pattern: Pattern | None = None
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Adds a finish to the staging."""
+        """Add a finish to the staging."""
         colour = self.colour or HUES[int(rng.integers(len(HUES)))]
         others = tuple(surface for surface in task.scene.staging.surfaces if surface[0] is not self.surface)
         surfaces = (*others, (self.surface, Finish(colour, self.pattern)))
@@ -117,27 +117,27 @@ class Repaint(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Relight(Perturbation):
-    """Other light: brighter or darker, coloured, from another side, with or without shadows."""
+    """Changes the light: brighter or darker, coloured, from another side, with or without shadows."""
 
     kind = "world/light"
     effects = frozenset({Effect.LOOKS})
     change = Change.ROOM
 
     intensity: float = within(0.0, 3.0, default=1.0)
-    """Factor on how bright the lamps are."""
+    """Factor on the brightness of the lamps."""
     colour: Colour = field(default=(1.0, 1.0, 1.0), metadata=between(0.0, 2.0))
     """Factors on red, green and blue."""
     tilt: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-1.2, 1.2))
-    """How far the light is turned about the world's x and y axes, radians."""
+    """Rotation of the light about the world's x and y axes, radians."""
     shadows: bool | None = None
-    """Whether lamps cast shadows; as the room has it if None."""
+    """Whether lamps cast shadows; the room's default if None."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         check_change(self, intensity=1.0, colour=(1.0, 1.0, 1.0), tilt=(0.0, 0.0), shadows=None)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging, on top of what is changed there."""
+        """Change the lights, in addition to earlier changes of the staging."""
         usual = task.scene.staging.lighting
         both = Relight(
             usual.intensity * self.intensity,
@@ -155,23 +155,23 @@ class Relight(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class StartPose(Perturbation):
-    """The arm starts with other joint angles, or stands elsewhere."""
+    """Starts the arm with other joint angles, or the robot at another base position."""
 
     kind = "world/robot"
     effects = frozenset({Effect.PHYSICS})
     change = Change.ROBOT
 
     joints: float = within(0.0, 0.5, default=0.0)
-    """How far each joint is off at most, radians; drawn."""
+    """Maximum offset of each joint, radians; drawn."""
     base: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-0.15, 0.15))
-    """How far the base is off, metres."""
+    """Offset of the base, metres."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         check_change(self, joints=0.0, base=(0.0, 0.0))
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging, on top of what is changed there."""
+        """Change the initial pose, in addition to earlier changes of the staging."""
         usual = task.scene.staging.robot
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
         a, b, c, d, e, f, g = map(float, usual.joints + angles)
@@ -181,31 +181,31 @@ class StartPose(Perturbation):
 
 
 def with_staging(task: Task, **changes: object) -> Task:
-    """A task whose staging has other lights, cameras, surfaces or another start of the robot."""
+    """Return a task whose staging has other lights, cameras, surfaces or another initial pose of the robot."""
     scene: Scene = replace(task.scene, staging=replace(task.scene.staging, **changes))  # type: ignore[arg-type]
     return replace(task, scene=scene)
 
 
 _CAMERA = "agentview"
 LARGEST_TURN = 0.6
-"""Radians."""
+"""Maximum rotation of a camera about each axis, radians."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class MoveCamera(Perturbation):
-    """A camera stands, looks or zooms differently."""
+    """Shifts, rotates or zooms a camera."""
 
     kind = "world/camera"
     effects = frozenset({Effect.LOOKS})
     change = Change.CAMERA
 
     camera: str = _CAMERA
-    """The scene's, or ``robot0_eye_in_hand``."""
+    """Name of the camera: the scene camera, or ``robot0_eye_in_hand``."""
     shift: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-1.0, 1.0))
-    """Metres."""
+    """Translation, metres."""
     turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-LARGEST_TURN, LARGEST_TURN))
-    """Radians: up and down, left and right, roll."""
+    """Rotation, radians: pitch, yaw, roll."""
     zoom: float = within(0.5, 1.8, default=1.0)
     """Factor on the field of view."""
 
@@ -215,7 +215,7 @@ class MoveCamera(Perturbation):
         check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging, on top of what is changed there."""
+        """Change the camera, in addition to earlier changes of the staging."""
         from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
 
         before = _change_of(task, self.camera)
@@ -228,27 +228,27 @@ class MoveCamera(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Orbit(Perturbation):
-    """The scene's camera is led around the point of the workspace that it looks at, and still looks there."""
+    """Moves the scene camera around the point of the workspace that it looks at, and keeps it pointed there."""
 
     kind = "world/orbit"
     effects = frozenset({Effect.LOOKS})
     change = Change.CAMERA
 
     azimuth: float = within(-1.6, 1.6, default=0.0)
-    """How far around, radians; to the right as the camera sees it if positive."""
+    """Angle around the vertical, radians; positive is to the right as seen by the camera."""
     elevation: float = within(-0.6, 0.6, default=0.0)
-    """How far up, radians."""
+    """Angle upwards, radians."""
     distance: float = within(0.5, 2.0, default=1.0)
-    """Factor on how far off it is."""
+    """Factor on the distance to the point."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         check_change(self, azimuth=0.0, elevation=0.0, distance=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Changes the staging, on top of what is changed there.
+        """Change the camera, in addition to earlier changes of the staging.
 
-        Raises PerturbationError where it would look from below or over the top.
+        Raises PerturbationError if the camera would look from below or over the top.
         """
         from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
 
@@ -275,20 +275,20 @@ class Orbit(Perturbation):
 
 
 def check_camera(kind: str, camera: str) -> None:
-    """Raise PerturbationError with the nearest name if no policy sees through such a camera."""
+    """Raise PerturbationError with the nearest name if policies have no camera with this name."""
     if camera not in CAMERAS:
         raise PerturbationError(f"{kind}: there is no camera '{camera}': {did_you_mean(camera, CAMERAS)}")
 
 
 def _change_of(task: Task, camera: str) -> CameraChange:
-    """How a camera is changed so far."""
+    """Return the current change of a camera in the staging."""
     return next(
         (change for change in task.scene.staging.cameras if change.name == camera), CameraChange(camera)
     )
 
 
 def _with_camera(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
-    """A task with a camera changed so, in place of what was changed there."""
+    """Return a task with this change of a camera, which replaces the current one."""
     (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
     change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
     others = (other for other in task.scene.staging.cameras if other.name != camera)

@@ -1,7 +1,7 @@
-"""What a task asks to move is another object, or looks another way, and the words say so: LIBERO-X's fourth level.
+"""Targets with another category or appearance, which the instruction names: LIBERO-X's fourth level.
 
-Neither sets the vocabulary of a task: its words keep their form, so that rewordings apply to both, and no scene
-needs to be drawn to know it.
+The perturbations do not set the vocabulary of a task: its instruction keeps its form, so that rewordings apply to it
+as well, and the form is known without drawing a scene.
 """
 
 from __future__ import annotations
@@ -28,28 +28,30 @@ from assay.tasks.language.meaning import rename_moved
 from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
-"""What a new pattern is drawn from, by the words for them."""
+"""Patterns to draw from, by their adjectives."""
 NEW_SIZES = {"small": 0.75, "large": 1.25}
-"""Factors on lengths, by the words for them."""
+"""Factors on lengths, by their adjectives."""
 OTHER_COLOUR = 2 * COLOUR
-"""How far apart two mean colours must be where a word for one of them is to tell which is meant, CIELAB."""
+"""Minimum distance of two mean colours for a colour name to distinguish the objects, CIELAB."""
 PARTLY, GREYISH, SAME_HUE = 0.2, 0.08, 0.85
-"""An object is partly of a colour if this share of its pixels is. Pixels nearer than that to grey (red, green, blue, 0
-to 1) have no hue; two hues whose cosine is larger are about the same."""
+"""Minimum share of pixels for an object to be partly of a colour; maximum distance from grey of a pixel without
+hue (red, green, blue, 0 to 1); minimum cosine of two similar hues.
+"""
 NARROW = 0.056
-"""How wide an object may be of which there are large ones, metres: the gripper opens by 0.08."""
+"""Maximum width of an object that may be enlarged, metres: the gripper opens by 0.08."""
 LOW = 0.055
-"""What is higher neither goes into a drawer nor lies still on a wine rack, metres."""
+"""Maximum height of an object that fits into a drawer and lies still on a wine rack, metres."""
 _PLACES = 20
-"""How many places are tried for a look-alike that must not be taken for something else that the words name."""
+"""Number of places tried for a look-alike, which must not match another expression of the instruction."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class UnseenTargets(Perturbation):
-    """Everything that a task asks to move is of a category that no built-in task has, and the words name it.
+    """Replaces every object to move by one of a category that no built-in task has, and names it in the instruction.
 
-    It stands where the old thing stood, under the old name in the goal. The words tell it by its name alone.
+    The new object takes the place of the old one, and its name in the goal. The instruction identifies it by its noun
+    alone.
     """
 
     kind = "world/unseen_targets"
@@ -57,7 +59,7 @@ class UnseenTargets(Perturbation):
     change = f"{Change.NAMES}+{Change.OBJECT}"
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draws a category for each. Raises PerturbationError where nothing is moved, or too little would fit."""
+        """Draw a category for each object. Raises PerturbationError if no object is moved, or too few fit."""
         things = moved_things(task, self.kind)
         here = {entity.category for entity in task.scene.entities}
         pool = [str(category) for category in rng.permutation(list(new_names())) if category not in here]
@@ -95,7 +97,7 @@ class UnseenTargets(Perturbation):
 
 
 def new_names() -> Mapping[str, str]:
-    """The unseen categories that the lexicon has a noun for, and that; not in the plural, which "it" would not fit."""
+    """Map each unseen category in the lexicon to its noun, except plural nouns, which "it" would not fit."""
     nouns = {
         category: noun
         for noun in lexicon().nouns.values()
@@ -106,7 +108,7 @@ def new_names() -> Mapping[str, str]:
 
 
 def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instruction:
-    """A task's words, with other names for the objects of some categories, in their order."""
+    """Return a task's instruction with other names for the objects of some categories, in their order."""
 
     def rename(category: str, noun: str, plural: bool) -> str:
         listing = " and the ".join(names[category])
@@ -126,11 +128,11 @@ class Attribute(StrEnum):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class VariedTarget(Perturbation):
-    """The first object to move has a new colour, pattern or size, which the instruction names, among look-alikes.
+    """Gives the first object to move a new colour, pattern or size, which the instruction names, among look-alikes.
 
     There are two look-alikes: one with the old appearance, and one that differs by the attribute alone: another
-    colour, another pattern in the same colour, the usual size in the same new colour. The instruction identifies
-    the object by the attribute alone, not by its place.
+    colour, another pattern in the same colour, the usual size in the same new colour. The instruction identifies the
+    object by the attribute alone, not by its place.
     """
 
     kind = "world/varied_target"
@@ -138,10 +140,10 @@ class VariedTarget(Perturbation):
     change = f"{Change.WORDING}+{Change.APPEARANCE}+{Change.OBJECT}+{Change.CLUTTER}"
 
     attribute: Attribute
-    """What is new about it; a thing of another size has a new colour, too."""
+    """Attribute that is new; an object of another size also has a new colour."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draws a look, then adds the look-alikes to free places."""
+        """Draw an appearance, then add the look-alikes at free places."""
         usual, look, changed = self._vary(task, rng)
         there = {_looks(obj) for obj in changed.scene.objects}
         for finish in (usual.finish, look.other):
@@ -158,7 +160,7 @@ class VariedTarget(Perturbation):
         return replace(task, instruction=self._describe_target(task, words[self.attribute]))
 
     def _vary(self, task: Task, rng: np.random.Generator) -> tuple[Entity, _Look, Task]:
-        """The object as it was, its new look, and the task with that."""
+        """Return the original object, its new appearance, and the task with it."""
         things = moved_things(task, self.kind)
         first = things[0]
         look = _look(self.attribute, first, _colours_of_its_kind(task, first), rng)
@@ -202,7 +204,7 @@ class VariedTarget(Perturbation):
 
 
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
-    """The movable objects that a task's goal puts somewhere, in its order. Raises PerturbationError."""
+    """Return the movable objects that a task's goal puts somewhere, in its order. Raises PerturbationError."""
     objects = {obj.name: obj for obj in task.scene.objects}
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     targets = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
@@ -217,19 +219,19 @@ def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A new look of a thing, and that of a look-alike which differs by the attribute alone."""
+    """A new appearance of an object, and that of a look-alike which differs by the attribute alone."""
 
     words: str
-    """How the words tell it from the look-alikes."""
+    """Adjectives that distinguish the object from its look-alikes."""
     finish: Finish
     size: float
-    """Factor on its lengths."""
+    """Factor on the object's lengths."""
     other: Finish
-    """Of the look-alike, which has the usual size."""
+    """Finish of the look-alike, which has the usual size."""
 
 
 def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
-    """The new colours by which an object, or another that goes by the same noun, might be called as it is."""
+    """Return the colour names that may already describe an object or another one with the same noun."""
     nouns = {noun.name for noun in lexicon().of_category(thing.category)}
     categories = {category for name in nouns for category in lexicon().nouns[name].things}
     kind = [obj for obj in task.scene.objects if obj.category in categories]
@@ -239,9 +241,9 @@ def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
 
 
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
-    """A look in which a person tells an object from itself as it is, and from the look-alike, by the attribute.
+    """Draw an appearance that is distinguishable by the attribute from the object's own and from the look-alike's.
 
-    It has none of the colours that are ``taken``.
+    It has none of the colours in ``taken``. Raises PerturbationError if there is none.
     """
     colours = [
         str(colour)
@@ -282,7 +284,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
 
 
 def _is_partly(thing: Entity, colour: Colour) -> bool:
-    """Whether a good part of an object has about the hue of a colour, so that the colour's name may describe it."""
+    """Whether a large part of an object has about the hue of a colour, so that the colour's name may describe it."""
     seen = portrait(replace(thing, name=""), planning_pack())
     pixels = seen.colour[seen.cover > 0.5] / seen.cover[seen.cover > 0.5][:, None]
     vivid, wanted = (values - values.mean(axis=-1, keepdims=True) for values in (pixels, np.array(colour)))
@@ -292,14 +294,15 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
 
 
 def _sizes(thing: Entity) -> list[str]:
-    """The sizes at which the gripper can hold an object: large ones only if it is narrow."""
+    """Return the sizes at which the gripper can hold an object; "large" only if it is narrow."""
     return ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]
 
 
 def _fits(task: Task, thing: Entity, category: str) -> bool:
-    """Whether an object of a category can be taken where another stands, and goes where a task puts that.
+    """Whether an object of a category can be grasped at the place of another and put where the task puts that one.
 
-    Into a drawer and onto a rack go low objects alone; in another object's hollow stand those that look out of it.
+    Only low objects fit into a drawer or onto a rack. Inside another object, only objects that protrude from it can
+    be grasped.
     """
     scene, categories = task.scene, {entity.name: entity.category for entity in task.scene.entities}
     height = footprint(category).height

@@ -1,4 +1,4 @@
-"""Policies with a flaw in acting: pure memory, and missed grasps."""
+"""Policies with a flaw in acting: open-loop replay from memory, and missed grasps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.tasks import Instruction
 GRASP_DELAY_STEPS = 15
 """Delay of the fingers in a missed grasp, control steps: the gripper has left the object by then."""
 GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-"""Its multiples are spread evenly modulo 1, so that few seeds already show the share of misses."""
+"""Golden ratio. Its multiples are spread evenly modulo 1, so that the share of misses shows with few seeds."""
 
 Positions = Mapping[str, np.ndarray]
 """Entity name -> position (3,), metres."""
@@ -32,35 +32,35 @@ Positions = Mapping[str, np.ndarray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemorisedEpisode:
-    """The oracle's episode of a control."""
+    """An episode of the oracle in a control condition."""
 
     instruction: str
     positions: Positions
-    """At the start."""
+    """Initial positions of the entities."""
     actions: np.ndarray
-    """(steps, 7)"""
+    """Actions of the episode, (steps, 7)."""
 
 
 @dataclass
 class ReplayPolicy:
-    """Flaw: plays back a control episode, open-loop, in any scene.
+    """Flaw: replays a control episode open-loop in any scene.
 
     It memorises the oracle's episode of the unperturbed task, solved or not, with its instruction and the initial
-    positions. It plays the memory whose positions are nearest, and among equals the one with the same instruction; so
-    it never reacts to a moved object or new words.
+    positions. It replays the memory with the nearest positions, preferring the same instruction among equals; so it
+    never reacts to a moved object or a new instruction.
     """
 
     tasks: tuple[str, ...] = ()
-    """Further tasks whose controls it memorises."""
+    """Additional tasks whose control episodes are memorised."""
     seeds: tuple[int, ...] = ()
-    """Further seeds that it memorises."""
+    """Additional seeds whose control episodes are memorised."""
 
     def attach(self, env: SceneEnv) -> None:
-        """Take the simulation, for the initial positions."""
+        """Store the simulation, from which the initial positions are read."""
         self._simulation, self._states = env.simulation, env.states
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Choose a memory."""
+        """Choose the memorised episode to replay."""
         trained, positions = spec.control(), _positions(self._simulation)
         memories = [
             memorise(replace(trained, task=task, seed=seed, start=None, latency=0), self._states)
@@ -74,13 +74,13 @@ class ReplayPolicy:
         self._actions = iter(min(memories, key=mismatch).actions)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next memorised action, (1, 7); after the last, wait."""
+        """The next memorised action, (1, 7); after the last, the waiting action."""
         return next(self._actions, STILL)[None]
 
 
 @lru_cache(maxsize=256)
 def memorise(spec: EpisodeSpec, states: Path | None = None) -> MemorisedEpisode:
-    """The oracle's control episode of a spec."""
+    """Run the oracle in the control of an episode and return the memorised episode."""
     env = control(spec, states)
     env.reset(spec)
     positions = _positions(env.simulation)
@@ -93,7 +93,7 @@ def _positions(simulation: Simulation) -> Positions:
 
 
 def _distance(first: Positions, second: Positions) -> float:
-    """The sum of all displacements, metres; an entity that only one of them has counts as 1."""
+    """The sum of all displacements, metres; an entity that occurs in only one of the two counts as 1 m."""
     shared = first.keys() & second.keys()
     return float(sum(np.linalg.norm(first[name] - second[name]) for name in shared)) + len(
         first.keys() ^ second.keys()
@@ -102,10 +102,10 @@ def _distance(first: Positions, second: Positions) -> float:
 
 @dataclass
 class ClumsyPolicy(GlancePolicy):
-    """Flaw: closes its gripper too late in a share of episodes, and continues with nothing in it.
+    """Flaw: closes its gripper too late in a share of episodes, and continues with an empty gripper.
 
-    It simulates an episode as the oracle would play it and executes the actions open-loop. Task, condition and seed
-    determine whether it misses. Motions without a grasp, such as pushing a drawer, do not miss.
+    It simulates the oracle's episode and executes the resulting actions open-loop. Task, condition and seed determine
+    whether it misses. Motions without a grasp, such as pushing a drawer, do not miss.
     """
 
     miss: float = 0.5

@@ -1,4 +1,4 @@
-"""Base of policies with a planted flaw: the oracle's skills, applied to a goal that may be wrong."""
+"""Base class of policies with a planted flaw: the oracle's skills, applied to a goal that may be wrong."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from assay.tasks import Atom, Goal, Instruction, Task
 
 
 class FlawedPolicy(Oracle):
-    """Pursues the goal that its `goal` returns with the oracle's skills.
+    """Pursues the goal returned by its method `goal` with the oracle's skills.
 
-    That goal may be impossible in a changed scene. The policy then waits, so that the episode is a failure and not an
+    The goal may be impossible in a changed scene. The policy then waits, so that the episode is a failure and not an
     error.
     """
 
@@ -29,12 +29,12 @@ class FlawedPolicy(Oracle):
         super().reset(instruction, spec)
 
     def replan(self) -> None:
-        """Plan again from the present state."""
+        """Plan again from the current state."""
         self._impossible = ""
         super().replan()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action, (1, 7); waits where the goal is impossible."""
+        """The next action, (1, 7); the waiting action if the goal is impossible."""
         try:
             return super().act(observation)
         except ImpossibleError as error:
@@ -60,7 +60,7 @@ class FlawedPolicy(Oracle):
 
 
 def names_in(goal: Goal) -> set[str]:
-    """All names that occur in a goal."""
+    """All entity and region names that occur in a goal."""
     return {name for atom in goal.atoms for name in atom.arguments}
 
 

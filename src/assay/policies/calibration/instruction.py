@@ -15,7 +15,7 @@ from assay.tasks.language.lexicon import mentions, names_of, words
 from assay.tasks.scene import Finish
 
 MISSING_OBJECT = "nothing"
-"""Target where a scene has no other object: no entity has this name, so the goal is impossible."""
+"""Target in a scene without another object: no entity has this name, so the goal is impossible."""
 FUNCTION_WORDS = frozenset(
     words("a an and at both for from i in into is it me my of onto or please so that the then to up you")
 )
@@ -26,12 +26,12 @@ OPPOSITES = {"on": "off", "off": "on", "open": "close", "close": "open"}
 class BlindPolicy(FlawedPolicy):
     """Flaw: ignores the instruction. Performs the trained task of the scene, wherever its objects are.
 
-    The goal is that of the unperturbed task. Where an object of it has changed, another object with the original
-    appearance is used, if there is one. Perception is the oracle's.
+    The goal is that of the unperturbed task. If one of its objects has changed, another object with the original
+    appearance is used, if the scene has one. Perception is the oracle's.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of the unperturbed task, about objects of the original appearance."""
+        """The goal of the unperturbed task, applied to objects of the original appearance."""
         trained = tasks.load(spec.task)
         objects = self._task.scene.objects
         by_appearance = {_appearance(entity): entity.name for entity in reversed(objects)}
@@ -50,13 +50,13 @@ def _appearance(entity: Entity) -> tuple[str, Finish, float]:
 class KeywordPolicy(FlawedPolicy):
     """Flaw: knows only the words of the training instructions.
 
-    Performs the trained task of the scene that shares most words with the instruction. An object whose trained name is
-    not in the instruction, word for word, is confused with another one, always the same. Without any trained word it
-    waits.
+    Performs the trained task of the scene that shares the most words with the instruction. An object whose trained
+    name does not occur verbatim in the instruction is confused with another one, always the same. Without any trained
+    word the policy waits.
     """
 
     least: float = 0.3
-    """The share of a trained instruction's words that must occur for it to act."""
+    """Minimum share of a trained instruction's words that must occur for the policy to act."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The goal of the best match, with confused objects; empty without a match."""
@@ -88,7 +88,7 @@ class KeywordPolicy(FlawedPolicy):
 
 
 def word_overlap(text: str, instruction: str) -> float:
-    """The share of an instruction's content words that occur in a text; 0 if the text has an opposite."""
+    """The share of an instruction's content words in a text; 0 if the text has the opposite of a missing word."""
     content, present = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
     if any(word in content - present and OPPOSITES[word] in present for word in OPPOSITES):
         return 0.0
@@ -96,13 +96,13 @@ def word_overlap(text: str, instruction: str) -> float:
 
 
 def _owner(task: Task, name: str) -> str:
-    """The entity of a name; for a region, the entity that it belongs to."""
+    """The entity with a name or, for a region's name, the entity that the region belongs to."""
     region = task.scene.region(name)
     return region.target if region is not None else name
 
 
 def _is_named(task: Task, name: str, text: str) -> bool:
-    """Whether a text has a trained name of the entity; tables need none."""
+    """Whether a text contains a trained name of the entity; always true for tables."""
     owner = _owner(task, name)
     entity = next((entity for entity in task.scene.entities if entity.name == owner), None)
     return entity is None or any(mentions(text, form) for form in names_of(entity.category))
@@ -112,12 +112,12 @@ def _is_named(task: Task, name: str, text: str) -> bool:
 class SemanticPolicy(FlawedPolicy):
     """Flaw: performs the trained task of the scene whose instruction is most similar, right or wrong.
 
-    Similarity is the cosine of sentence embeddings (all-MiniLM-L6-v2). Synonyms do no harm; without a similar
-    instruction it waits.
+    Similarity is the cosine of sentence embeddings (all-MiniLM-L6-v2). Synonyms do no harm. The policy waits if no
+    instruction is similar.
     """
 
     least: float = 0.3
-    """The similarity from which on it acts."""
+    """Minimum similarity at which the policy acts."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """The goal of the most similar trained task; empty below the threshold."""
@@ -140,9 +140,9 @@ def _embed(text: str) -> np.ndarray:
 
 @dataclass
 class VerbatimPolicy(FlawedPolicy):
-    """Flaw: looks the instruction up among the training instructions, letter by letter.
+    """Flaw: recognizes an instruction only if it is identical to a training instruction.
 
-    It waits if the instruction differs by a full stop or a capital letter.
+    It waits if the instruction differs by as little as a full stop or a capital letter.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
@@ -152,7 +152,7 @@ class VerbatimPolicy(FlawedPolicy):
 
 
 class DeafPolicy(FlawedPolicy):
-    """Flaw: ignores new instructions during the episode; it does notice objects that move."""
+    """Flaw: ignores new instructions during the episode, but reacts to objects that move."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Plan for the first instruction."""
@@ -161,7 +161,7 @@ class DeafPolicy(FlawedPolicy):
         self._first = self._goal
 
     def instruct(self, instruction: Instruction) -> bool:
-        """Continue with the present plan."""
+        """Ignore the new instruction and continue with the current plan."""
         self._happened = self._env.happened
         return False
 
@@ -171,7 +171,7 @@ class DeafPolicy(FlawedPolicy):
 
 
 class UnstoppablePolicy(FlawedPolicy):
-    """Flaw: does not stop. Follows new instructions, but continues when the request is withdrawn."""
+    """Flaw: never stops. Follows new instructions, but continues when the request is withdrawn."""
 
     def instruct(self, instruction: Instruction) -> bool:
         """Plan again, unless the new goal is empty."""

@@ -1,4 +1,4 @@
-"""Policies with a flaw in seeing the scene."""
+"""Policies with a flaw in perceiving the scene."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ColourPolicy(FlawedPolicy):
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The task's goal, about the objects that have the learnt colours."""
+        """The task's goal, applied to the objects with the learnt colours."""
         asked = super().goal(instruction, spec)
         trained = control(spec, self._states).simulation.compiled
         targets = {atom.arguments[0] for atom in asked.atoms}
@@ -46,7 +46,7 @@ class ColourPolicy(FlawedPolicy):
         )
 
     def _nearest_in_colour(self, colour: np.ndarray, name: str) -> str:
-        """The movable object whose colour is nearest to (3,); ``name`` wins ties."""
+        """The movable object whose mean colour is nearest to ``colour`` (3,); ``name`` wins ties."""
         model = self._simulation.model
         distances = {
             entity.name: (
@@ -81,13 +81,13 @@ def _geom_colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
 
 
 class NearestPolicy(FlawedPolicy):
-    """Flaw: takes the object nearest to where the target stood in the control.
+    """Flaw: takes the object nearest to the target's position in the control.
 
-    Language and skills are right; only the choice of the object follows the learnt position.
+    Language and skills are correct; only the choice of the object follows the learnt position.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The task's goal, about the objects at the learnt positions."""
+        """The task's goal, applied to the objects at the learnt positions."""
         asked = super().goal(instruction, spec)
         trained = control(spec, self._states)
         trained.reset(spec)
@@ -113,23 +113,23 @@ class NearestPolicy(FlawedPolicy):
 class WithinPolicy(FlawedPolicy):
     """Flaw: performs the task only if its objects are within ``reach`` metres of their positions in the control.
 
-    Otherwise it waits. Delayed actions count as well: ``delay`` steps alone exhaust the tolerance, and so do half of
-    both. The smallest change that breaks it is therefore known.
+    Otherwise it waits. Displacement and delay of actions add up: it acts while displacement / ``reach`` + delay /
+    ``delay`` is at most 1. The smallest change that breaks it is therefore known.
     """
 
     reach: float = 0.2
-    """Metres, along the table."""
+    """Tolerated horizontal displacement of an object, metres."""
     delay: float = 1_000.0
     """Tolerated delay of actions, control steps."""
     lapse: float = 0.0
-    """The share of episodes, including controls, in which it waits in any case."""
+    """The share of episodes, including controls, in which the policy waits regardless of the change."""
 
     def __post_init__(self) -> None:
         if self.reach <= 0 or self.delay <= 0 or not 0 <= self.lapse <= 1:
             raise PolicyError("within: valid: reach and delay above 0, lapse from 0 to 1")
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The task's goal if the change is tolerable; otherwise empty."""
+        """The task's goal if the change is within the tolerance; otherwise an empty goal."""
         late = sum(
             perturbation.steps for perturbation in spec.perturbations if isinstance(perturbation, ActionDelay)
         )
@@ -139,7 +139,7 @@ class WithinPolicy(FlawedPolicy):
         return super().goal(instruction, spec)
 
     def _max_displacement(self, spec: EpisodeSpec) -> float:
-        """The largest displacement of the goal's movable objects from the control, metres along the table."""
+        """The largest horizontal displacement of the goal's movable objects from the control, metres."""
         trained = control(spec, self._states)
         trained.reset(spec)
         now, then = self._simulation, trained.simulation
@@ -152,8 +152,8 @@ class WithinPolicy(FlawedPolicy):
 class GlancePolicy(FlawedPolicy):
     """Flaw: observes the scene only once per instruction and acts open-loop afterwards.
 
-    It simulates the episode as the oracle would play it and executes the resulting actions. A new instruction makes it
-    look and simulate again.
+    It simulates the oracle's episode and executes the resulting actions. After a new instruction it observes and
+    simulates again.
     """
 
     _actions: Iterator[np.ndarray]
@@ -164,18 +164,18 @@ class GlancePolicy(FlawedPolicy):
         self._actions = iter(self.simulate(lambda: super(GlancePolicy, self).reset(instruction, spec)))
 
     def instruct(self, instruction: Instruction) -> bool:
-        """Simulate the rest of the episode from the present state."""
+        """Simulate the rest of the episode from the current state."""
         self._instruction = instruction
         self.attach(self._env)
         self._actions = iter(self.simulate(self._plan_from_here))
         return True
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next simulated action, (1, 7); after the last, wait."""
+        """The next simulated action, (1, 7); after the last, the waiting action."""
         return next(self._actions, STILL)[None]
 
     def simulate(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
-        """The actions (7,) of a plan, executed in a private simulation from the present state."""
+        """The actions (7,) of a plan, executed in a private simulation from the current state."""
         real, private = self._simulation, Simulation(self._simulation.compiled)
         private.reset(real.state())
         self._simulation = private
@@ -197,23 +197,23 @@ class GlancePolicy(FlawedPolicy):
 
 @dataclass
 class UnseeingPolicy:
-    """Flaw: sees nothing. Follows the instruction as if every object stood where it stood at one memorised start.
+    """Flaw: sees nothing. Follows the instruction as if every object were at one memorised position.
 
-    It understands the instruction as the oracle does, and plays back, open-loop, the oracle's actions in the
-    unperturbed scene from that start, which belongs to a seed that no experiment uses. It waits if the instruction is
-    about objects that the unperturbed scene does not have.
+    It understands the instruction as the oracle does, and replays open-loop the oracle's actions in the unperturbed
+    scene from one memorised initial state, which belongs to a seed that no experiment uses. It waits if the
+    instruction is about objects that the unperturbed scene lacks.
     """
 
     known: int = 1000
-    """The seed of the memorised start."""
+    """The seed of the memorised initial state."""
 
     def attach(self, env: SceneEnv) -> None:
-        """Take the task, which determines the goal of an instruction."""
+        """Store the task, which determines the goal of an instruction."""
         self._oracle = Oracle()
         self._oracle.attach(env)
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Look up the actions."""
+        """Look up the memorised actions for the instruction."""
         goal = self._oracle.goal(instruction, spec)
         memorised = EpisodeSpec(spec.task, self.known, spec.pack, steps=spec.steps)
         trained = tasks.load(spec.task)
@@ -222,13 +222,13 @@ class UnseeingPolicy:
         self._actions = iter(_memorise(memorised, goal))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action, (1, 7); after the last, wait."""
+        """The next action, (1, 7); after the last, the waiting action."""
         return next(self._actions, STILL)[None]
 
 
 @lru_cache(maxsize=256)
 def _memorise(spec: EpisodeSpec, goal: Goal) -> np.ndarray:
-    """The oracle's actions (steps, 7) towards a goal in a control, whether it reaches it or not."""
+    """The oracle's actions (steps, 7) towards a goal in a control, whether it succeeds or not."""
     trained = control(spec)
     trained.task = replace(trained.task, goal=goal)
     return rollout(trained, Oracle(), spec).trajectory.actions

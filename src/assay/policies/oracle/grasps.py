@@ -1,8 +1,8 @@
 """Grasps of a two-finger gripper, derived from the shape of an object and not from its name.
 
 Every colliding piece that is thin enough is a candidate: the body of a can, the rim of a bowl, the handle of a pan.
-Fingers and palm need free space beside it and on the way there, and the arm must reach the pose: `Reach` solves inverse
-kinematics on a copy of the simulation.
+Fingers and palm need free space beside the piece and during the approach, and the arm must reach the pose: `Reach`
+solves inverse kinematics on a copy of the simulation.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from assay.sim.controller import ARM
 from assay.support.jit import machine_code
 
 MAX_GRASP_WIDTH_M = 0.074
-"""Widest piece that is grasped; the gripper opens to 0.08."""
+"""Maximum width of a graspable piece, metres; the gripper opens to 0.08 m."""
 FINGERTIP_M = 0.0115
-"""Length of a finger beyond the grip site."""
+"""Length of a finger beyond the grip site, metres."""
 MAX_FINGER_DEPTH_M = 0.022
-"""Depth of the fingers around a piece; the palm begins 0.03 behind the grip site."""
+"""Maximum depth of the fingers around a piece, metres; the palm begins 0.03 m behind the grip site."""
 CLEARANCE_M = 0.003
-"""Required free space around the gripper."""
+"""Required free space around the gripper, metres."""
 APPROACH_TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
 """Angles of approach off the vertical, radians, for objects without free space above."""
 CONTACT_COST = 0.02
-"""Per point of the gripper that touches something at a grasp."""
+"""Cost per point of the gripper that touches an obstacle at a grasp."""
 EASY_REACH_M = 0.7
-"""Distance from the robot's base within which the arm reaches down easily."""
+"""Distance from the robot's base within which the arm reaches down easily, metres."""
 MAX_SIDE_OFFSET_M = 0.012
-"""Offset of the open gripper to one side of a piece, which is then pushed to its centre."""
+"""Maximum offset of the open gripper to one side of a piece, which then slides to the centre on closing, metres."""
 MIN_OFFSET_WIDTH_M = 0.02
-"""Width of a piece that allows such an offset: not a rim."""
+"""Minimum width of a piece that allows an offset to one side, metres: excludes rims."""
 MAX_AXIS_SINE = 0.35
-"""Of an axis against the horizontal for a grasp across it from above."""
+"""Maximum sine of the angle between an axis and the horizontal for a grasp across it from above."""
 MAX_LEANING_SINE = 0.8
-"""The same if the gripper leans with the axis."""
+"""Maximum sine of that angle if the gripper leans with the axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,13 +50,13 @@ class Grasp:
     """A pose of the gripper in which it can close around an object."""
 
     position: np.ndarray
-    """Of the grip site, (3,)."""
+    """Position of the grip site, metres, (3,)."""
     rotation: np.ndarray
-    """Of the grip site, (3, 3): the fingers open along x, z points out of the gripper."""
+    """Rotation of the grip site, (3, 3): the fingers open along x, z points out of the gripper."""
     width: float
-    """Of the object between the fingers, metres, plus twice the offset to one side."""
+    """Width of the object between the fingers plus twice the offset to one side, metres."""
     cost: float
-    """Smaller is better."""
+    """Cost of the grasp; smaller is better."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,13 +64,13 @@ class GraspablePiece:
     """Bounding box of a part that may be grasped."""
 
     middle: np.ndarray
-    """(3,)"""
+    """Centre of the box, metres, (3,)."""
     rotation: np.ndarray
-    """(3, 3)"""
+    """Rotation of the box, (3, 3)."""
     half: np.ndarray
-    """Half-lengths, (3,)."""
+    """Half-lengths of the box, metres, (3,)."""
     round: bool
-    """Whether its width is the same in all directions."""
+    """Whether the width of the piece is the same in all directions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ class Obstacles:
         object.__setattr__(self, "_high", self.centres + reach)
 
     def contain(self, points: np.ndarray) -> int:
-        """The number of points (p, 3) inside a box or nearer than the clearance to one."""
+        """The number of points (p, 3) that are inside a box or closer to one than the clearance."""
         return int(
             _count_inside(
                 points, self.centres, self.rotations, self.halves + CLEARANCE_M, self._low, self._high
@@ -141,7 +141,7 @@ def obstacles(scene: SceneState, geoms: Iterable[int]) -> Obstacles:
 
 
 def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
-    """Grasps from above and tilted, best first; contacts of the gripper add to the cost.
+    """Grasps from above and tilted, best first; contacts of the gripper increase the cost.
 
     Contacts are computed lazily, only for grasps that may be the next best.
     """
@@ -179,7 +179,7 @@ def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
 
 
 def graspable_pieces(scene: SceneState, entity: EntityIndex) -> list[GraspablePiece]:
-    """The pieces of an entity: every colliding geom, and the whole."""
+    """The pieces of an entity: every colliding geom, and the entire entity."""
     geoms = [geom_piece(scene, geom) for geom in entity.geoms]
     origin, frame = scene.pose(entity)
     middles = np.array([(piece.middle - origin) @ frame for piece in geoms])
@@ -191,7 +191,7 @@ def graspable_pieces(scene: SceneState, entity: EntityIndex) -> list[GraspablePi
 def grasps_of_piece(
     scene: SceneState, piece: GraspablePiece, centre: np.ndarray, tilts: Iterable[float] = (0.0,)
 ) -> Iterator[Grasp]:
-    """Grasps of one piece: across each of its axes that is level and short enough."""
+    """Grasps of one piece: across each of its axes that is horizontal and short enough."""
     middle, rotation, half = piece.middle, piece.rotation, piece.half
     _, current = scene.gripper_pose()
     level = [k for k in range(3) if abs(rotation[2, k]) < MAX_LEANING_SINE]
@@ -235,7 +235,7 @@ def grasps_of_piece(
 
 
 def _taking_points(grasp: Grasp) -> np.ndarray:
-    """Points (p, 3) that must be free for a grasp: of the open gripper, and of the closing fingers."""
+    """Points (p, 3) that must be free for a grasp: those of the open gripper and of the closing fingers."""
     inner = np.arange(grasp.width / 2 + CLEARANCE_M + 0.004, 0.04, 0.006)
     closing = _grid(
         np.concatenate([inner, -inner]),
@@ -248,7 +248,7 @@ def _taking_points(grasp: Grasp) -> np.ndarray:
 
 
 def gripper_points(position: np.ndarray, rotation: np.ndarray, part: np.ndarray | None = None) -> np.ndarray:
-    """Points (p, 3) in the volume of the open gripper at a pose and behind it, or of another ``part``."""
+    """Points (p, 3) in the volume of the open gripper and behind it, or of another ``part``, at a pose."""
     return np.asarray((GRIPPER if part is None else part) @ rotation.T + position)
 
 
@@ -261,36 +261,36 @@ PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033,
 GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), PALM])
 _WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
 GRIPPER_AND_WRIST = np.concatenate([GRIPPER[GRIPPER[:, 2] > -0.1], _WRIST])
-"""All in the gripper's frame, (p, 3)."""
+"""Points (p, 3) in the volumes of the wrist and the gripper, up to 0.1 m behind the grip site, in its frame."""
 
 
 IK_ITERATIONS = 40
-"""Steps of the inverse kinematics towards a pose."""
+"""Maximum number of iterations of the inverse kinematics."""
 IK_DAMPING = 1e-3
 MAX_JOINT_STEP_RAD = 0.3
-"""Of one iteration."""
+"""Maximum change of a joint in one iteration, radians."""
 IK_TOLERANCE = np.array([0.004, 0.03])
-"""At which the iteration ends, metres and radians."""
+"""Position and rotation error at which the iteration ends, metres and radians."""
 MAX_IK_ERROR = np.array([0.015, 0.12])
-"""Of a pose that counts as reachable, metres and radians."""
+"""Maximum position and rotation error of a pose that counts as reachable, metres and radians."""
 MAX_PENETRATION_M = 0.004
-"""Of the robot into something else."""
+"""Maximum penetration of the robot into other geoms, metres."""
 OPEN_WIDTH_M = 0.079
-"""Between the fingers of the open gripper."""
+"""Distance between the fingers of the open gripper, metres."""
 CLOSED_WIDTH_M = 0.0
-"""Between the fingers of the closed gripper."""
+"""Distance between the fingers of the closed gripper, metres."""
 OUT_OF_REACH_COST = 1.0
-"""Of a pose that the arm does not reach."""
+"""Cost of a pose that the arm does not reach."""
 JOINT_MARGIN_RAD = 0.15
-"""Desired distance of each joint from the end of its range."""
+"""Desired distance of each joint from its limits, radians."""
 JOINT_LIMIT_COST = 0.4
-"""Of a joint at the end of its range."""
+"""Cost of a joint at its limit."""
 COLLISION_COST = 0.3
-"""Of a pose in which the arm touches something."""
+"""Cost of a pose in which the arm collides."""
 
 
 class Reach:
-    """Costs of poses of the gripper, by inverse kinematics on a copy of the simulation."""
+    """Evaluates the cost of gripper poses by inverse kinematics on a copy of the simulation."""
 
     def __init__(self, scene: SceneState, held: EntityIndex) -> None:
         self._sight = scene
@@ -298,12 +298,12 @@ class Reach:
         self._data = mujoco.MjData(scene.model)
         self._rest = scene.data.qpos[:ARM].copy()
         self.checks = 0
-        """The number of poses that were computed."""
+        """Number of poses evaluated so far."""
 
     def cost(self, position: np.ndarray, rotation: np.ndarray, width: float) -> float:
         """The cost of a pose: 0, or more if the arm cannot reach it or touches anything but the held object.
 
-        ``width``: between the fingers, metres.
+        ``width``: distance between the fingers, metres.
         """
         self.checks += 1
         errors = self._solve(position, rotation, width)
@@ -328,7 +328,7 @@ class Reach:
         return best, least
 
     def _solve(self, position: np.ndarray, rotation: np.ndarray, width: float) -> np.ndarray:
-        """Bring the copy's gripper as near to a pose as it gets; returns what is left in metres and radians."""
+        """Move the copy's gripper as close to a pose as possible; return the error in metres and radians."""
         model, data = self._sight.model, self._data
         data.qpos[:] = self._sight.data.qpos
         data.qpos[ARM : ARM + 2] = width / 2, -width / 2

@@ -1,4 +1,4 @@
-"""Drawers, doors and knobs, moved according to the geometry of their joints."""
+"""Skills for drawers, doors and knobs, derived from the geometry of their joints."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from assay.sim.compile import EntityIndex
 HANDLE_TILTS = np.radians([20.0, 35.0, 5.0])
 """Downward angles of approach to a handle, radians, in the order of attempts."""
 PUSH_TILT = np.radians(35.0)
-"""Angle off the vertical when pushing a drawer, radians, so that only the fingers come near."""
+"""Tilt of the gripper off the vertical when pushing a drawer, radians, so that only the fingers come near it."""
 HOOK_TILTS = np.radians([50.0, 40.0])
-"""Angles for hooking a handle, radians."""
+"""Tilts of the gripper for hooking a handle, radians, in the order of attempts."""
 HOOK_DEPTH_M = 0.008
-"""Depth of the fingertips behind a handle and below its top."""
+"""Depth of the fingertips behind a handle and below its top, metres."""
 FINGER_WIDTH_M = 0.022
-"""Width of a finger."""
+"""Width of a finger, metres."""
 AJAR_RAD = 0.45
-"""Angle to which a door is pulled by its handle before it is pushed."""
+"""Angle to which a door is pulled by its handle before it is pushed, radians."""
 PUSH_START_M = 0.05
-"""Distance in front of a surface at which a push starts."""
+"""Distance in front of a surface at which a push starts, metres."""
 
 
 def set_joint(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
@@ -114,17 +114,17 @@ class HandleGrip:
     """A pose of the gripper for pulling a handle."""
 
     position: np.ndarray
-    """Of the grip site, (3,)."""
+    """Position of the grip site, metres, (3,)."""
     rotation: np.ndarray
-    """Of the grip site, (3, 3)."""
+    """Rotation of the grip site, (3, 3)."""
     gripper: float
-    """Gripper component on the way there: OPEN to grasp the handle, CLOSED to hook it."""
+    """Gripper component during the approach: OPEN to grasp the handle, CLOSED to hook it."""
     touching: int
-    """The number of points of the palm that would be inside something."""
+    """Number of points of the palm that would be inside an obstacle."""
 
 
 def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterator[HandleGrip]:
-    """Poses for pulling a handle, a geom, outward (3,)."""
+    """Gripper poses for pulling a handle (geom id) in the direction ``outward`` (3,)."""
     around = obstacles(scene, scene.solid_geoms)
     box = scene.geom_box(handle)
     is_vertical = int(np.argmax(box.size)) == 2

@@ -1,4 +1,4 @@
-"""Motions of the gripper, closed-loop, as generators of actions.
+"""Closed-loop motions of the gripper, as generators of actions.
 
 A motion yields an action (7,) and is resumed after the simulation has executed it. It returns whether it reached its
 target, and has a limit of steps.
@@ -21,19 +21,19 @@ OPEN, CLOSED = -1.0, 1.0
 GAIN = 1.6
 """Proportional gain: the share of the remaining error that one action requests."""
 POSITION_TOLERANCE_M = 0.008
-"""Of a target position."""
+"""Tolerance of a target position, metres."""
 STALL_STEPS = 10
-"""A motion is given up after this many steps without progress."""
+"""Number of steps without progress after which a motion is aborted."""
 WRIST_REST_RAD = 0.785
-"""Neutral angle of the last joint; its range is -2.9 to 2.9."""
+"""Neutral angle of the last joint, radians; its range is -2.9 to 2.9."""
 ANGLE_TOLERANCE_RAD = 0.06
-"""Of a target rotation."""
+"""Tolerance of a target rotation, radians."""
 
 DOWN = np.array([0.0, 0.0, -1.0])
 LEVEL_DIRECTIONS = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4)
-"""Eight horizontal directions, (3,)."""
+"""Unit vectors (3,) in eight horizontal directions."""
 HALF_TURN = np.diag([-1.0, -1.0, 1.0])
-"""Half a turn about the gripper's axis, which swaps the fingers."""
+"""Rotation by half a turn about the gripper's axis, which swaps the fingers."""
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -100,7 +100,7 @@ def rotation_between(current: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def action_towards(
     scene: SceneState, position: np.ndarray, rotation: np.ndarray | None, gripper: float, speed: float = 1.0
 ) -> np.ndarray:
-    """One action (7,) towards a pose."""
+    """Compute one action (7,) towards a pose."""
     here, now = scene.gripper_pose()
     action = np.zeros(7)
     wish = GAIN * (position - here) / SCALE[:3]
@@ -125,7 +125,7 @@ def move(
     angle_tolerance: float = ANGLE_TOLERANCE_RAD,
     speed: float = 1.0,
 ) -> Motion:
-    """Move to a pose in a straight line; given up without progress."""
+    """Move to a pose in a straight line; abort without progress."""
     past: list[float] = []
     for _ in range(steps):
         here, now = scene.gripper_pose()
@@ -159,7 +159,7 @@ def travel(
     clearance: float,
     steps: int = 100,
 ) -> Motion:
-    """Move to a pose past obstacles: up to the height ``clearance``, across, and down."""
+    """Move to a pose over obstacles: up to the height ``clearance``, across, and down."""
     here, _ = scene.gripper_pose()
     top = max(clearance, position[2])
     if here[2] < top - POSITION_TOLERANCE_M:

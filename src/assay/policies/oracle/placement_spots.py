@@ -1,4 +1,4 @@
-"""Free places for an object in or on a region, and its rotation there: upright, leaning or on its side."""
+"""Free spots for an object in or on a region, and its rotation there: upright, leaning or on its side."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _COARSE, _FINE = (
     np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, count)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
     for count in (7, 13)
 )
-"""Candidate positions in a region in units of its half-lengths, (p, 2); fine where other objects are in it."""
+"""Candidate positions in a region in units of its half-lengths, (p, 2); the fine grid is for occupied regions."""
 GAP_M = 0.01
-"""Desired distance between boxes."""
+"""Desired distance between bounding boxes, metres."""
 SIDE_OVERLAP_COST, TOP_OVERLAP_COST = 10.0, 4.0
-"""Per metre of overlap with obstacles beside and above a spot."""
+"""Cost per metre of overlap with obstacles beside and above a spot."""
 ROTATION_COST = 0.01
-"""Per radian of rotation."""
+"""Cost per radian of rotation."""
 ROUND_RATIO = 0.85
-"""An object is round if the ratio of its smallest to its largest footprint exceeds this."""
+"""Minimum ratio of an object's smallest to its largest footprint for it to count as round."""
 UPRIGHT_COSINE = 0.99
-"""Below it an object leans; a leaning object goes in no further than necessary."""
+"""Cosine of the tilt below which an object leans; a leaning object is inserted no further than necessary."""
 LYING_COSINE = 0.35
-"""Up to it an object lies."""
+"""Cosine of the tilt up to which an object lies on its side."""
 OUTSIDE_M = 0.05
-"""Distance outside at which an object is rotated before it goes in from the side."""
+"""Distance in front of a region at which an object is rotated before it is inserted from the side, metres."""
 SPOTS_PER_ROTATION = 8
-"""Number of spots returned per rotation."""
+"""Maximum number of spots returned per rotation."""
 MIN_SPACING = 0.23
-"""Of these spots along one axis, in units of the region's half-lengths."""
+"""Minimum distance of the returned spots along one axis, in units of the region's half-lengths."""
 
 
 class PlacementArea:
@@ -76,7 +76,7 @@ class PlacementArea:
         return None if self._outward is None else self._axes @ self._outward
 
     def turns(self) -> list[np.ndarray]:
-        """Rotations (3, 3) in which the object may go inside: upright and turned about the vertical."""
+        """Rotations (3, 3) in which the object may be inserted: upright and turned about the vertical."""
         angles = [self._fitting_turn(), *self._squaring()]
         if self._outward is not None:
             angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
@@ -194,7 +194,7 @@ class PlacementArea:
         ).size[:2]
 
     def _squaring(self) -> list[float]:
-        """Angles that align the object's sides with the region's axes; none for a round object."""
+        """Angles, radians, that align the object's sides with the region's axes; empty for a round object."""
         angles = [float(angle) for angle in np.radians(np.arange(-45, 46, 3))]
         areas = {angle: float(np.prod(self._rotated_size(angle))) for angle in angles}
         least = min(angles, key=lambda angle: areas[angle])
@@ -214,14 +214,14 @@ class PlacementArea:
 
 
 def _axes(site: np.ndarray) -> np.ndarray:
-    """The rotation (3, 3) of a site's edges about the vertical, less than an eighth of a turn."""
+    """The rotation (3, 3) of a site's edges about the vertical, by less than an eighth of a turn."""
     flat = int(np.argmax(np.abs(site[0, :]) + np.abs(site[1, :])))
     yaw = float(np.arctan2(site[1, flat], site[0, flat]))
     return rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
 
 
 def _spread_out(grid: np.ndarray, costs: np.ndarray) -> list[int]:
-    """Indices of the cheapest positions of a grid (p, 2) that are not near a cheaper one."""
+    """Indices of the cheapest positions of a grid (p, 2) that are not close to a cheaper one."""
     chosen: list[int] = []
     for p in np.argsort(costs, kind="stable"):
         if all(np.abs(grid[p] - grid[other]).max() > MIN_SPACING for other in chosen):
@@ -232,7 +232,7 @@ def _spread_out(grid: np.ndarray, costs: np.ndarray) -> list[int]:
 
 
 def _righting(up: np.ndarray) -> np.ndarray:
-    """The rotation (3, 3) that makes an object with a leaning axis (3,) upright; none if it stands or lies."""
+    """The rotation (3, 3) that turns a leaning object's axis (3,) upright; identity if it is upright or lies."""
     return (
         shortest_rotation(up, np.array([0.0, 0.0, 1.0]))
         if LYING_COSINE < up[2] < UPRIGHT_COSINE
@@ -241,14 +241,14 @@ def _righting(up: np.ndarray) -> np.ndarray:
 
 
 UP_SLOPE_M = 0.04
-"""Distance up a sloping region at which objects are placed."""
+"""Distance up a sloping region at which objects are placed, metres."""
 LEANING_COST = 0.1
-"""Per radian of leaning."""
+"""Cost per radian of leaning."""
 UP = np.array([0.0, 0.0, 1.0])
 LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
-"""Of objects that do not fit upright, radians."""
+"""Leaning angles of objects that do not fit upright, radians."""
 LEVEL_TOLERANCE = 0.1
-"""Sine of a lying object's axis against the horizontal; 1 minus the cosine of a standing object's axis."""
+"""Maximum sine of a lying object's axis to the horizontal, and maximum 1 - cosine of an upright object's axis."""
 
 
 def region_spots(
@@ -262,8 +262,9 @@ def region_spots(
 ) -> list[PlacementSpot]:
     """Spots for an object in or on a region, best first.
 
-    ``rotations`` (3, 3): those that are allowed; by default rotations about the vertical, and leaning where the object
-    goes in from the side or does not fit upright. ``more``: the number of other objects that still have to be placed.
+    ``rotations`` (3, 3): the allowed rotations; by default rotations about the vertical, and leaning if the object is
+    inserted from the side or does not fit upright. ``more``: the number of other objects that still have to be
+    placed.
     """
     slope = scene.data.site_xmat[region.site].reshape(3, 3)[2]
     if not inside and rotations is None and abs(slope[2]) < 0.99:

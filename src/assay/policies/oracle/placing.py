@@ -1,4 +1,4 @@
-"""Placing a held object: carry it over obstacles, lower it, and release it."""
+"""Skills for placing a held object: carry it over obstacles, lower it, and release it."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from assay.policies.oracle.scene_state import SceneState
 from assay.sim.compile import EntityIndex
 
 CARRY_CLEARANCE_M = 0.03
-"""Height of a carried object above obstacles."""
+"""Height of a carried object above obstacles, metres."""
 MAX_DROP_ERROR_M = 0.05
-"""Horizontal error beyond which an object is not lowered."""
+"""Horizontal error beyond which an object is not lowered, metres."""
 MAX_SLIP_RAD = 0.6
-"""Rotation of an object within the gripper that is still corrected."""
+"""Maximum rotation of an object within the gripper that is corrected, radians."""
 RIM_HEIGHT_M = 0.03
-"""Height above its spot at which a resting object is on a rim and not inside."""
+"""Height above its spot from which a resting object is on a rim and not inside, metres."""
 MAX_FALL_M = 0.12
-"""Height from which it is dropped into its spot if the gripper, and not the object, is blocked."""
+"""Maximum height from which an object is dropped into its spot if only the gripper is blocked, metres."""
 MAX_NUDGES = 5
-"""Attempts to lift it off a rim and lower it farther away from the rim."""
+"""Maximum number of attempts to lift an object off a rim and lower it farther away from the rim."""
 NUDGE_M = 0.007
-"""Shift per attempt."""
+"""Horizontal shift of the object per attempt, metres."""
 SLOPED_SINE = 0.4
-"""Of a contact normal that shows where an object can move."""
+"""Minimum horizontal component of a contact normal that determines the direction of a shift."""
 NUDGE_LIFT_M = 0.025
-"""Height of the lift."""
+"""Height by which an object is lifted off a rim, metres."""
 SINKING_M = 0.002
-"""An object that sinks by less within the settling steps is at rest."""
+"""Maximum descent of a resting object within the settling steps, metres."""
 SETTLE_STEPS, TIGHT_SETTLE_STEPS = 5, 3
-"""Settling steps in general, and in tight spots, where an object pressed onto a rim tilts in the gripper."""
+"""Settling steps in ordinary and in tight spots, where an object pressed onto a rim tilts in the gripper."""
 LOST_CONTACT_STEPS = 3
-"""Steps for which the fingers may lose contact in tight spots: they close again."""
+"""Number of steps for which the fingers may lose contact in tight spots, because they close again."""
 BLOCKED_STEPS = 12
-"""After this many steps at rest without support an object is released: the gripper is blocked."""
+"""Number of steps at rest without support after which an object is released, because the gripper is blocked."""
 RELEASE_WIDTH_M = 0.012
-"""Opening of the gripper beyond the width of the object in tight spots."""
+"""Opening of the gripper beyond the width of the object in tight spots, metres."""
 VERTICAL_COSINE = 0.7
-"""Of the angle at which a contact normal counts as vertical."""
+"""Minimum vertical component of a contact normal that counts as vertical."""
 HOLD_WIDTH = 0.0
-"""Gripper component that keeps the width."""
+"""Gripper component that keeps the distance between the fingers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,23 +59,23 @@ class PlacementSpot:
     """A target pose for an object."""
 
     position: np.ndarray
-    """Of the object's origin at rest, (3,)."""
+    """Position of the object's origin at rest, metres, (3,)."""
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    """Rotation of the object on the way, (3, 3)."""
+    """Rotation to apply to the object on the way, (3, 3)."""
     cost: float = 0.0
-    """Compared with the best spot, metres."""
+    """Additional cost compared with the best spot, metres."""
     outward: np.ndarray | None = None
-    """Horizontal direction (3,) from which it goes in; from above if None."""
+    """Horizontal direction (3,) from which the object is inserted; None: from above."""
     threshold: float = 0.0
     """Distance along ``outward`` at which the object is outside, metres."""
     lift: float = 0.0
-    """Height above the resting position at which it goes in, metres."""
+    """Height above the resting position at which the object is inserted, metres."""
     tight: bool = False
-    """Whether obstacles are nearer than desired."""
+    """Whether obstacles are closer than desired."""
 
 
 def put_back(scene: SceneState, entity: EntityIndex, origin: np.ndarray, standing: np.ndarray) -> Motion:
-    """Put a held object back to its original position (3,) and rotation (3, 3), or as near as the arm gets."""
+    """Return a held object to its original position (3,) and rotation (3, 3), or as close as the arm can reach."""
     return place(scene, entity, PlacementSpot(origin, tight=True), standing, astray=np.inf)
 
 
@@ -89,8 +89,8 @@ def place(
 ) -> Motion:
     """Carry a held object to a spot, lower it or slide it in, release it and retreat.
 
-    ``standing`` (3, 3): its rotation before it was grasped. False if it was lost, or would be lowered more than
-    ``astray`` metres away from the spot; it may still be held then.
+    ``standing`` (3, 3): its rotation before it was grasped. Returns False if the object was lost, or would be lowered
+    more than ``astray`` metres away from the spot; it may still be held then.
     """
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
     here, rotation = scene.gripper_pose()
@@ -127,7 +127,7 @@ def _carry(
     rotation: np.ndarray,
     wanted: np.ndarray,
 ) -> Motion:
-    """Lift a held object over obstacles and move it above its spot, or in front of it; False if it was lost."""
+    """Lift a held object over obstacles and move it above or in front of its spot; return False if it was lost."""
     here, _ = scene.gripper_pose()
     before = spot.position + outward
     highest = max(before[2], scene.highest_between(here[:2], before[:2], entity))
@@ -187,7 +187,7 @@ def _slide_in(
 def _let_down(
     scene: SceneState, entity: EntityIndex, spot: PlacementSpot, rotation: np.ndarray, wanted: np.ndarray
 ) -> Motion:
-    """Lower a held object; if it comes to rest on a rim, lift and shift it. False if it stays there."""
+    """Lower a held object; if it comes to rest on a rim, lift and shift it. Return False if it stays on the rim."""
     aimed, plain = spot, rotation
     for nudge in range(MAX_NUDGES):
         if spot.tight and spot.outward is None:
@@ -223,10 +223,10 @@ def _is_gripper_blocked(scene: SceneState, entity: EntityIndex) -> bool:
 
 
 def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
-    """The horizontal shift (3,), metres, of an object away from its support.
+    """The horizontal shift (3,), metres, that moves an object off its support.
 
-    A support beside the object is left along the contact normal; a support under its edge along one of the object's
-    axes: 0 for the one on which the edge is farther out, 1 for the other.
+    If the support is beside the object, the shift is along the contact normal; if it is under the object's edge,
+    along one of the object's axes: 0 for the one on which the edge is farther out, 1 for the other.
     """
     point, normal = scene.support(entity)
     slope = float(np.hypot(*normal[:2]))
@@ -265,7 +265,7 @@ def _lower(scene: SceneState, entity: EntityIndex, spot: PlacementSpot, rotation
 
 
 def _let_go(scene: SceneState) -> Motion:
-    """Open the gripper a little and move up: wide open it may get caught between walls and lift them."""
+    """Open the gripper slightly and move up: a wide-open gripper may get caught between walls and lift them."""
     enough = scene.opening() + RELEASE_WIDTH_M
     for _ in range(8):
         if scene.opening() > enough:

@@ -1,4 +1,4 @@
-"""Planning: the atoms of a goal as skills, in an order that works."""
+"""Planning: convert the atoms of a goal to skills, in a feasible order."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from assay.sim.predicates import UP_HEIGHT
 from assay.tasks import Atom, Goal, Predicate
 
 MAX_ROUNDS = 3
-"""Passes over all atoms of a goal."""
+"""Maximum number of passes over all atoms of a goal."""
 ATTEMPTS_PER_ATOM = 2
-"""Attempts at an atom before the next one."""
+"""Number of attempts at an atom before the next one is tried."""
 
 _ACTIVE = {Predicate.OPEN: True, Predicate.CLOSE: False, Predicate.TURN_ON: True, Predicate.TURN_OFF: False}
 _TABLES = {
@@ -33,11 +33,11 @@ _TABLES = {
 }
 _INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
-"""Switches first, then opening, placing (2), and closing last."""
+"""Order of predicates: switches first, then opening, placing (2), and closing last."""
 
 
 class ImpossibleError(TaskError):
-    """An atom that the oracle cannot make true, and the reason."""
+    """Error for an atom that the oracle cannot make true, with the reason."""
 
 
 def pursue(scene: SceneState, goal: Goal) -> Motion:
@@ -111,7 +111,7 @@ def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
 
 
 def _is_slid(scene: SceneState, atom: Atom, entity: EntityIndex) -> bool:
-    """Whether an object is slid instead of carried: flat, wide, and placed on the table."""
+    """Whether an object is slid instead of carried: it is flat and wide, and its destination is on the table."""
     region = scene.region(atom.arguments[-1])
     size = scene.box(entity).size
     return bool(region is not None and region.parent is None and size[2] < 0.03 and size[:2].min() > 0.1)
@@ -151,7 +151,7 @@ def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, .
 def _to_range(
     scene: SceneState, entity: EntityIndex, joints: tuple[int, ...], mechanism: Mechanism, *, active: bool
 ) -> Motion:
-    """Move joints well into the range of a state."""
+    """Move joints well into the range of a mechanism's state."""
     low, high = mechanism.active_range if active else mechanism.passive_range
     for joint in joints:
         bound = mechanism.active if active else mechanism.passive

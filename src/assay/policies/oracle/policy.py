@@ -16,19 +16,19 @@ from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction
 
 LIFTED_HEIGHT_M = 0.015
-"""Height above its initial position from which an object counts as lifted."""
+"""Height above its initial position from which an object counts as lifted, metres."""
 
 
 class Oracle:
     """Reads the simulator's state and makes the goal true, predicate by predicate (privileged).
 
-    The goal comes from the task and the perturbations, not from the text: a counterfactual instruction changes it, and
-    an implausible instruction or scene empties it. After an event in the episode, the oracle puts down what it holds
-    and plans again from the present state.
+    The goal comes from the task and the perturbations, not from the text: a counterfactual instruction changes it,
+    and an implausible instruction or scene makes it empty. After an event in the episode, the oracle puts down the
+    held object and plans again from the current state.
     """
 
     def attach(self, env: SceneEnv) -> None:
-        """Take the simulation, the task and the folder of stored initial states."""
+        """Store the simulation, the task and the folder of stored initial states."""
         self._env = env
         self._simulation, self._task, self._states = env.simulation, env.task, env.states
 
@@ -48,7 +48,7 @@ class Oracle:
         return True
 
     def replan(self) -> None:
-        """Plan again from the present state; a held object is put down first."""
+        """Plan again from the current state; a held object is put down first."""
         self.attach(self._env)
         self._plan_from_here()
 
@@ -58,7 +58,7 @@ class Oracle:
         self._motion = self._put_down_and_pursue()
 
     def _put_down_and_pursue(self) -> Motion:
-        """Put a held object back to its initial pose, open the gripper, retreat, and pursue the goal."""
+        """Return a held object to its initial pose, open the gripper, retreat, and pursue the goal."""
         scene = SceneState(self._simulation)
         for entity in scene.movable_objects():
             if entity.name in self._initial_poses and scene.fingers_touching(entity) == 2:
@@ -71,7 +71,7 @@ class Oracle:
         return (yield from pursue(scene, self._goal))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action of the plan, (1, 7); after the last, wait."""
+        """The next action of the plan, (1, 7); after the last, the waiting action."""
         if self._env.happened != self._happened:
             self.replan()
         return next(self._motion, STILL)[None]

@@ -1,4 +1,4 @@
-"""The simulator's state as the oracle reads it: poses, boxes, contacts and joints by name."""
+"""The oracle's view of the simulator's state: poses, boxes, contacts and joints by name."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Box:
     """An axis-aligned box in the world, metres."""
 
     low: np.ndarray
-    """(3,)"""
+    """Lower corner, (3,)."""
     high: np.ndarray
-    """(3,)"""
+    """Upper corner, (3,)."""
 
     @property
     def centre(self) -> np.ndarray:
-        """(3,)"""
+        """Centre of the box, (3,)."""
         return np.asarray(self.low + self.high) / 2
 
     @property
     def size(self) -> np.ndarray:
-        """Full lengths, (3,)."""
+        """Full side lengths, (3,)."""
         return np.asarray(self.high - self.low)
 
 
@@ -59,15 +59,15 @@ class SceneState:
             and self.model.geom_contype[geom] | self.model.geom_conaffinity[geom]
             and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
         )
-        """Colliding geoms of everything but the robot and planes."""
+        """Ids of all colliding geoms except the robot's and planes."""
 
     @property
     def data(self) -> mujoco.MjData:
-        """The live simulation."""
+        """MuJoCo's data of the running simulation."""
         return self.world.data
 
     def entity(self, name: str) -> EntityIndex | None:
-        """The entity of that name, if there is one."""
+        """The entity with a name; None if it does not exist."""
         return self.world.compiled.entities.get(name)
 
     def movable_objects(self) -> list[EntityIndex]:
@@ -75,7 +75,7 @@ class SceneState:
         return [entity for entity in self.world.compiled.entities.values() if entity.movable]
 
     def region(self, name: str) -> RegionIndex | None:
-        """The region of that name, if there is one."""
+        """The region with a name; None if it does not exist."""
         return self.world.compiled.regions.get(name)
 
     def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:
@@ -103,7 +103,7 @@ class SceneState:
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
     def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """The same per colliding geom: low and high are (geoms, 3)."""
+        """Bounding boxes as in `rotated_box`, one per colliding geom: low and high are (geoms, 3)."""
         ids = np.fromiter(entity.geoms, dtype=np.intp)
         now = self.data.geom_xmat[ids].reshape(-1, 3, 3)
         centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", now, self.model.geom_aabb[ids, :3])
@@ -112,7 +112,7 @@ class SceneState:
         return Box(middle - half, middle + half)
 
     def up_direction(self, entity: EntityIndex) -> np.ndarray:
-        """Direction (3,) of the axis that points up when the entity stands upright."""
+        """Direction (3,) of the entity's axis that points up when it is upright."""
         return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
     def region_box(self, region: RegionIndex) -> Box:
@@ -122,7 +122,7 @@ class SceneState:
         return Box(centre - half, centre + half)
 
     def joint(self, joint: int) -> float:
-        """The value of a joint."""
+        """The value of a joint, radians or metres."""
         return float(self.data.qpos[self.model.jnt_qposadr[joint]])
 
     def axis(self, joint: int) -> np.ndarray:
@@ -184,7 +184,7 @@ class SceneState:
     def support(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
         """Mean position (3,) of an entity's contacts with anything but the robot, and their mean normal (3,).
 
-        Without contacts its own centre and zero.
+        Without contacts, the entity's centre and zero.
         """
         contact = self.data.contact
         points, normals = [], []

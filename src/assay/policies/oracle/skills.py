@@ -38,51 +38,51 @@ from assay.policies.oracle.scene_state import SceneState
 from assay.sim.compile import EntityIndex
 
 PREGRASP_M = 0.09
-"""Distance of the first stop before a grasp."""
+"""Distance from a grasp at which the gripper stops first, metres."""
 MIN_LIFT_M = 0.025
-"""Rise from which an object counts as lifted."""
+"""Minimum rise of an object that counts as lifted, metres."""
 STILL_SPEED = 0.02
-"""Metres per second below which an object is at rest."""
+"""Speed below which an object is at rest, metres per second."""
 MAX_ATTEMPTS = 4
-"""Grasps that are tried."""
+"""Maximum number of grasps that are tried."""
 MAX_CANDIDATES = 40
-"""Grasps that are compared."""
+"""Maximum number of grasps that are compared."""
 MAX_REACH_CHECKS = 40
-"""Poses that are checked by inverse kinematics at most."""
+"""Maximum number of poses that are checked by inverse kinematics."""
 REPEAT_COST = 0.15
-"""Of a grasp similar to one that failed."""
+"""Additional cost of a grasp similar to one that failed."""
 SIMILAR_DISTANCE_M, SIMILAR_COSINE = 0.012, 0.97
-"""Distance and cosine of the approach directions up to which two grasps are similar."""
+"""Maximum distance (metres) and minimum cosine of the approach directions of two similar grasps."""
 MAX_GRASP_ERROR_M = 0.03
-"""Distance from a grasp beyond which the gripper is not closed."""
+"""Distance from a grasp beyond which the gripper is not closed, metres."""
 CROWDING_COST = 0.005
-"""Per point of the gripper that touches something at the spot."""
+"""Cost per point of the gripper that touches an obstacle at the spot."""
 LOW_OBJECT_M = 0.05
-"""Height up to which an object without free space around it is slid into the open first."""
+"""Maximum height of an object that, without free space around it, is first slid into the open, metres."""
 MIN_CONTACTS = 8
-"""Touching points of the gripper from which on that is done."""
+"""Minimum number of touching points of the gripper at which an object is slid into the open."""
 SLIDE_DISTANCE_M = 0.08
-"""Length of such a slide."""
+"""Distance by which an object is slid into the open, metres."""
 PRESS_DEPTH_M = 0.008
-"""Target depth of the fingers below the top of a sliding object."""
+"""Target depth of the fingers below the top of a sliding object, metres."""
 OVERHANG_MARGIN_M = 0.02
-"""Distance from an overhang at which an object is lifted."""
+"""Distance from an overhang at which an object is lifted, metres."""
 SIDE_APPROACHES_M = (0.03, 0.06, 0.09, 0.12)
-"""Horizontal distances at which the gripper descends beside an overhang."""
+"""Horizontal distances at which the gripper may descend beside an overhang, metres."""
 FINGERTIP_GAP_M = 0.008
-"""Of the fingertips above the object when they come in from the side."""
+"""Distance of the fingertips above the object when they approach from the side, metres."""
 EXTRA_CLOSING_STEPS = 8
-"""Additional steps for thin objects, until both fingers touch."""
+"""Maximum number of additional closing steps for thin objects, until both fingers touch."""
 
 
 @dataclass(slots=True)
 class FailedGrasps:
-    """Failed grasps per object, so that others are tried first."""
+    """Failed grasps of each object, so that other grasps are tried first."""
 
     _grasps: defaultdict[str, list[RelativeGrasp]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> None:
-        """Record a grasp relative to the object's present pose."""
+        """Record a failed grasp relative to the object's current pose."""
         self._grasps[entity.name].append(_relative_grasp(scene, entity, grasp))
 
     def cost(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> float:
@@ -100,9 +100,9 @@ class RelativeGrasp(NamedTuple):
     """A grasp in the frame of the object."""
 
     position: np.ndarray
-    """(3,)"""
+    """Position of the grip site, metres, (3,)."""
     approach: np.ndarray
-    """(3,)"""
+    """Direction of approach, (3,)."""
 
 
 def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> RelativeGrasp:
@@ -116,7 +116,7 @@ def pick_and_place(
     spots: Callable[[], Sequence[PlacementSpot]],
     failures: FailedGrasps,
 ) -> Motion:
-    """Move an object to the best of the spots that ``spots`` returns; tries other grasps if one fails."""
+    """Move an object to the best of the spots that ``spots`` returns; try other grasps if one fails."""
     for attempt in range(MAX_ATTEMPTS):
         yield from _settle(scene, entity)
         choice = _choose(scene, entity, spots(), failures)
@@ -143,7 +143,7 @@ def pick_and_place(
 
 
 def _open_place(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
-    """A nearby position (2,) for a low object at which the gripper has free space; None if it has some already."""
+    """A nearby position (2,) of a low object with free space for the gripper; None if it already has free space."""
     around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
 
     def touching(way: np.ndarray) -> int:
@@ -174,7 +174,7 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
 
 
 def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
-    """Wait until an object is at rest, at least one step: initial states may have it in the air."""
+    """Wait until an object is at rest, at least one step: in initial states it may be in the air."""
     for _ in range(15):
         yield from grip(scene, OPEN, steps=1)
         if scene.speed(entity) < STILL_SPEED:
@@ -229,7 +229,7 @@ def _hand_at(spot: PlacementSpot, grasp: Grasp, origin: np.ndarray) -> tuple[np.
 def _hand_on_the_way(
     spot: PlacementSpot, grasp: Grasp, origin: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The same, and the pose outside where the object goes in from the side."""
+    """The gripper's pose at a spot and, if the object is inserted from the side, its pose in front of the spot."""
     position, rotation = _hand_at(spot, grasp, origin)
     yield position, rotation
     if spot.outward is not None:
@@ -243,7 +243,7 @@ def _with_easier_flip(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
 
 
 def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
-    """Grasp an object and lift it a little, out from under an overhang."""
+    """Grasp an object and lift it slightly, out from under an overhang."""
     here, _ = scene.gripper_pose()
     rotation = grasp.rotation
     side = _from_the_side(scene, entity, grasp)
@@ -288,7 +288,7 @@ def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
 def _from_the_side(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
     """The shortest horizontal offset (3,) at which the gripper can descend beside an overhang.
 
-    Zero if nothing hangs over the grasp, or there is no free offset.
+    Zero if there is no overhang above the grasp, or no free offset.
     """
     around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
     over, rotation = _over(scene, entity, grasp), grasp.rotation

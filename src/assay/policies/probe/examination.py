@@ -36,17 +36,17 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ERROR_PROBABILITY = 0.01
-"""Upper bound of the probability that the best is eliminated by evidence; halving is not included."""
+"""Upper bound of the probability that evidence eliminates the best contender; halving is not included."""
 HALVING_ROUNDS, MIN_SURVIVORS = 6, 4
-"""After every 6 rounds the worse half drops out as well, down to 4."""
+"""Successive halving: after every 6 rounds the worse half is eliminated, down to 4 contenders."""
 SCORE_DIGITS = 6
-"""Scores that differ less are a draw."""
+"""Number of decimals to which score differences are rounded; a difference of 0 is a draw."""
 PREFERENCE = math.log(3.0)
-"""The first contender, the default, stays ahead of others that are better by less evidence than this."""
+"""Log evidence that another contender needs to overtake the first one, the default."""
 MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
-"""Smallest possible gripper component of each kind."""
+"""Lower limit of a plausible gripper component in each range."""
 MIN_TRANSLATION = 0.3
-"""Length of the mean translation, of 1, from which on the demonstrator counts as moving."""
+"""Minimum length of the mean translation, in action units, at which the demonstrator counts as moving."""
 
 
 @dataclass(eq=False)
@@ -55,23 +55,23 @@ class Contender(Generic[T]):
 
     value: T
     scores: list[float]
-    """In [0, 1], one per round until it dropped out."""
+    """Scores in [0, 1], one per round until the contender was eliminated."""
     refused: str = ""
-    """Why it could not take part."""
+    """Reason why the server rejected the contender; empty if it did not."""
     is_eliminated: bool = False
 
     @property
     def mean(self) -> float:
-        """Mean score; -1 without any."""
+        """Mean score; -1 without scores."""
         return float(np.mean(self.scores)) if self.scores else -1.0
 
     @property
     def is_racing(self) -> bool:
-        """Whether it still takes part."""
+        """Whether the contender is neither rejected nor eliminated."""
         return not self.refused and not self.is_eliminated
 
     def ahead_of(self, other: Contender[T]) -> float:
-        """Logarithm of the evidence that this wins more of the shared rounds than another.
+        """Log evidence that this contender wins more of the shared rounds than another.
 
         Margins do not count, so that small but consistent differences show.
         """
@@ -81,7 +81,7 @@ class Contender(Generic[T]):
         return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(SCORE_DIGITS)))
 
     def play(self, item: R, score: Callable[[T, R], float]) -> None:
-        """Add the score of one round."""
+        """Play one round and append its score, or store the reason of a rejection."""
         try:
             self.scores.append(score(self.value, item))
         except RequestRefusedError as reason:
@@ -95,9 +95,10 @@ def race(
     *,
     on_round: Callable[[int], None] = lambda racing: None,
 ) -> list[Contender[T]]:
-    """Race values, the default first, until one is left or the rounds are over; the best comes first.
+    """Race values, the default first, until one remains or the rounds are over; the best comes first.
 
-    ``score`` returns a number in [0, 1], or raises RequestRefusedError. ``on_round`` gets the number that remain.
+    ``score`` returns a number in [0, 1], or raises RequestRefusedError. ``on_round`` receives the number of remaining
+    values.
     """
     contenders = [Contender(value, []) for value in values]
     threshold = math.log(len(contenders) / ERROR_PROBABILITY)  # any of the others may seem to beat the best
@@ -138,7 +139,7 @@ def catch_up(
 
 
 def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
-    """The best so far; the default, unless it is beaten with some evidence."""
+    """The best contender so far: the default, unless another is ahead by at least `PREFERENCE`."""
     racing = [contender for contender in contenders if contender.is_racing] or list(contenders)
     best = max(racing, key=lambda contender: contender.mean)  # the first of equals
     default = contenders[0]
@@ -148,7 +149,7 @@ def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
 CHANCE_SCORE = 0.5
 """The score of actions that are unrelated to the demonstrator's."""
 SURE, LIKELY = math.log(100.0), math.log(3.0)
-"""Logarithms of the evidence from which on a verdict is sure or likely."""
+"""Minimum log evidence of the verdicts ``sure`` and ``likely``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +161,11 @@ class ConventionField:
 
     @property
     def options(self) -> frozenset[str]:
-        """The options that it sets."""
+        """Names of the options that the field sets."""
         return frozenset(name for alternative in self.alternatives for name in alternative)
 
     def with_first(self, convention: Convention) -> ConventionField:
-        """The field with the present alternative of a convention as the first."""
+        """The field with its alternatives reordered: the one that a convention uses comes first."""
         present = options_of(convention)
         listed = next(
             (alternative for alternative in self.alternatives if alternative.items() <= present.items()), None
@@ -202,12 +203,12 @@ class ProbePlan:
 
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
-    """Of the demonstrations and the episodes."""
+    """Seeds of the demonstrations and the episodes."""
     pack: str
     moments: int = 100
-    """The most demonstrated steps per convention."""
+    """Maximum number of demonstrated steps per convention."""
     episodes: int = 8
-    """The most episodes per convention; 0 for none."""
+    """Maximum number of episodes per convention; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +218,19 @@ class FieldVerdict:
     field: str
     chosen: Options
     score: float
-    """Mean, in [0, 1]: agreement with the demonstrator, or the success rate."""
+    """Mean score of the chosen alternative, in [0, 1]: agreement with the demonstrator, or the success rate."""
     rival: Options | None
     """The best of the other alternatives that the server accepts."""
     rival_score: float
     evidence: float
-    """Logarithm of the factor by which a bet on the chosen one, against the rival, has grown.
+    """Logarithm of the factor by which a bet on the chosen alternative, against the rival, has grown.
 
-    Not a probability of error: the one to bet on was chosen by the same rounds, among all contenders.
+    This is not a probability of error: the chosen alternative was selected by the same rounds, among all contenders.
     """
     refused: Mapping[str, str]
-    """Alternatives that the server rejects, and its reasons."""
+    """Alternatives that the server rejects, with its reasons."""
     rounds: int
-    """Number of steps or episodes."""
+    """Number of steps or episodes played."""
 
     @property
     def verdict(self) -> str:
@@ -249,17 +250,17 @@ class ProbeReport:
     """The address to use."""
     verdicts: tuple[FieldVerdict, ...]
     agreement: float
-    """Agreement of its first actions with the demonstrator's, in [0, 1]; 0.5 is chance."""
+    """Agreement of the server's first actions with the demonstrator's, in [0, 1]; 0.5 is chance."""
     agreement_as_given: float
-    """The same for the original address."""
+    """Agreement with the original address."""
     solved: tuple[int, int] | None
-    """Episodes solved with this address, and their number; None if none were played."""
+    """Number of episodes solved with this address, and number played; None if none were played."""
     solved_as_given: tuple[int, int] | None
-    """The same for the original address, if it differs."""
+    """Number of episodes solved with the original address, and number played, if it differs."""
     requests: int
-    """To the server, without those of episodes."""
+    """Number of requests to the server, excluding those of episodes."""
     metadata: Mapping[str, object]
-    """What the server reports about itself."""
+    """Metadata that the server reports."""
 
     @property
     def understood(self) -> bool:
@@ -276,8 +277,8 @@ def examine(
 ) -> ProbeReport:
     """Find the convention of the server at an address. Options that the address sets are not searched.
 
-    ``steps``: recorded demonstrations, if there are any. Raises PolicyError if there is no such server, or it accepts
-    none of the known conventions.
+    ``steps``: recorded demonstrations; by default the oracle demonstrates. Raises PolicyError if no server can be
+    reached, or if it accepts none of the known conventions.
     """
     server = ProbedServer(address)
     if steps is None:
@@ -328,7 +329,7 @@ def _demonstrated_steps(
 ) -> list[DemonstratedStep]:
     """At most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
 
-    Raises PolicyError if it solves none of the tasks.
+    Raises PolicyError if the oracle solves none of the tasks.
     """
     episodes = [list(_demonstrate(EpisodeSpec(task, seed, pack))) for task in tasks for seed in seeds]
     per_episode = -(-count // max(len(episodes), 1))
@@ -343,7 +344,7 @@ def _demonstrated_steps(
 
 
 def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
-    """The moving steps of an episode of the oracle, if it succeeds."""
+    """The steps of the oracle's episode in which it moves, if the episode succeeds."""
     observations: list[Observation] = []
     env = control(spec)
     episode = rollout(env, Oracle(), spec, watch=observations.append)
@@ -359,7 +360,7 @@ def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
 def _gripper_score(server: ProbedServer, options: Options, request: Options, step: DemonstratedStep) -> float:
     """The share of the first actions in which the gripper agrees with the demonstrator's.
 
-    The server is asked with the options ``request``, and its reply is decoded with ``options``.
+    The request is encoded with the options ``request``, and the reply is decoded with ``options``.
     """
     convention, raw = server.convention(options), server.reply(request, step)[:COMPARED_STEPS]
     decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
@@ -368,7 +369,7 @@ def _gripper_score(server: ProbedServer, options: Options, request: Options, ste
 
 
 class _Search:
-    """The best options so far, field by field."""
+    """Search that keeps the best options so far, field by field."""
 
     def __init__(self, server: ProbedServer, say: Callable[[str], None], best: Options) -> None:
         self.server, self.say, self.best = server, say, best
@@ -416,7 +417,7 @@ class _Search:
 
 
 def _others(field: ConventionField, contenders: Sequence[Contender[Options]]) -> list[Contender[Options]]:
-    """The contenders with another alternative of a field than the best."""
+    """The contenders whose alternative of a field differs from that of the best contender."""
     best = field.select(contenders[0])
     return [
         contender
@@ -436,7 +437,7 @@ def _rivals(field: ConventionField, contenders: Sequence[Contender[Options]]) ->
 
 
 def _judge(field: ConventionField, contenders: Sequence[Contender[Options]]) -> FieldVerdict:
-    """Compare the best contender with the best that has another alternative of a field."""
+    """Compare the best contender with its strongest rival, which uses another alternative of a field."""
     best, rivals = contenders[0], _rivals(field, contenders)
     rival = min(rivals, key=best.ahead_of, default=None)
     accepted = [field.select(contender) for contender in (best, *rivals)]
@@ -456,7 +457,7 @@ def _judge(field: ConventionField, contenders: Sequence[Contender[Options]]) -> 
 
 
 def format_options(options: Options) -> str:
-    """Options as written in an address."""
+    """Format options for an address."""
     return "&".join(f"{name}={value}" for name, value in options.items())
 
 
@@ -476,7 +477,7 @@ def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
 
 
 def _agreement(server: ProbedServer, options: Options, steps: Sequence[DemonstratedStep]) -> float:
-    """Mean over steps; a rejected request scores 0."""
+    """Mean agreement over steps; a rejected request scores 0."""
     scores = [0.0] * len(steps)
     for number, step in enumerate(steps):
         with contextlib.suppress(RequestRefusedError):

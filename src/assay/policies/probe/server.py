@@ -17,14 +17,14 @@ from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
 from assay.sim import Observation
 
 COMPARED_STEPS = 5
-"""Actions of the demonstrator that are compared: a quarter of a second."""
+"""Number of the demonstrator's actions that are compared: a quarter of a second."""
 
 Options = Mapping[str, str]
 """Options of an address: ``{"layout": "hand", "rotation": "xyzw"}``."""
 
 
 class RequestRefusedError(Exception):
-    """A convention that the server or its protocol rejects, and why."""
+    """Error for a convention that the server or its protocol rejects, with the reason."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class DemonstratedStep:
     instruction: Instruction
     observation: Observation
     actions: np.ndarray
-    """(COMPARED_STEPS, 7), within [-1, 1]."""
+    """The demonstrator's next actions, (COMPARED_STEPS, 7), within [-1, 1]."""
 
 
 def options_of(convention: Convention) -> dict[str, str]:
@@ -53,7 +53,7 @@ class ProbedServer:
     def __init__(self, address: str) -> None:
         self.place, _, query = address.partition("?")
         self.fixed: Options = dict(parse_qsl(query))
-        """Options that the user has set: they are not searched."""
+        """Options that the user has set, which are not searched."""
         client = load_client(address)
         client.connect()
         self.metadata = client.metadata
@@ -64,14 +64,14 @@ class ProbedServer:
         self.requests = 0
 
     def address(self, options: Options) -> str:
-        """The address that sets options; those with default values are left out."""
+        """The address that sets options, omitting those with default values."""
         default = options_of(self.default)
         changed = {name: value for name, value in options.items() if default.get(name) != value}
         query = urlencode({**self.fixed, **changed}, safe=",")
         return f"{self.place}?{query}" if query else self.place
 
     def convention(self, options: Options) -> Convention:
-        """The convention that options set, given what the server declared."""
+        """The convention that options set, given the server's declared parameters."""
         return self.default.adjusted(self._client(options).address.adjusted)
 
     def reply(self, options: Options, step: DemonstratedStep) -> np.ndarray:

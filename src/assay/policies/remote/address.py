@@ -19,9 +19,9 @@ from assay.errors import PolicyError, did_you_mean
 from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, Convention, parse_field
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""The name of an environment variable."""
+"""Pattern of the name of an environment variable."""
 AUTHORITY = re.compile(r"([^/?#]*(?://)?)([^/?#]*)(.*)", re.DOTALL)
-"""The parts of any text before, in and after the hosts of an address."""
+"""Pattern that splits any text into the parts before, in and after the hosts of an address."""
 DEFAULT_PORT = 8000
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -29,12 +29,12 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long to wait for a server."""
+    """Time limits for a server."""
 
     timeout: Seconds = 60.0
-    """Seconds for one reply, from the first byte sent to the last received."""
+    """Time limit of one reply, from the first byte sent to the last received, seconds."""
     connect: Seconds = 10.0
-    """Seconds during which connecting is retried."""
+    """Time for which connection attempts are repeated, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Access:
     """Environment variable with the key, sent as ``Authorization: Bearer ...`` (vLLM)."""
 
     def secret(self, address: str) -> str:
-        """The key; empty if none is needed. Raises PolicyError."""
+        """The key; empty if the server needs none. Raises PolicyError."""
         name = self.key or self.bearer
         option = "key" if self.key else "bearer"
         if name and not VARIABLE.fullmatch(name):  # perhaps the key itself, which must not be printed
@@ -84,7 +84,7 @@ class Address:
     adjusted: Mapping[str, object]
     """Fields of the convention that the address sets."""
     extra: Mapping[str, str]
-    """Options that only this kind of server has."""
+    """Options that are specific to this kind of server."""
 
     @classmethod
     def parse(
@@ -96,7 +96,7 @@ class Address:
         path: bool = True,
         extra: tuple[str, ...] = (),
     ) -> Address:
-        """Parse an address; ``path``: whether it may have one. Raises PolicyError that says what is valid."""
+        """Parse an address; ``path``: whether a path is allowed. Raises PolicyError that lists valid values."""
         valid = f"{scheme}://host:port"
         shown = hide_secrets(address)
         try:
@@ -147,7 +147,7 @@ class Address:
 
 
 def hide_secrets(address: str) -> str:
-    """The address as shown in errors: without passwords and keys."""
+    """The address without passwords and keys, for error messages."""
     hidden = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may contain a slash
     return re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", hidden)
 

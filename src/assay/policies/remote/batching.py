@@ -1,8 +1,8 @@
 """Batching: requests of several workers to one server that arrive at nearly the same time are sent as one.
 
-Each worker is a process. With ``?batch=8`` the driver opens a `Relay`, and the workers' clients send their messages,
-unchanged, to it over a local socket. A request waits a few milliseconds at most for others. Requests that differ in
-anything but their observations (options, scales, names and shapes of arrays) are sent one by one.
+Each worker is a process. With ``?batch=8`` the main process opens a `Relay`, and the workers' clients send their
+messages, unchanged, to it over a local socket. A request waits at most a few milliseconds for others. Requests that
+differ in anything but their observations (options, scales, names and shapes of arrays) are sent one by one.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from assay.policies.remote.client import RemotePolicy
 
 BATCH_WINDOW_S = 0.005
-"""How long a request waits for others."""
+"""Time for which a request waits for others, seconds."""
 MAX_REQUEST_BYTES = 64 * 2**20
-"""Two images of 1024 x 1024 are 6 MiB."""
+"""Maximum size of a request; two images of 1024 x 1024 take 6 MiB."""
 _BYTES, _TEXT, _ERROR = b"b", b"t", b"e"
-"""First byte of the relay's messages."""
+"""First byte of the relay's messages: binary, text or error."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class BatchRequest:
     """A parsed request."""
 
     signature: bytes
-    """Everything but the observations: requests with the same signature can be sent as one."""
+    """Encoded request without its observations: requests with the same signature can be sent as one."""
     message: Mapping[Any, Any]
 
 
 class BatchCodec(ABC):
-    """How the requests of a protocol are joined, and the reply is split."""
+    """Protocol-specific functions that join requests and split the reply."""
 
     @abstractmethod
     def parse(self, message: bytes) -> BatchRequest | None:
@@ -61,15 +61,15 @@ class BatchCodec(ABC):
 
     @abstractmethod
     def join(self, requests: Sequence[BatchRequest]) -> bytes:
-        """Requests with the same signature as one."""
+        """Join requests with the same signature into one."""
 
     @abstractmethod
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """The reply for each of ``count`` requests; None for an error, or another number of replies."""
+        """Split a reply into those of ``count`` requests; None for an error, or another number of replies."""
 
 
 def decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> Any:
-    """The content of a message; None if it is invalid."""
+    """Decode a message; None if it is invalid."""
     if isinstance(message, str):
         return None
     try:
@@ -104,7 +104,7 @@ class RelayChannel(Channel):
             raise self._lost(error) from None
 
     def receive(self, seconds: float) -> bytes | str:
-        """The server's reply. Raises the RemoteError that the relay met."""
+        """Receive the server's reply. Raises the RemoteError that occurred in the relay."""
         try:
             if not self._connection.poll(seconds):
                 raise TimeoutError
@@ -143,7 +143,7 @@ class RelayTransport(Transport):
         return b"" if hello is None else self.ask(hello)
 
     def receive(self) -> bytes | str:
-        """The message that the server sent on connecting."""
+        """Receive the message that the server sent on connecting."""
         return self.ask(b"")
 
     @property
@@ -153,7 +153,7 @@ class RelayTransport(Transport):
 
 @dataclass
 class _PendingMessage:
-    """A message and the queue on which its sender waits."""
+    """A message and the queue on which its sender waits for the answer."""
 
     message: bytes
     request: BatchRequest | None
@@ -161,14 +161,14 @@ class _PendingMessage:
 
 
 class Relay:
-    """The driver's end; ``with Relay(policy, batch) as socket`` for the duration of a run."""
+    """The relay in the main process; ``with Relay(policy, batch) as socket`` for the duration of a run."""
 
     def __init__(self, policy: RemotePolicy, batch: int) -> None:
         self._policy, self._batch = policy, batch
         self._lines: dict[int, _ServerLine] = {}
         self._lock = threading.Lock()
         self.sent: list[int] = []
-        """The size of each batch that was sent."""
+        """Sizes of the batches sent so far."""
 
     def __enter__(self) -> str:
         self._closing = contextlib.ExitStack()
@@ -218,13 +218,13 @@ class _ServerLine:
         threading.Thread(target=self._work, daemon=True).start()
 
     def ask(self, message: bytes) -> bytes | str | RemoteError:
-        """The server's reply to a message, sent with others or alone; an empty message only connects."""
+        """Return the server's reply to a message, sent in a batch or alone; an empty message only connects."""
         pending = _PendingMessage(message, self._codec.parse(message) if message else None)
         self._queue.put(pending)
         return pending.answer.get()
 
     def end(self) -> None:
-        """Stop after the messages that wait."""
+        """Stop after the queued messages have been answered."""
         self._queue.put(None)
 
     def _work(self) -> None:
@@ -243,7 +243,7 @@ class _ServerLine:
     def _gather(
         self, first: _PendingMessage, request: BatchRequest
     ) -> list[tuple[_PendingMessage, BatchRequest]]:
-        """A request and those within the window after it; other messages are answered meanwhile."""
+        """Collect the requests that arrive within the window after the first; answer other messages meanwhile."""
         gathered, until = [(first, request)], time.monotonic() + BATCH_WINDOW_S
         while len(gathered) < self._batch:
             try:
@@ -260,7 +260,7 @@ class _ServerLine:
         return gathered
 
     def _answers(self, group: Sequence[_PendingMessage]) -> Sequence[bytes | str | RemoteError]:
-        """The answer to each; if they cannot be answered together, each is sent alone."""
+        """Send requests as one and return the answer to each; if the reply cannot be split, send each alone."""
         if len(group) > 1:
             requests = [pending.request for pending in group if pending.request is not None]
             self._sent.append(len(group))

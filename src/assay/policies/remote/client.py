@@ -1,4 +1,4 @@
-"""Base of policies on a server: wait, ask, and execute the first actions of each reply."""
+"""Base class of clients for policy servers: wait, request actions, and execute the first actions of each reply."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from assay.sim import Observation
 from assay.tasks import Instruction
 
 MAX_BATCH = 64
-"""Requests that may be sent as one."""
+"""Maximum number of requests that may be sent as one."""
 
 
 class RemotePolicy(ABC):
-    """What the clients of all protocols share.
+    """Base class of the clients of all protocols.
 
-    Nothing is connected before the first episode. Any failure is a RemoteError, and the next episode begins with a new
-    connection.
+    The connection is opened when the first episode begins. Any failure is a RemoteError, and the next episode begins
+    with a new connection.
     """
 
     scheme: ClassVar[str]
-    """The scheme of the protocol's addresses."""
+    """URL scheme of the protocol's addresses."""
     default: ClassVar[Convention]
-    """The convention of the protocol's servers."""
+    """Default convention of the protocol's servers."""
     port: ClassVar[int] = DEFAULT_PORT
     options: ClassVar[tuple[str, ...]] = ()
-    """Options of an address that only this protocol has."""
+    """Options of an address that are specific to this protocol."""
     paths: ClassVar[bool] = True
     """Whether an address may have a path."""
     layouts: ClassVar[tuple[Layout, ...]] = tuple(Layout)
-    """Layouts of the state that the protocol has names for."""
+    """Layouts of the state that the protocol supports."""
     rotations: ClassVar[tuple[Rotation, ...]] = tuple(Rotation)
-    """Representations of the orientation that it has room for."""
+    """Representations of the orientation that the protocol supports."""
     channel: ClassVar[type[Channel]] = WebsocketChannel
     greets: ClassVar[bool] = True
-    """Whether a server sends a message about itself on connecting."""
+    """Whether a server sends its metadata on connecting."""
     batches: ClassVar[BatchCodec | None] = None
-    """How requests of several episodes are sent as one, if the protocol can."""
+    """Codec that joins requests of several episodes into one; None if the protocol does not support it."""
 
     def __init__(self, address: str) -> None:
         extra = (*self.options, "batch", "relay")
@@ -77,13 +77,13 @@ class RemotePolicy(ABC):
         if not batch.isascii() or not batch.isdecimal() or not 1 <= int(batch) <= MAX_BATCH:
             raise PolicyError(f"{text}: batch={batch}: valid: 1 to {MAX_BATCH}")
         self.batch = int(batch)
-        """How many requests of several workers may be sent as one."""
+        """Maximum number of requests of several workers that are sent as one."""
         self.metadata: Mapping[str, Any] = {}
-        """What the server reported about itself on the last connection."""
+        """Metadata that the server reported on the last connection."""
         self.inference_ms: list[float] = []
-        """Duration of each decision of the episode, where the server reports it."""
+        """Duration of each inference in the episode, milliseconds, if the server reports it."""
         self.absolute = False
-        """Whether the last actions are target poses."""
+        """Whether the last actions are absolute target poses."""
         self._turn = 0
         self._prompt = ""
         relay = self.address.extra.get("relay")
@@ -93,11 +93,11 @@ class RemotePolicy(ABC):
 
     @property
     def waiting(self) -> int:
-        """Steps at the start of an episode in which the server is not asked."""
+        """Number of steps at the start of an episode in which no actions are requested from the server."""
         return self.convention.wait
 
     def connect(self) -> None:
-        """Open a new connection and read what the server reports about itself. Raises RemoteError."""
+        """Open a new connection and read the server's metadata. Raises RemoteError."""
         self._transport.open(self._turn)
         if self.greets:
             self.metadata = self._read_map(self._transport.receive())
@@ -105,7 +105,7 @@ class RemotePolicy(ABC):
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Begin an episode. Raises RemoteError if no server can be reached.
 
-        The episode determines which copy of a server plays it, so that results do not depend on the worker.
+        The episode determines which copy of a server runs it, so that results do not depend on the worker.
         """
         turn = zlib.crc32(f"{spec.task} {spec.condition} {spec.seed}".encode()) % len(self.address.places)
         if turn != self._turn:
@@ -114,20 +114,20 @@ class RemotePolicy(ABC):
         self._begin(instruction, spec)
 
     def instruct(self, instruction: Instruction) -> None:
-        """Send another prompt from the next request on; actions in execution are completed."""
+        """Send a new prompt from the next request on; the actions of the current chunk are completed."""
         self._prompt = instruction.text
 
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Announce an episode, where the protocol has a message for it; connect if there is no connection."""
+        """Announce an episode, if the protocol has a message for it; connect if there is no connection."""
         if not self._transport.is_open:
             self.connect()
 
     @abstractmethod
     def _ask(self, observation: Observation) -> object:
-        """The server's actions for an observation, undecoded."""
+        """Request actions for an observation and return them undecoded."""
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The remaining still actions of the initial wait, or the server's next actions, (k, 7)."""
+        """The remaining waiting actions at the start of an episode, or the server's next actions, (k, 7)."""
         left = self.convention.wait - observation.step
         self.absolute = self.convention.absolute and left <= 0
         if left > 0:
@@ -135,20 +135,20 @@ class RemotePolicy(ABC):
         return self.convention.decode_actions(self.reply(observation))
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """All actions of the reply, (k, 7), and how many of them are executed."""
+        """All actions of the reply, (k, 7), and the number of them that are executed."""
         self.absolute = self.convention.absolute
         chunk = self.convention.adjusted({"replan": None}).decode_actions(self.reply(observation))
         return chunk, self.convention.replan or len(chunk)
 
     def reply(self, observation: Observation) -> np.ndarray:
-        """All actions of the server for an observation, undecoded: (k, 7). Raises RemoteError."""
+        """The server's actions for an observation, undecoded: (k, 7). Raises RemoteError."""
         try:
             return check_actions(self._ask(observation))
         except ValueError as error:
             raise self._reject(str(error)) from None
 
     def close(self) -> None:
-        """Close the connection; another episode opens it again."""
+        """Close the connection; the next episode opens a new one."""
         self._transport.close()
 
     def _content(self, observation: Observation) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class RemotePolicy(ABC):
         }
 
     def _read(self, message: bytes | str) -> Any:
-        """Decode a message; a text is the traceback of a server that failed."""
+        """Decode a message; a text message is the traceback of a failed server."""
         if isinstance(message, str):
             lines = message.strip().splitlines()
             raise self._report_failure(lines[-1] if lines else "no reason given")
@@ -177,18 +177,18 @@ class RemotePolicy(ABC):
         return content
 
     def _report_failure(self, reason: object) -> ServerError:
-        """The error for a server that reports a failure; closes the connection."""
+        """Close the connection and return the error for a failure that the server reported."""
         self._transport.close()
         return ServerError(self.address.text, f"the server failed: {reason}")
 
     def _reject(self, reason: str) -> ReplyError:
-        """The error for an invalid reply; closes the connection."""
+        """Close the connection and return the error for an invalid reply."""
         self._transport.close()
         return ReplyError(self.address.text, reason)
 
 
 def load_client(address: str) -> RemotePolicy:
-    """A client for the server at ``scheme://host:port``, not connected yet. Raises PolicyError."""
+    """Create a client for the server at ``scheme://host:port`` without connecting. Raises PolicyError."""
     client = load_policy(address)
     if not isinstance(client, RemotePolicy):
         raise PolicyError(f"'{address}' is not a policy server; valid: e.g. openpi://host:8000")

@@ -1,9 +1,9 @@
-"""Messages as msgpack or JSON, with arrays as policy servers write them.
+"""Messages in msgpack or JSON, with arrays in the formats of policy servers.
 
 An array is a map with a marker: ``{"__ndarray__": true, "data", "dtype", "shape"}`` for openpi (keys are bytes) and
 vla-eval (text), ``{b"nd": true, b"type", b"shape", b"data"}`` for msgpack-numpy, ``{"__numpy__": base64, "dtype",
-"shape"}`` for json-numpy. All of them are read. Messages may come from untrusted peers: only numbers become arrays,
-nothing is executed, and size, depth and shapes are checked before anything is allocated.
+"shape"}`` for json-numpy. All of them are read. Messages may come from untrusted peers: only numeric arrays are
+restored, no code is executed, and size, depth and shapes are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ import numpy as np
 from PIL import Image
 
 MAX_DEPTH = 16
-"""Of nested maps and lists."""
+"""Maximum depth of nested maps and lists."""
 MAX_ITEMS = 100_000
-"""In all maps and lists together; a byte on the wire can be 60 in memory. Arrays do not count."""
+"""Maximum number of items in all maps and lists, without arrays; one byte on the wire can take 60 in memory."""
 MAX_AXES = 8
 MAX_IMAGE_SIDE = 4096
-"""Pixels."""
+"""Maximum width or height of an image, pixels."""
 
 _NUMERIC = re.compile(r"[<>|=]?([biuf])\d{1,2}")
 _SCALARS = (bool, int, float, str, bytes, type(None))
 
 
 class CodecError(ValueError):
-    """Bytes that are not a valid message, and why."""
+    """Error for bytes that are not a valid message, with the reason."""
 
 
 def encode_openpi(message: object) -> bytes:
-    """A message as openpi-client writes it, byte for byte. Raises TypeError for other values than numbers and text."""
+    """Encode a message exactly as openpi-client does. Raises TypeError for values other than numbers and text."""
     return cast(bytes, msgpack.packb(message, default=_to_openpi))
 
 
 def encode_vla_eval(message: object) -> bytes:
-    """A message as vla-eval reads it; images are not compressed."""
+    """Encode a message for vla-eval; images are not compressed."""
     return cast(bytes, msgpack.packb(message, default=_to_vla_eval))
 
 
 def encode_msgpack_numpy(message: object) -> bytes:
-    """A message as the package msgpack-numpy writes it, for GR00T."""
+    """Encode a message in the format of the package msgpack-numpy, for GR00T."""
     return cast(bytes, msgpack.packb(message, default=_to_msgpack_numpy))
 
 
 def encode_json(message: object) -> bytes:
-    """A message as JSON with arrays as the package json-numpy writes them, for OpenVLA-OFT."""
+    """Encode a message as JSON, with arrays in the format of the package json-numpy, for OpenVLA-OFT."""
     return json.dumps(message, default=_to_json_numpy, allow_nan=False).encode()
 
 
 def decode(data: bytes, *, max_bytes: int) -> Any:
-    """Read msgpack of at most ``max_bytes``: maps, lists, text, numbers and arrays. Raises CodecError."""
+    """Decode msgpack of at most ``max_bytes``: maps, lists, text, numbers and arrays. Raises CodecError."""
     if len(data) > max_bytes:
         raise CodecError(f"{len(data):,} bytes; at most {max_bytes:,} are read")
     left = MAX_ITEMS
@@ -82,7 +82,7 @@ def decode(data: bytes, *, max_bytes: int) -> Any:
 
 
 def decode_json(data: bytes) -> Any:
-    """Read JSON: maps, lists, text, numbers and arrays. Raises CodecError."""
+    """Decode JSON: maps, lists, text, numbers and arrays. Raises CodecError."""
     try:
         plain = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -91,7 +91,7 @@ def decode_json(data: bytes) -> Any:
 
 
 def decode_image(value: object) -> np.ndarray:
-    """An image, (height, width, 3) uint8, from an array, or from vla-eval's PNG or JPEG. Raises CodecError."""
+    """Return an image, (height, width, 3) uint8, from an array, or from vla-eval's PNG or JPEG. Raises CodecError."""
     if isinstance(value, dict) and "__image__" in value:
         value = _array(value) if value.get("format") == "raw" else _decompress(value)
     if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3 or value.shape[2] != 3:
@@ -102,7 +102,7 @@ def decode_image(value: object) -> np.ndarray:
 
 
 def describe(value: object) -> str:
-    """A value in an error message: its type and shape, not its contents."""
+    """Describe a value for an error message: its type and shape, not its contents."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
     return f"a {type(value).__name__}"
@@ -156,7 +156,7 @@ def _numeric(value: object) -> np.ndarray | np.generic:
 
 
 def _restore(value: Any, depth: int) -> Any:
-    """The value with arrays in place of their maps."""
+    """Replace the maps that represent arrays in a value by the arrays."""
     if isinstance(value, _SCALARS):
         return value
     if depth == 0:
@@ -172,7 +172,7 @@ def _restore(value: Any, depth: int) -> Any:
 
 
 def _msgpack_numpy_array(fields: dict[Any, Any]) -> object:
-    """An array, or one number, which becomes an array without axes."""
+    """Restore an array, or a single number as an array without axes."""
     number: dict[str, object] = {} if fields.get(b"nd", fields.get("nd")) else {"shape": []}
     if _field(fields, "kind") if "kind" in fields or b"kind" in fields else b"":
         raise CodecError("an array of objects; only numbers are read")
@@ -253,4 +253,4 @@ _MARKERS: dict[str | bytes, Callable[[dict[Any, Any]], object]] = {
     "__numpy__": _json_numpy_array,
     "__image__": lambda compressed: compressed,
 }
-"""Keys of maps that represent arrays. A compressed image is only decoded on use: see `decode_image`."""
+"""Keys that mark maps as arrays. A compressed image is decoded only when it is used: see `decode_image`."""

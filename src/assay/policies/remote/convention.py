@@ -1,4 +1,4 @@
-"""Conventions of policy servers: names, images, state, gripper and timing, one frozen value per kind of server."""
+"""Conventions of policy servers: names, images, state, gripper and timing, one frozen instance per kind of server."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from assay.sim import Observation
 from assay.support.images import Orientation, letterbox, orient
 
 STATE_SIZE = 8
-"""Position 3, rotation vector 3, finger joints 2: the default state."""
+"""Length of the default state: position 3, rotation vector 3, finger joints 2."""
 ACTION_SIZE = 7
 GRIP_SITE_ROTATION = np.array([math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5)])
-"""The grip site in the frame of the end effector, (w, x, y, z): a quarter turn about its axis."""
+"""Orientation of the grip site in the frame of the end effector, (w, x, y, z): a quarter turn about its axis."""
 
 Replan = Annotated[int, Field(ge=1, le=MOST_ACTIONS)] | None
 Pixels = Annotated[int, Field(ge=16, le=2048)]
@@ -30,7 +30,7 @@ Steps = Annotated[int, Field(ge=0, le=MOST_ACTIONS)]
 
 
 class Sign(IntEnum):
-    """A sign."""
+    """Sign of a number, 1 or -1."""
 
     PLUS = 1
     MINUS = -1
@@ -82,7 +82,7 @@ THREE_NUMBERS = (Rotation.ROBOSUITE, Rotation.SHORTEST, Rotation.EULER)
 
 
 def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
-    """A unit quaternion (w, x, y, z) in a representation, (3,) or (4,)."""
+    """Convert a unit quaternion (w, x, y, z) to a representation, (3,) or (4,)."""
     match rotation:
         case Rotation.XYZW:
             return np.roll(quaternion, -1)
@@ -116,37 +116,39 @@ def controller_state(observation: Observation) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """How observations and actions are written for one kind of server."""
+    """Encoding of observations and actions for one kind of server."""
 
     cameras: tuple[tuple[str, str], ...]
     """Cameras and their names on the wire."""
     state: str | None
-    """The state's name on the wire; None if none is sent.
+    """Name of the state on the wire; None if no state is sent.
 
     The end effector is the body of robosuite's ``robot0_eef_quat``; the grip site that the controller moves is
-    rotated against it.
+    rotated relative to it.
     """
     prompt: str
-    """The instruction's name on the wire."""
+    """Name of the instruction on the wire."""
     drawn: Pixels = 256
-    """Height and width in which images are rendered, pixels: LIBERO's."""
+    """Height and width at which images are rendered, pixels; the default is LIBERO's."""
     size: Pixels = 256
-    """Height and width in which images are sent, pixels."""
+    """Height and width at which images are sent, pixels."""
     orientation: Orientation = Orientation.ROTATED
     layout: Layout = Layout.END_EFFECTOR
     rotation: Rotation = Rotation.ROBOSUITE
     gripper: Gripper = Gripper.SIGNED
     closes: Sign = Sign.PLUS
-    """The sign of an action's gripper component that closes the gripper on the wire; ours is plus. For numbers from
-    0 to 1, that of their difference from 0.5."""
+    """Sign of the gripper component that closes the gripper on the wire; plus in Assay.
+
+    For components from 0 to 1, the sign of their difference from 0.5.
+    """
     binary: bool = False
     """Whether the gripper component is rounded to -1 or 1, with 0 as 1, before it is executed."""
     absolute: bool = False
     """Whether an action is a target pose: position, metres, and rotation vector, radians, of the grip site."""
     replan: Replan = None
-    """Actions of each reply that are executed; None for all."""
+    """Number of actions of each reply that are executed; None for all."""
     wait: Steps = 10
-    """Steps at the start in which the arm stays still and the server is not asked: objects are still falling."""
+    """Number of waiting steps at the start, while objects are still falling; no actions are requested."""
 
     def adjusted(self, fields: Mapping[str, object]) -> Convention:
         """The convention with some of its fields replaced."""
@@ -160,7 +162,7 @@ class Convention:
         }
 
     def states(self, observation: Observation) -> dict[str, np.ndarray]:
-        """The state by its name on the wire; empty if none is sent."""
+        """The state by its name on the wire; empty if no state is sent."""
         if self.state is None or self.layout is Layout.NONE:
             return {}
         return {self.state: self.state_vector(observation)}
@@ -181,7 +183,7 @@ class Convention:
         return np.concatenate([np.zeros(0), *parts])
 
     def decode_actions(self, actions: object) -> np.ndarray:
-        """Our actions (k, 7), k at most ``replan``, for a server's. Raises ValueError that says why not."""
+        """Convert a server's actions to Assay's, (k, 7) with k at most ``replan``. Raises ValueError."""
         ours = check_actions(actions)[: self.replan]
         signed = 2.0 * ours[:, 6] - 1.0 if self.gripper is Gripper.UNIT else ours[:, 6]
         gripper = signed * self.closes
@@ -189,7 +191,7 @@ class Convention:
         return ours
 
     def encode_actions(self, actions: np.ndarray) -> np.ndarray:
-        """Our actions (k, 7) as a server sends them."""
+        """Convert Assay's actions (k, 7) to those of a server."""
         signed = actions[:, 6:] * self.closes
         gripper = (signed + 1.0) / 2.0 if self.gripper is Gripper.UNIT else signed
         return np.concatenate([actions[:, :6], gripper], axis=1)
@@ -207,7 +209,7 @@ ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gr
 CLIENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}}
 )
-"""Presets, ``?client=libero-x``: the options by which that benchmark's client differs, from stored states."""
+"""Presets, ``?client=libero-x``: the options in which that benchmark's client, run from stored states, differs."""
 
 
 @lru_cache(maxsize=64)
@@ -225,7 +227,7 @@ def parse_field(owner: type, name: str, text: str, address: str) -> object:
 
 
 def check_actions(value: object) -> np.ndarray:
-    """Actions of a server or policy as (k, 7) float64; one may come as (7,). Raises ValueError that says why not."""
+    """Validate actions of a server or policy, (k, 7) or (7,), and return (k, 7) float64. Raises ValueError."""
     try:
         raw = np.asarray(value)
     except ValueError:  # ragged

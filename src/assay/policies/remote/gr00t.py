@@ -1,9 +1,9 @@
-"""GR00T's ZeroMQ protocol: a request names an endpoint and is answered once.
+"""GR00T's ZeroMQ protocol: a request names an endpoint and has exactly one reply.
 
-``{"endpoint": "get_action", "data": {"observation", "options"}}`` is answered by ``[action, info]``, or by
-``{"error"}``. The names of observation and action are flat (``video.image``), as with the server's option
-``--use-sim-policy-wrapper``, or nested (``?nested=1``), as without it. Every array has two leading axes of length one:
-batch and time.
+The reply to ``{"endpoint": "get_action", "data": {"observation", "options"}}`` is ``[action, info]`` or
+``{"error"}``. The names of observation and action are flat (``video.image``), as with the server's option ``--use-
+sim-policy-wrapper``, or nested (``?nested=1``), as without it. Every array has two leading axes of length one: batch
+and time.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ CONVENTION = Convention(
     replan=8,
     wait=0,
 )
-"""Of GR00T's LIBERO environment and example."""
+"""Convention of GR00T's LIBERO environment and example."""
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
-"""Of position and rotation vector in the state, and of translation and rotation in an action."""
+"""Names of the components of the pose in the state, and of translation and rotation in an action."""
 
 
 class Gr00tBatches(BatchCodec):
@@ -54,14 +54,14 @@ class Gr00tBatches(BatchCodec):
         return BatchRequest(codec.encode_msgpack_numpy(signature), request)
 
     def join(self, requests: Sequence[BatchRequest]) -> bytes:
-        """One request with arrays and lists concatenated."""
+        """Join requests into one with concatenated arrays and lists."""
         first = requests[0].message
         observations = [request.message["data"]["observation"] for request in requests]
         data = {**first["data"], "observation": _concatenate(observations)}
         return codec.encode_msgpack_numpy({**first, "data": data})
 
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """The slice of each request in every array of the action."""
+        """Split every array of the action into the slices of each request."""
         content = decode_or_none(reply)
         if not isinstance(content, list) or not content or not isinstance(content[0], dict):
             return None
@@ -91,7 +91,7 @@ def _concatenate(values: Sequence[Any]) -> Any:
 
 
 class Gr00t(RemotePolicy):
-    """A policy behind ``gr00t://host:port``."""
+    """Client for a policy at ``gr00t://host:port``."""
 
     scheme = "gr00t"
     default = CONVENTION

@@ -1,6 +1,6 @@
 """openpi's websocket protocol, and the two that use its framing: starVLA and RoboArena.
 
-On connecting, the server sends a map about itself. A text frame is a traceback: the server failed.
+On connecting, the server sends a map of metadata. A text frame is the traceback of a server error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CONVENTION = Convention(
     size=224,
     replan=5,
 )
-"""Of openpi's LIBERO example."""
+"""Convention of openpi's LIBERO example."""
 STARVLA_CONVENTION = Convention(
     cameras=(("agentview", "primary"), ("robot0_eye_in_hand", "wrist")),
     state="state",
@@ -46,7 +46,7 @@ STARVLA_CONVENTION = Convention(
     closes=Sign.MINUS,
     binary=True,
 )
-"""Of starVLA's LIBERO script: images in a list, in this order, and no state; ``layout=hand`` adds one."""
+"""Convention of starVLA's LIBERO script: images in a list, in this order, and no state; ``layout=hand`` adds one."""
 STARVLA_SAMPLING = {"do_sample": False, "use_ddim": True, "num_ddim_steps": 10}
 """The diffusion sampling options of starVLA's script."""
 ROBOARENA_CONVENTION = Convention(
@@ -61,18 +61,18 @@ ROBOARENA_CONVENTION = Convention(
     rotation=Rotation.EULER,
     gripper=Gripper.UNIT,
 )
-"""Of DROID, on which RoboArena's servers are trained: upright images, Euler angles, 1 closes the gripper."""
+"""Convention of DROID, RoboArena's training data: upright images, Euler angles, 1 closes the gripper."""
 ROBOARENA_ACTION_SPACE = "cartesian_velocity"
-"""The one of RoboArena's action spaces that LIBERO's controller has."""
+"""The only one of RoboArena's action spaces that LIBERO's controller supports."""
 OPEN_FINGER_M = 0.04
-"""A finger joint of an open gripper."""
+"""Position of a finger joint of the open gripper, metres."""
 
 
 class OpenPI(RemotePolicy):
-    """A policy behind ``openpi://host:port``.
+    """Client for a policy at ``openpi://host:port``.
 
-    A map of images, state and prompt is answered by a map with ``actions`` (k, 7). The protocol has no message for the
-    start of an episode, so each episode has its own connection.
+    The request is a map of images, state and prompt, the reply a map with ``actions`` (k, 7). The protocol has no
+    message for the start of an episode, so each episode has its own connection.
     """
 
     scheme = "openpi"
@@ -107,13 +107,13 @@ class StarVlaBatches(BatchCodec):
         return BatchRequest(codec.encode_openpi(options), request)
 
     def join(self, requests: Sequence[BatchRequest]) -> bytes:
-        """One request with all examples."""
+        """Join requests into one with all examples."""
         first = requests[0].message
         examples = [example for request in requests for example in request.message["payload"]["examples"]]
         return codec.encode_openpi({**first, "payload": {**first["payload"], "examples": examples}})
 
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """The actions of each example."""
+        """Split a reply into the actions of each example."""
         content = decode_or_none(reply)
         data = content.get("data") if isinstance(content, dict) and content.get("ok") else None
         actions = data.get("actions") if isinstance(data, dict) else None
@@ -126,10 +126,11 @@ class StarVlaBatches(BatchCodec):
 
 
 class StarVla(RemotePolicy):
-    """A policy behind ``starvla://host:port``; ``?unnorm_key=...`` names the data set whose scales its actions have.
+    """Client for a policy at ``starvla://host:port``; ``?unnorm_key=...`` selects the action statistics.
 
-    ``{"type": "infer", "payload": {"examples": [...]}}`` is answered by ``{"ok": true, "data": {"actions": (examples,
-    k, 7)}}``, or by ``{"ok": false, "error": {"message"}}``.
+    The key names the data set by whose statistics the server scales its actions. The reply to ``{"type": "infer",
+    "payload": {"examples": [...]}}`` is ``{"ok": true, "data": {"actions": (examples, k, 7)}}`` or ``{"ok": false,
+    "error": {"message"}}``.
     """
 
     scheme = "starvla"
@@ -139,7 +140,7 @@ class StarVla(RemotePolicy):
     batches = StarVlaBatches()
 
     def connect(self) -> None:
-        """Open a new connection; check the key against those that the server reports."""
+        """Open a new connection; check the key against the keys that the server reports."""
         super().connect()
         keys = self.metadata.get("available_unnorm_keys")
         key = self.address.extra.get("unnorm_key")
@@ -170,10 +171,10 @@ class StarVla(RemotePolicy):
 
 
 class RoboArena(OpenPI):
-    """A policy behind ``roboarena://host:port/path``; vLLM-Omni's robot endpoint has the same protocol.
+    """Client for a policy at ``roboarena://host:port/path``; vLLM-Omni's robot endpoint uses the same protocol.
 
-    The first message says which observations the server needs; every request names an endpoint; ``reset`` is answered
-    by a text. A reply is a map with ``actions``, or the actions alone.
+    The server's first message lists the observations that it needs. Every request names an endpoint; the reply to
+    ``reset`` is a text. Other replies are a map with ``actions``, or the actions alone.
     """
 
     scheme = "roboarena"

@@ -1,7 +1,7 @@
-"""OpenVLA-OFT's HTTP protocol: ``POST /act`` with JSON, answered by a list of actions.
+"""OpenVLA-OFT's HTTP protocol: ``POST /act`` with JSON, whose reply is a list of actions.
 
-OpenVLA-OFT's script sends images of 224 pixels; its server resizes others by the same function, so they are sent as
-rendered. A server that fails answers ``"error"`` and gives the reason in its own log.
+OpenVLA-OFT's script sends images of 224 pixels. Its server resizes other sizes by the same function, so images are
+sent as rendered. A server that fails replies ``"error"`` and writes the reason to its own log.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CONVENTION = Convention(
     binary=True,
     replan=8,
 )
-"""Of OpenVLA-OFT's LIBERO script."""
+"""Convention of OpenVLA-OFT's LIBERO script."""
 ENDPOINT = "/act"
 
 
 class OpenVlaOft(RemotePolicy):
-    """A policy behind ``openvla-oft://host:port``; the path is ``/act`` unless the address has one."""
+    """Client for a policy at ``openvla-oft://host:port``; the path is ``/act`` unless the address has one."""
 
     scheme = "openvla-oft"
     default = CONVENTION

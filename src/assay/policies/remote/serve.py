@@ -39,24 +39,24 @@ from assay.support.images import letterbox, orient
 from assay.tasks import Instruction
 
 MAX_REQUEST_BYTES = 32 * 2**20
-"""Two images of 2,048 pixels a side and more."""
+"""Maximum size of a request: more than two images of 2,048 x 2,048 pixels."""
 SERVED_PACK = "served"
-"""In place of the asset pack in the spec of a served episode."""
+"""Name in the spec of a served episode in place of the asset pack."""
 OPENPI_MIN_ACTIONS = 5
-"""Actions that openpi's LIBERO example executes of each reply; it refuses fewer."""
+"""Number of actions that openpi's LIBERO example executes from each reply; it rejects shorter replies."""
 HEALTH_PATHS = ("/healthz", "/health")
-"""Where openpi's and vla-eval's tools check whether a server is ready."""
+"""HTTP paths at which openpi's and vla-eval's tools check whether a server is ready."""
 CONFIG_PATH = "/config"
-"""Where vla-eval's tools read and change the settings of a server; ours has none."""
+"""HTTP path at which vla-eval's tools read and change the settings of a server; Assay's server has none."""
 NOT_SENT = {
     "joints": "the arm's joint angles",
     "moment": "the simulator's state",
     "depth": "depth",
     "segmentation": "segmentation",
 }
-"""Members of an Observation that no protocol sends."""
+"""Members of an Observation that no protocol transmits."""
 SERVER_FAILED = 1011
-"""The websocket close code of a server that failed."""
+"""Websocket close code for a server error."""
 
 _QUIET = logging.getLogger("assay.serve")
 _QUIET.addHandler(logging.NullHandler())
@@ -64,16 +64,16 @@ _QUIET.propagate = False
 
 
 class ReceivedObservation:
-    """What a served policy observes: the content of a message in place of an Observation.
+    """Observation of a served policy: the content of a message, with the interface of an Observation.
 
-    Anything that was not sent is a PolicyError.
+    Access to a member that was not sent raises PolicyError.
     """
 
     def __init__(
         self, convention: Convention, images: Mapping[str, object], state: object, step: int
     ) -> None:
         self.step = step
-        """Observations received in this episode before this one."""
+        """Number of earlier observations in this episode."""
         self._convention, self._images = convention, images
         self._state: np.ndarray | None = None
         if state is not None:
@@ -86,7 +86,7 @@ class ReceivedObservation:
 
     @property
     def eef_position(self) -> np.ndarray:
-        """The grip site in the world, metres, (3,)."""
+        """Position of the grip site in the world, metres, (3,)."""
         return self._state_vector()[:3]
 
     @property
@@ -100,7 +100,7 @@ class ReceivedObservation:
         return self._state_vector()[6:]
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
-        """The image, upright: uint8, (height, width, 3); scaled if it was sent in another size."""
+        """The upright image: uint8, (height, width, 3); scaled if it was sent in another size."""
         names = dict(self._convention.cameras)
         if camera not in names:
             raise PolicyError(f"the client sends no camera '{camera}': {did_you_mean(camera, names)}")
@@ -115,7 +115,7 @@ class ReceivedObservation:
         return letterbox(upright, height, height if width is None else width)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Report what an Observation has and a message has not."""
+        """Raise an error for a member of Observation that the message does not contain."""
         if name not in NOT_SENT:
             raise AttributeError(name)
         raise _not_sent(NOT_SENT[name])
@@ -127,7 +127,7 @@ class ReceivedObservation:
 
 
 def vector_to_quaternion(vector: np.ndarray) -> np.ndarray:
-    """The unit quaternion (w, x, y, z), (4,), of a rotation vector (3,), radians, up to 2 pi long."""
+    """Convert a rotation vector (3,), radians, up to 2 pi long, to a unit quaternion (w, x, y, z), (4,)."""
     angle = float(np.linalg.norm(vector))
     if angle < 1e-9:
         return np.array([1.0, 0.0, 0.0, 0.0])
@@ -139,7 +139,7 @@ def _not_sent(name: str) -> PolicyError:
 
 
 class ServerSession(ABC):
-    """The server's end of one connection, with its own policy object."""
+    """Server side of one connection, with its own policy object."""
 
     convention: ClassVar[Convention]
 
@@ -147,7 +147,7 @@ class ServerSession(ABC):
         self.policy = policy
         self.name = name
         self.replan = replan
-        """Actions of each chunk that are used; None for all."""
+        """Number of actions of each chunk that are used; None for all."""
         self._prompt: str | None = None
         self._observations = 0
 
@@ -157,11 +157,11 @@ class ServerSession(ABC):
 
     @abstractmethod
     def answer(self, message: bytes) -> bytes | None:
-        """The reply to a message, if it has one. Any exception is sent by `report_error`."""
+        """Return the reply to a message, if it has one. Any exception is sent by `report_error`."""
 
     @abstractmethod
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
-        """The message for an error, and whether the connection ends with it."""
+        """The message that reports an error, and whether the connection ends with it."""
 
     def begin(self, prompt: str, task: str, seed: int) -> None:
         """Reset the policy for an episode."""
@@ -170,9 +170,9 @@ class ServerSession(ABC):
         self._observations = 0
 
     def act(self, images: Mapping[str, object], state: object, *, at_least: int = 1) -> np.ndarray:
-        """The policy's next actions for received images and state, (k, 7), as they are sent.
+        """The policy's next actions for received images and state, (k, 7), encoded for sending.
 
-        A policy that returns fewer than ``at_least`` is asked again with the same observation.
+        A policy that returns fewer than ``at_least`` actions is called again with the same observation.
         """
         observation = ReceivedObservation(self.convention, images, state, self._observations)
         self._observations += 1
@@ -206,18 +206,18 @@ def _read_text(message: Mapping[Any, Any], key: str) -> str:
 class OpenPISession(ServerSession):
     """The connection of an openpi client.
 
-    The protocol does not mark the start of an episode: a new connection or a new prompt does. It has no seed either: a
-    digest of the first observation replaces it, so that the same episode is played the same way again.
+    The protocol does not mark the start of an episode: a new connection or a new prompt does. It has no seed either:
+    a digest of the first observation replaces it, so that the same episode is reproducible.
     """
 
     convention = openpi.CONVENTION
 
     def greeting(self) -> bytes | None:
-        """What the client expects on connecting."""
+        """The metadata that the client expects on connecting."""
         return codec.encode_openpi({"server": "assay", "policy": self.name})
 
     def answer(self, message: bytes) -> bytes | None:
-        """Actions for an observation."""
+        """Return actions for an observation."""
         request = _read_request(message)
         prompt = _read_text(request, self.convention.prompt)
         start = time.monotonic()
@@ -229,7 +229,7 @@ class OpenPISession(ServerSession):
         return codec.encode_openpi({"actions": actions, "server_timing": timing})
 
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
-        """A text frame, which ends the connection."""
+        """Return a text frame, after which the connection ends."""
         return reason, True
 
 
@@ -245,7 +245,7 @@ class VlaEvalSession(ServerSession):
         self._actions: deque[np.ndarray] = deque()
 
     def answer(self, message: bytes) -> bytes | None:
-        """Hello for hello, an action for an observation, nothing otherwise."""
+        """Reply to hello with hello and to an observation with an action; other messages have no reply."""
         self._seq = 0
         request = _read_request(message)
         kind, payload, seq = request.get("type"), request.get("payload"), request.get("seq")
@@ -281,11 +281,11 @@ class VlaEvalSession(ServerSession):
         return None
 
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
-        """An error message; the connection continues."""
+        """Return an error message; the connection continues."""
         return vla_eval.encode_message(vla_eval.ERROR, {"error": reason}, self._seq), False
 
     def _next_action(self, payload: Mapping[Any, Any]) -> np.ndarray:
-        """The next action, (7,); the policy is asked when the actions of the last chunk are used up."""
+        """The next action, (7,); the policy is called when the actions of the last chunk are used up."""
         prompt = _read_text(payload, self.convention.prompt)
         if prompt != self._prompt:
             self._actions.clear()
@@ -306,7 +306,7 @@ PROTOCOLS: Mapping[str, type[ServerSession]] = MappingProxyType(
 
 
 class PolicyServer:
-    """A policy at a port. Each connection has its own policy object."""
+    """Serves a policy at a port. Each connection has its own policy object."""
 
     def __init__(self, policy: str, protocol: str, *, replan: int | None = None) -> None:
         if protocol not in PROTOCOLS:
@@ -315,7 +315,7 @@ class PolicyServer:
         self._idle = [load_servable(policy)]
 
     async def run(self, host: str, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
-        """Serve until cancelled; ``ready`` is called with the address. Port 0 takes any free port.
+        """Serve until cancelled; ``ready`` is called with the address. Port 0 selects any free port.
 
         Raises PolicyError if the port cannot be used.
         """
@@ -344,7 +344,7 @@ class PolicyServer:
             await server.wait_closed()
 
     async def _serve_client(self, connection: ServerConnection) -> None:
-        """Serve one client until it disconnects. Policies are reused: making one may load a model."""
+        """Serve one client until it disconnects. Policies are reused, because creating one may load a model."""
         policy: Policy | None = None
         try:
             policy = self._idle.pop() if self._idle else await asyncio.to_thread(load_servable, self._policy)
@@ -365,7 +365,7 @@ class PolicyServer:
 
 
 def load_servable(address: str) -> Policy:
-    """A new policy that needs no simulator. Raises PolicyError."""
+    """Create a new policy that needs no simulator. Raises PolicyError."""
     policy = load_policy(address)
     if isinstance(policy, Privileged):
         raise PolicyError(
@@ -376,7 +376,7 @@ def load_servable(address: str) -> Policy:
 
 
 async def _answer(connection: ServerConnection, session: ServerSession, message: bytes | str) -> bool:
-    """Answer a message; returns whether the connection continues."""
+    """Answer a message; return whether the connection continues."""
     ends = False
     reply: bytes | str | None
     try:
@@ -393,7 +393,7 @@ async def _answer(connection: ServerConnection, session: ServerSession, message:
 
 
 def _answer_http(connection: ServerConnection, request: Request) -> Response | None:
-    """Answer plain HTTP requests of tools; None for a websocket."""
+    """Answer plain HTTP requests of tools; return None for a websocket request."""
     url = urlsplit(request.path)
     if url.path in HEALTH_PATHS:
         return connection.respond(HTTPStatus.OK, "OK\n")

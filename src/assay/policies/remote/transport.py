@@ -36,16 +36,16 @@ from assay.errors import PolicyError
 from assay.policies.remote.address import Address
 
 MAX_REPLY_BYTES = 4 * 2**20
-"""A thousand actions are 56,000."""
+"""Maximum size of a reply; a thousand actions take 56,000 bytes."""
 MAX_REASON_LENGTH = 240
-"""Characters; the errors of servers can be long."""
+"""Maximum length of a server's error in a message, characters."""
 FIRST_DELAY_S, MAX_DELAY_S = 0.1, 5.0
-"""Pause between attempts to connect; each is twice the last."""
+"""First and longest pause between connection attempts, seconds; each pause is twice the previous one."""
 CLOSE_TIMEOUT_S = 1.0
 _UNAUTHORISED = (401, 403)
 _MESSAGE_TOO_BIG = 1009
 _SILENT = logging.getLogger(f"{__name__}.websockets")
-"""Failures are raised and need not be logged as well."""
+"""Muted logger of websockets: failures are raised and need not be logged as well."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 class RemoteError(PolicyError):
-    """A policy server that cannot be used."""
+    """Error for a policy server that cannot be used."""
 
     def __init__(self, address: str, reason: str) -> None:
         self.address = address
@@ -62,33 +62,33 @@ class RemoteError(PolicyError):
 
 
 class UnreachableError(RemoteError):
-    """No policy server answers at the address."""
+    """Error if no policy server answers at the address."""
 
     transient = True
 
 
 class StalledError(RemoteError):
-    """No answer in time."""
+    """Error if a server does not answer in time."""
 
     transient = True
 
 
 class LostError(RemoteError):
-    """The connection ended."""
+    """Error if the connection ended."""
 
     transient = True
 
 
 class ServerError(RemoteError):
-    """The server reports that it failed."""
+    """Error if the server reports a failure."""
 
 
 class ReplyError(RemoteError):
-    """The reply is invalid."""
+    """Error if the reply is invalid."""
 
 
 class ConnectError(Exception):
-    """An attempt to connect that failed; ``final`` if another attempt would fail as well."""
+    """Error of a connection attempt; ``final`` if another attempt would fail as well."""
 
     def __init__(self, reason: str, *, final: bool = False) -> None:
         super().__init__(reason)
@@ -96,12 +96,12 @@ class ConnectError(Exception):
 
 
 class Channel(ABC):
-    """One connection to one copy of a server. Raises TimeoutError or RemoteError, after which it must be aborted."""
+    """One connection to one copy of a server. Abort it after a TimeoutError or RemoteError of a method."""
 
     protocol: ClassVar[str] = ""
-    """``ws``, ``http`` or ``tcp``."""
+    """Protocol of the URL: ``ws``, ``http`` or ``tcp``."""
     is_open = True
-    """Whether neither side has closed the connection, as far as the protocol shows it."""
+    """Whether neither side has closed the connection, as far as the protocol can tell."""
 
     @abstractmethod
     def __init__(self, address: Address, url: str, seconds: float) -> None:
@@ -113,23 +113,23 @@ class Channel(ABC):
 
     @abstractmethod
     def receive(self, seconds: float) -> bytes | str:
-        """The next message, text or binary."""
+        """Receive the next message, text or binary."""
 
     def read_unsolicited(self) -> bytes | str | None:
-        """A message that arrived before anything was asked."""
+        """Return a message that arrived without a request, or None."""
         return None
 
     @abstractmethod
     def abort(self) -> None:
-        """Release the connection at once."""
+        """Release the connection immediately."""
 
     def close(self, seconds: float) -> None:
-        """Close the connection politely, where the protocol has a way to."""
+        """Close the connection with the protocol's closing handshake, if it has one."""
         self.abort()
 
 
 class Transport:
-    """A client of one server with one or more copies, one request and one reply at a time. A failure closes it."""
+    """Client of a server with one or more copies; one request at a time. A failure closes the connection."""
 
     def __init__(self, address: Address, channel: type[Channel]) -> None:
         self.address = address
@@ -147,7 +147,7 @@ class Transport:
         """Open a new connection, to copy number ``turn`` of the server or to the next one that answers.
 
         A copy that does not answer is tried again, with growing pauses; one that refuses is not. With ``hello``, a
-        server counts as reached when it has answered this message; returns the answer. Raises UnreachableError.
+        server counts as reached when it has replied to this message; returns the reply. Raises UnreachableError.
         """
         self.close()
         timeouts = self.address.timeouts
@@ -198,12 +198,12 @@ class Transport:
             channel.send(message, left())
 
     def receive(self) -> bytes | str:
-        """The next message, text or binary, which the server sends unprompted."""
+        """Receive the next message, text or binary, that the server sends without a request."""
         with self._exchange() as (channel, left):
             return channel.receive(left())
 
     def ask(self, message: bytes) -> bytes | str:
-        """Send a message; return the reply. A text that came unprompted is returned instead: a server's traceback."""
+        """Send a message and return the reply, or an earlier unsolicited text: a server's traceback."""
         with self._exchange() as (channel, left):
             unsolicited = channel.read_unsolicited()
             if isinstance(unsolicited, str):
@@ -222,7 +222,7 @@ class Transport:
 
     @contextlib.contextmanager
     def _exchange(self) -> Iterator[tuple[Channel, Callable[[], float]]]:
-        """The channel and a function for the seconds left; any failure drops the connection."""
+        """Provide the channel and a function that returns the seconds left; any failure drops the connection."""
         text, seconds = self.address.text, self._reply_timeout
         if self._channel is None:
             raise LostError(text, "there is no connection")
@@ -245,7 +245,7 @@ class Transport:
 
 
 class WebsocketChannel(Channel):
-    """A websocket."""
+    """A websocket connection."""
 
     protocol = "ws"
 
@@ -294,12 +294,12 @@ class WebsocketChannel(Channel):
             self._connection.send(message)
 
     def receive(self, seconds: float) -> bytes | str:
-        """The next message."""
+        """Receive the next message."""
         with self._limit(seconds):
             return self._connection.recv()
 
     def read_unsolicited(self) -> bytes | str | None:
-        """A message that has arrived already."""
+        """Return a message that has already arrived, or None."""
         with self._limit(CLOSE_TIMEOUT_S):
             try:
                 return self._connection.recv(timeout=0)
@@ -307,7 +307,7 @@ class WebsocketChannel(Channel):
                 return None
 
     def close(self, seconds: float) -> None:
-        """Close with a handshake."""
+        """Close the connection with a handshake."""
         with contextlib.suppress(Exception), self._limit(seconds):
             self._connection.close()
         self.abort()
@@ -321,7 +321,7 @@ class WebsocketChannel(Channel):
 
     @contextlib.contextmanager
     def _limit(self, seconds: float) -> Iterator[None]:
-        """Abort what takes longer. A timer does that, because a server that does not read blocks a send for ever."""
+        """Abort operations that take longer, by a timer: a server that does not read would block a send forever."""
         expired = threading.Event()
 
         def cut() -> None:
@@ -347,7 +347,7 @@ class WebsocketChannel(Channel):
 
 
 class HttpChannel(Channel):
-    """JSON posted to one URL; a message is sent when its reply is received."""
+    """JSON posted to one URL; a message is sent only when its reply is received."""
 
     protocol = "http"
 
@@ -372,7 +372,7 @@ class HttpChannel(Channel):
         self._message = message
 
     def receive(self, seconds: float) -> bytes:
-        """Post the message; the body of the reply."""
+        """Post the message and return the body of the reply."""
         try:
             status, body = _within(seconds, self._post)
         except httpx2.TimeoutException:
@@ -386,7 +386,7 @@ class HttpChannel(Channel):
         return body
 
     def abort(self) -> None:
-        """Close the client."""
+        """Close the HTTP client."""
         self._client.close()
 
     def _post(self) -> tuple[int, bytes]:
@@ -401,7 +401,7 @@ class HttpChannel(Channel):
 
 
 class ZmqChannel(Channel):
-    """A ZeroMQ REQ socket, which does not show whether the server exists: greet it."""
+    """A ZeroMQ REQ socket, which does not show whether the server exists: send a hello to find out."""
 
     protocol = "tcp"
 
@@ -423,7 +423,7 @@ class ZmqChannel(Channel):
         self._run("SNDTIMEO", seconds, lambda: self._socket.send(message))
 
     def receive(self, seconds: float) -> bytes:
-        """The reply, which ZeroMQ delivers whole: it is in time, or it is not."""
+        """Receive the reply, which ZeroMQ delivers only when it is complete."""
         parts = self._run("RCVTIMEO", seconds, self._socket.recv_multipart)
         if len(parts) != 1:
             raise ReplyError(self._text, f"a reply of {len(parts)} parts; one is expected")
@@ -450,9 +450,9 @@ def _size_error(address: str) -> ReplyError:
 
 
 def _within(seconds: float, operation: Callable[[], T]) -> T:
-    """Run an operation in a thread; raises TimeoutError if it takes longer.
+    """Run an operation in a thread; raise TimeoutError if it takes longer.
 
-    httpx limits the time between two bytes only. A late thread is abandoned, and ends with the client's connection.
+    httpx limits only the time between two bytes. A late thread is abandoned, and ends with the client's connection.
     """
     results: list[T] = []
     errors: list[BaseException] = []

@@ -1,7 +1,7 @@
 """vla-eval's websocket protocol, version 1: the messages, and the client.
 
-Every message is a map of ``type``, ``payload``, ``seq`` and ``timestamp``. Hello is answered by hello; the start and
-end of an episode have no answer; an observation is answered by an action, or by an error, with the same ``seq``.
+Every message is a map of ``type``, ``payload``, ``seq`` and ``timestamp``. The reply to hello is hello; the start and
+end of an episode have no reply; the reply to an observation is an action, or an error, with the same ``seq``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HELLO, START, OBSERVATION, ACTION, END, ERROR = (
 )
 WRIST = "wrist"
 CONTROLLER_STATES = "controller_states"
-"""The name of the state with the grip site's orientation, which X-VLA's server reads."""
+"""Name of the state with the grip site's orientation, which X-VLA's server reads."""
 CONVENTION = Convention(
     cameras=(("agentview", "agentview"), ("robot0_eye_in_hand", WRIST)),
     state="states",
@@ -40,11 +40,11 @@ CONVENTION = Convention(
     rotation=Rotation.SHORTEST,
     binary=True,
 )
-"""Of vla-eval's LIBERO benchmark with all observations requested."""
+"""Convention of vla-eval's LIBERO benchmark with all observations requested."""
 
 
 class VlaEval(RemotePolicy):
-    """A policy behind ``vla-eval://host:port``."""
+    """Client for a policy at ``vla-eval://host:port``."""
 
     scheme = "vla-eval"
     default = CONVENTION
@@ -78,7 +78,7 @@ class VlaEval(RemotePolicy):
         self._is_playing = True
 
     def episode_ended(self, episode: Episode) -> None:
-        """Report the outcome to the server, as vla-eval's harness does."""
+        """Report the outcome to the server, like vla-eval's harness."""
         if self._is_playing and self._transport.is_open:
             self._is_playing = False
             is_error = episode.outcome is Outcome.ERROR
@@ -114,7 +114,7 @@ class VlaEval(RemotePolicy):
         self._transport.send(encode_message(kind, payload, self._seq))
 
     def _exchange(self, kind: str, payload: Mapping[str, object], expected: str) -> dict[Any, Any]:
-        """Send a message; return the payload of the reply."""
+        """Send a message and return the payload of the reply."""
         self._seq += 1
         reply = self._read_map(self._transport.ask(encode_message(kind, payload, self._seq)))
         answer, content = reply.get("type"), reply.get("payload")
@@ -130,7 +130,7 @@ class VlaEval(RemotePolicy):
 
 
 def adopt_parameters(convention: Convention, wanted: Mapping[Any, Any]) -> Convention:
-    """The convention of a server with these ``observation_params``, as vla-eval's own benchmark follows them."""
+    """Adapt a convention to a server's ``observation_params``, like vla-eval's own benchmark."""
     return replace(
         convention,
         cameras=tuple(
@@ -143,14 +143,15 @@ def adopt_parameters(convention: Convention, wanted: Mapping[Any, Any]) -> Conve
 
 
 def encode_message(kind: str, payload: Mapping[str, object], seq: int) -> bytes:
-    """A message of the protocol."""
+    """Encode a message of the protocol."""
     return codec.encode_vla_eval({"type": kind, "payload": payload, "seq": seq, "timestamp": time.time()})
 
 
 def _describe_task(instruction: Instruction, spec: EpisodeSpec) -> dict[str, object]:
-    """A task as vla-eval's LIBERO benchmark names it; for other tasks the id takes the place of the suite.
+    """Describe a task like vla-eval's LIBERO benchmark; for other tasks the id replaces the suite.
 
-    With a fixed start, ``episode_idx`` is that start, and ``seed``, which vla-eval itself does not send, the policy's.
+    With a fixed initial state, ``episode_idx`` is its index, and ``seed``, which vla-eval itself does not send, is
+    the policy's.
     """
     suite, _, number = spec.task.rpartition("/")
     is_numbered = number.isdecimal() and suite

@@ -14,7 +14,7 @@ from assay.tasks.scene import Arena
 
 _FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects", "libero_x_objects")
 _SHARED_MESHES = "extension_objects"
-"""LIBERO-X's folder in which several categories share the meshes of a folder, as ``akita_bowl/akita_red_bowl.xml``."""
+"""LIBERO-X's folder in which categories share the meshes of a subfolder: ``akita_bowl/akita_red_bowl.xml``."""
 _ALIASES = {"rack": "simple_rack"}
 _ROOMS = {
     Arena.TABLE: ("libero_tabletop_base_style", "light-gray-floor-tile", "light-gray-plaster"),
@@ -85,12 +85,12 @@ class LiberoPack(AssetPack):
 
     @property
     def variants(self) -> Mapping[str, CategoryVariant]:
-        """None: LIBERO's meshes have textures, which cannot be recoloured."""
+        """Always empty: LIBERO's meshes have textures, which cannot be recoloured."""
         return {}
 
     @cached_property
     def fixtures(self) -> frozenset[str]:
-        """The categories that cannot be moved, which are those of the primitives."""
+        """The categories that cannot be moved: the same as in the primitives pack."""
         return self.categories & AssetPack().fixtures
 
     @cached_property
@@ -102,7 +102,7 @@ class LiberoPack(AssetPack):
         return hash_files(sources, assets=[self.libero / "textures" / f"{name}.png" for name in textures])
 
     def entity(self, category: str) -> Element:
-        """A fresh document of an object or fixture of LIBERO's, or of an abstract shape."""
+        """A new document of one of LIBERO's objects or fixtures, or of an abstract shape."""
         if category not in self.files:
             raise AssetError(
                 f"the libero pack has no category '{category}': looked for {category}.xml in "
@@ -112,7 +112,7 @@ class LiberoPack(AssetPack):
         return read_mjcf(_existing(self.files[category], _LIBERO_ORIGIN))
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """A fresh document of a room of LIBERO's, with its default textures."""
+        """A new document of one of LIBERO's rooms, with its default textures."""
         if style:
             raise AssetError(
                 f"the libero pack offers the {arena} arena only in its default style, not '{style}'"
@@ -140,7 +140,7 @@ def _existing(path: Path, origin: str) -> Path:
 
 
 def _size_table(root: Element, *, friction: str) -> None:
-    """Give the table its final size, height and legs: 1.0 x 1.2 x 0.05 m, its top at 0.9 m."""
+    """Set the size, height and legs of the table: 1.0 x 1.2 x 0.05 m, with its top at 0.9 m."""
     half = (0.5, 0.6, 0.025)
     body = root.find("./worldbody/body[@name='table']")
     if body is None:

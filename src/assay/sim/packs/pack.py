@@ -43,15 +43,15 @@ from assay.sim.categories import VARIANTS, CategoryVariant, with_variants
 from assay.tasks.scene import Arena
 
 PRIMITIVES = Path(__file__).parent / "primitives"
-"""The pack that ships with Assay. Frames, masses and joints are LIBERO's, so that its states and actions fit."""
+"""Folder of the pack that ships with Assay, whose frames, masses and joints fit LIBERO's states and actions."""
 SHAPES = ("cube", "sphere", "cylinder", "pyramid")
-"""Categories that represent no real object; every pack offers them."""
+"""Abstract shapes, categories without a real counterpart, which every pack provides."""
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
-"""Weights of red, green and blue light (Rec. 709)."""
+"""Luminance weights of red, green and blue (Rec. 709)."""
 
 
 class AssetPack:
-    """The MJCF documents below a folder. A plugin's folder may lack arenas and the robot: those are the primitives'."""
+    """The MJCF documents below a folder. Arenas and a robot that a plugin's folder lacks are the primitives'."""
 
     exact = False
     """Whether stepping repeats LIBERO's own solver calls, so that rollouts are equal to LIBERO's."""
@@ -61,7 +61,7 @@ class AssetPack:
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The MJCF file of every category, but for variants that are made from their base's."""
+        """The MJCF file of every category, except for variants that are derived from their base's file."""
         return {
             file.stem: file
             for kind in ("objects", "fixtures")
@@ -70,7 +70,7 @@ class AssetPack:
 
     @cached_property
     def variants(self) -> Mapping[str, CategoryVariant]:
-        """The categories that are made from another category's file, or from a template."""
+        """The categories that are derived from another category's file, or from a template."""
         bases = {*self.files, *(file.stem for file in (self.folder / "templates").glob("*.xml"))}
         return {
             category: variant
@@ -80,7 +80,7 @@ class AssetPack:
 
     @property
     def categories(self) -> frozenset[str]:
-        """The categories of entities that the pack offers."""
+        """The categories of entities that the pack provides."""
         return frozenset(self.files) | frozenset(self.variants)
 
     @cached_property
@@ -99,7 +99,7 @@ class AssetPack:
         return hash_files(files, extra=repr(sorted(self.variants.items())))
 
     def entity(self, category: str) -> Element:
-        """A fresh ``<mujoco>`` document of an object or fixture. Raises AssetError that suggests a valid category."""
+        """A new ``<mujoco>`` document of an object or fixture. Raises AssetError that suggests a valid category."""
         if category in self.files:
             return read_mjcf(self.files[category])
         if category not in self.variants:
@@ -118,7 +118,7 @@ class AssetPack:
         return root
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """A fresh document of a room. Raises AssetError for a style other than the default, ``""``."""
+        """A new document of a room. Raises AssetError for a style other than the default, ``""``."""
         if style:
             raise AssetError(
                 f"the asset pack '{self.name}' offers the arena '{arena.value}' in one style only, not as '{style}'; "
@@ -127,15 +127,15 @@ class AssetPack:
         return self._part(f"arenas/{arena.value}.xml")
 
     def robot(self) -> Element:
-        """A fresh document of the arm."""
+        """A new document of the arm."""
         return self._part("robot/arm.xml")
 
     def gripper(self) -> Element:
-        """A fresh document of the gripper."""
+        """A new document of the gripper."""
         return self._part("robot/gripper.xml")
 
     def mount(self) -> Element:
-        """A fresh document of the pedestal on which the arm stands behind a table."""
+        """A new document of the pedestal on which the arm is mounted behind a table."""
         return self._part("robot/mount.xml")
 
     def _part(self, name: str) -> Element:
@@ -159,7 +159,7 @@ def read_mjcf(path: Path) -> Element:
 def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
     """SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
 
-    ``assets`` are further meshes or textures. An absent file counts as such.
+    ``assets`` are further meshes or textures. A missing file is hashed as missing.
     """
     digest, referenced = hashlib.sha256(extra.encode()), list(assets)
     for root, file in sources:

@@ -22,7 +22,7 @@ PACKS: Registry[Callable[[], AssetPack]] = Registry(
         "libero": "assay.sim.packs.registry:libero_pack",
     },
 )
-"""Functions that create a pack; the first is the default, which needs no downloads."""
+"""Factories of asset packs by name; the first is the default, which needs no downloads."""
 
 
 def load_pack(name: str) -> AssetPack:
@@ -35,10 +35,10 @@ _PLANNED = ContextVar("planned", default="primitives")
 
 @contextmanager
 def planned_on(name: str) -> Iterator[None]:
-    """Let perturbations plan scenes with the categories of a pack and their dimensions.
+    """Use the categories and dimensions of a pack when perturbations plan scenes.
 
-    For LIBERO's own pack they plan with the primitives, which have the same dimensions, so that an episode's scene is
-    the same on both.
+    For LIBERO's own pack the primitives are used, which have the same dimensions, so that an episode's scene is the
+    same on both.
     """
     token = _PLANNED.set("primitives" if name == "libero" else name)
     try:
@@ -48,7 +48,7 @@ def planned_on(name: str) -> Iterator[None]:
 
 
 def planning_pack() -> AssetPack:
-    """The pack for which scenes are planned at present."""
+    """The pack whose categories and dimensions are currently used to plan scenes."""
     return _planning_pack(_PLANNED.get())
 
 
@@ -56,7 +56,7 @@ _planning_pack = cache(load_pack)
 
 
 def libero_pack(libero: Path | None = None, robosuite: Path | None = None) -> LiberoPack:
-    """LIBERO's pack, from the arguments, the environment or registered folders. Raises AssetError."""
+    """Load LIBERO's pack from the arguments, the environment or registered folders. Raises AssetError."""
     assets = locate(libero, robosuite)
     if assets.libero is None or assets.robosuite is None:
         missing = [

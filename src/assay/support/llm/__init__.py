@@ -1,8 +1,8 @@
 """Clients for language models behind HTTP endpoints.
 
-endpoint   where one is, and how it may be asked          protocols  OpenAI's, Anthropic's and Gemini's
-client     asks, and repeats where that helps             prompt     words and pictures
-cache      what was answered, on disk                     ledger     requests, tokens, what was dropped
+endpoint   address and request limits    protocols  OpenAI, Anthropic and Gemini
+client     requests with retries         prompt     text and images
+cache      replies on disk               ledger     counts of requests, tokens and dropped replies
 """
 
 from assay.support.llm.client import Cache, Client, Ledger, Price, Reply

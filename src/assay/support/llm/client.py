@@ -1,7 +1,7 @@
 """Requests to an endpoint, with a cache on disk and a ledger of requests, tokens and costs.
 
 Everything is bounded: size and duration of a reply, number and rate of the attempts. Replies are cached by a hash of
-the request as soon as they arrive, so that a killed run pays for none of them twice.
+the request as soon as they arrive, so that no reply is paid for twice after a run is killed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from assay.support.llm.protocols import (
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a million tokens cost, in any currency."""
+    """Price of a million tokens, in any currency."""
 
     prompt: float
     answer: float
@@ -46,53 +46,53 @@ class Price:
 
 @dataclass(slots=True)
 class Ledger:
-    """Counts of one run."""
+    """Counters of one run."""
 
     requests: int = 0
-    """Requests sent, those that were repeated among them."""
+    """Number of requests sent, including retries."""
     retries: int = 0
-    """Requests that were repeated."""
+    """Number of retries."""
     cached: int = 0
-    """Answers that were there already."""
+    """Number of replies from the cache."""
     prompt_tokens: int = 0
-    """Tokens sent, as the endpoint counts them."""
+    """Number of tokens sent, as counted by the endpoint."""
     answer_tokens: int = 0
-    """Tokens received, as the endpoint counts them."""
+    """Number of tokens received, as counted by the endpoint."""
     uncounted: int = 0
-    """Answers for which the endpoint did not say how many tokens they took."""
+    """Number of replies for which the endpoint did not report token counts."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Why an answer, or a line of one, was not used -> how often."""
+    """Reason for dropping a reply, or a line in a reply -> count."""
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count answers, or lines of answers, that are not used."""
+        """Count dropped replies, or dropped lines of replies."""
         if count:
             self.dropped[reason] += count
 
     def cost(self, price: Price) -> float:
-        """What the tokens of this run cost; answers from the cache cost nothing."""
+        """Return the cost of this run's tokens; replies from the cache are free."""
         return (self.prompt_tokens * price.prompt + self.answer_tokens * price.answer) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered."""
+    """A model's reply."""
 
     text: str
     cut_off: bool
-    """Whether it was longer than it may be, so that the last line is not whole."""
+    """Whether the reply was truncated at the token limit, so that its last line is incomplete."""
     thoughts: str = ""
-    """What it thought, where the endpoint shows that apart from the answer."""
+    """Reasoning text, if the endpoint returns it separately."""
     blocked: str = ""
-    """Why the model, or who watches over it, would not answer; empty where it did."""
+    """Reason why the model or a content filter refused; empty if it did not."""
     sent: int | None = field(default=None, compare=False)
-    """Tokens, as the endpoint counted them; None where it did not."""
+    """Tokens sent, as counted by the endpoint; None if not reported."""
     received: int | None = field(default=None, compare=False)
     at: str = field(default="", compare=False)
-    """When it was answered, ISO 8601; empty where that was not kept."""
+    """Time of the reply, ISO 8601; empty if not stored."""
 
 
 class Cache:
-    """Answers in one SQLite file."""
+    """Replies in one SQLite file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -103,7 +103,7 @@ class Cache:
             raise LLMError(f"{file}: is no cache of answers ({error}); delete it, or name another") from None
 
     def get(self, request: Mapping[str, object]) -> Reply | None:
-        """The answer to a request, if it is there."""
+        """Return the reply to a request, or None if it is not cached."""
         with self._mark_used():
             key = key_of(request)
             row, about = self._replies.get(key), self._about.get(key)
@@ -112,7 +112,7 @@ class Cache:
         return Reply(row[0], bool(row[1]), **(json.loads(about[0]) if about else {}))
 
     def put(self, request: Mapping[str, object], reply: Reply) -> None:
-        """Keep an answer."""
+        """Store a reply."""
         with self._mark_used():
             key, about = key_of(request), asdict(reply)
             row = about.pop("text"), about.pop("cut_off")
@@ -120,7 +120,7 @@ class Cache:
             self._replies.put(key, *row)
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the file."""
         self._replies.close()
         self._about.close()
 
@@ -133,34 +133,34 @@ class Cache:
 
 
 def key_of(request: Mapping[str, object]) -> str:
-    """64 hex digits that stand for a request."""
+    """Return the hash of a request, 64 hexadecimal digits."""
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
 
 MOST_BYTES = 1_000_000
-"""Of one answer."""
+"""Maximum size of a reply, bytes."""
 LONGEST_WAIT = 60.0
-"""Limits of the delay between two attempts, seconds, even if the endpoint asks for another."""
+"""Maximum delay between two attempts, seconds, even if the endpoint requests a longer one."""
 LONGEST_HELD = 600.0
-"""Seconds that one question may be held back by status 429 before that counts as an attempt in vain."""
+"""Seconds for which one request may be delayed by status 429 before this counts as a failed attempt."""
 _TOO_MANY = 429
 _BLOCKING = (400, 422, 451)
 _BLOCKED = re.compile(
     r"content[ _-]?(policy|filter|management)|responsible ?ai|safety (system|settings)|moderation", re.I
 )
-"""Statuses, and words in their bodies, that say that this request will never be answered because of what is in it."""
+"""Statuses and body patterns of responses to requests that are rejected for their content."""
 _FORM = re.compile(
     r"\b(unknown|unrecogni[sz]ed|unsupported|unexpected|invalid|extra) (\w+ )?"
     r"(parameter|argument|field|key|property|name|input)s?\b",
     re.I,
 )
-"""Words that say that a request is wrong in form, in any field: ``unknown parameter moderation``."""
+"""Pattern of messages about a malformed request, in any field: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
-"""Statuses, besides 500 and above, that may be over soon."""
+"""Temporary HTTP statuses, besides 500 and above."""
 
 
 class Client:
-    """Asks, keeps what is answered, and counts."""
+    """Sends requests, caches replies, and counts."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Client:
         await self._http.__aexit__(kind, error, trace)
 
     async def ask(self, prompt: ModelPrompt, round: int = 0) -> Reply | None:
-        """As `reply`, but None where answers make no sense, which is counted."""
+        """Like `reply`, but return None for invalid replies, which are counted."""
         try:
             return await self.reply(prompt, round)
         except NonsenseError as error:
@@ -199,10 +199,10 @@ class Client:
             return None
 
     async def reply(self, prompt: ModelPrompt, round: int = 0) -> Reply:
-        """The answer to a prompt, from the cache if it is there; each round has a separate answer.
+        """Return the reply to a prompt, from the cache if possible; each round has a separate reply.
 
-        Raises RefusedError, UnansweredError, and NonsenseError if the endpoint keeps giving answers that make
-        no sense. What was not answered is not kept.
+        Raises RefusedError, UnansweredError, and NonsenseError if all replies of the endpoint are invalid. Failed
+        requests are not cached.
         """
         question = {"url": self._url, "round": round} | self._body(prompt, lambda image: image.name)
         cached_reply = self._cache.get(question)
@@ -251,7 +251,7 @@ class Client:
         )
 
     async def _content(self, request: dict[str, object]) -> bytes:
-        """The bytes of an answer."""
+        """Send a request and return the bytes of the reply."""
         data = bytearray()
         try:
             async with (
@@ -298,7 +298,7 @@ class Client:
         return Reply(text, answer.cut_off, thoughts, self._report(answer.blocked), sent, received, _now())
 
     async def _turn(self) -> None:
-        """Waits for the next place in a row of requests at even distances."""
+        """Wait for the next slot in a sequence of evenly spaced requests."""
         now = asyncio.get_running_loop().time()
         place = max(now, self._next)
         self._next = place + 60.0 / self._endpoint.per_minute
@@ -312,7 +312,7 @@ class Client:
             self._next = until
 
     def _report(self, text: str) -> str:
-        """What an endpoint said, short, on one line and without the key."""
+        """Return an endpoint's message, shortened, on one line and without the key."""
         text = self._without_key(text)[:1000]
         return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
 
@@ -321,7 +321,7 @@ class Client:
 
 
 class _BlockedError(Exception):
-    """A request that is not answered because of what is in it."""
+    """A request that is rejected for its content."""
 
 
 class _TroubleError(Exception):
@@ -339,7 +339,7 @@ def _now() -> str:
 
 
 def _seconds(header: str | None) -> float | None:
-    """The seconds of a Retry-After header, or until its date; None where it says neither."""
+    """Return the seconds of a Retry-After header, or until its date; None if it has neither."""
     if header is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where a model answers, and how it may be asked."""
+"""Address of a language model, and the limits of requests to it."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address that speaks one of the protocols. Raises LLMError for settings that make no sense."""
+    """Address and protocol of a model. Raises LLMError for invalid settings."""
 
     url: str
-    """The base address, e.g. ``http://localhost:8000/v1``."""
+    """Base URL, e.g. ``http://localhost:8000/v1``."""
     model: str
     key: str | None = field(default=None, repr=False)
-    """Sent in one header; never printed, logged or stored."""
+    """API key, sent in one header; never printed, logged or stored."""
     speech: Speech = field(default=OPENAI, repr=False)
-    """The protocol."""
+    """Protocol of the endpoint."""
     temperature: float | None = 0.7
-    """None for models that take none."""
+    """Sampling temperature; None for models without this parameter."""
     most_tokens: int = 1_500
-    """The longest answer, as the endpoint counts."""
+    """Maximum length of a reply, tokens as counted by the endpoint."""
     per_minute: float = 60.0
-    """The most requests in a minute, attempts that failed among them."""
+    """Maximum number of requests per minute, including failed attempts."""
     at_once: int = 4
-    """The most requests under way at the same time."""
+    """Maximum number of concurrent requests."""
     timeout: float = 120.0
-    """The most seconds for one answer."""
+    """Time limit of one reply, seconds."""
     attempts: int = 6
-    """How often one question is asked before the endpoint is given up."""
+    """Number of attempts per request before the endpoint is considered unreachable."""
     first_wait: float = 1.0
-    """Seconds before the second attempt; doubled for each further one."""
+    """Seconds before the second attempt; doubled for each further attempt."""
     effort: str = ""
     thinking: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """See `Manner`."""
+    """Additional request parameters; see `Manner`."""
 
     def __post_init__(self) -> None:
         try:
@@ -82,15 +82,15 @@ class Endpoint:
 
     @property
     def manner(self) -> Manner:
-        """How the model is asked."""
+        """Request settings for the model."""
         return Manner(self.model, self.temperature, self.most_tokens, self.effort, self.thinking, self.extra)
 
     @property
     def address(self) -> str:
-        """Where requests go."""
+        """URL of the requests."""
         return self.url.rstrip("/") + self.speech.path(self.manner)
 
 
 def key_from_environment() -> str | None:
-    """The key, if there is one."""
+    """Return the API key from the environment, if set."""
     return os.environ.get(KEY_VARIABLE) or None

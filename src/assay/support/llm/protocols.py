@@ -19,11 +19,11 @@ from assay.errors import AssayError
 
 
 class LLMError(AssayError):
-    """An endpoint that cannot be used, or a setting that makes no sense."""
+    """An endpoint cannot be used, or a setting is invalid."""
 
 
 class RefusedError(LLMError):
-    """A request that an endpoint will not answer, however often it is asked."""
+    """The endpoint refuses the request; retrying does not help."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -31,16 +31,16 @@ class RefusedError(LLMError):
 
     @property
     def of_all(self) -> bool:
-        """Whether it would refuse any other request too: no such key, model or address."""
+        """Whether any other request would also be refused: wrong key, model or address."""
         return self.status in (301, 302, 307, 308, 401, 402, 403, 404, 405)
 
 
 class UnansweredError(LLMError):
-    """A request that was not answered after all attempts; it may be later."""
+    """No reply after all attempts; a later run may get one."""
 
 
 class NonsenseError(LLMError):
-    """Answers that are not in the endpoint's protocol."""
+    """A reply does not follow the endpoint's protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ModelImage:
 
     path: Path
     name: str
-    """Stands for its content in the cache: a hash of it, or a name that no other content has."""
+    """Identifier of the content in the cache: a hash, or a name unique to the content."""
 
 
 Part = str | ModelImage
@@ -61,89 +61,89 @@ class ModelPrompt:
 
     system: str
     user: str | tuple[Part, ...]
-    """A text; or texts and pictures in turn."""
+    """A text, or a sequence of texts and images."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Texts and pictures in turn."""
+        """Texts and images in order."""
         return (self.user,) if isinstance(self.user, str) else self.user
 
 
 Shown = Callable[[ModelImage], str]
-"""What stands for a picture: its bytes in base64, or only its name."""
+"""Function from an image to its representation: its bytes in base64, or only its name."""
 JSON = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a model is asked."""
+    """Request settings for a model."""
 
     model: str
     temperature: float | None
-    """None leaves it to the model."""
+    """Sampling temperature; None for the model's default."""
     most_tokens: int
-    """Of an answer."""
+    """Maximum number of tokens in a reply."""
     effort: str = ""
-    """How hard a reasoning model is to think, in its maker's words; empty leaves it to the model."""
+    """Reasoning effort, as named by the provider; empty for the model's default."""
     thinking: int | None = None
-    """The most tokens of thoughts; None leaves it to the model."""
+    """Maximum number of reasoning tokens; None for the model's default."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What else is put into a request, over what is there already."""
+    """Additional request parameters, which override existing ones."""
 
 
 class Said(NamedTuple):
-    """What an answer holds."""
+    """Content of a reply."""
 
     text: str
-    """Empty where the model, or who watches over it, would not answer."""
+    """Text of the reply; empty if the model or a content filter refused."""
     cut_off: bool
-    """Whether it was longer than it may be."""
+    """Whether the reply was truncated at the token limit."""
     sent: object
-    """Tokens, as the endpoint counts them; anything else where it does not."""
+    """Tokens sent, as counted by the endpoint; not a number if it does not report them."""
     received: object
     thoughts: str = ""
-    """What it thought, where that is shown apart."""
+    """Reasoning text, if returned separately."""
     blocked: str = ""
-    """Why it would not answer."""
+    """Reason for a refusal."""
 
 
 class Speech(Protocol):
-    """A protocol over HTTP. ``said`` may raise anything for what is not in it."""
+    """A protocol over HTTP. ``read_answer`` may raise any exception for content that does not follow it."""
 
     base: str
-    """Where its inventor answers."""
+    """Base URL of the protocol's original provider."""
     takes: frozenset[str]
-    """Of effort and thinking: what it has a parameter for."""
+    """Supported parameters, of effort and thinking."""
 
     def path(self, manner: Manner) -> str:
-        """What follows the base address."""
+        """Return the path after the base URL."""
 
     def headers(self, key: str) -> dict[str, str]:
-        """How a key is shown."""
+        """Return the headers that carry the API key."""
 
     def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """The request."""
+        """Return the body of a request."""
 
     def read_answer(self, content: Any) -> Said:
-        """The answer."""
+        """Parse the content of a reply."""
 
 
 class OpenAI:
-    """Chat completions, which most servers speak."""
+    """OpenAI chat completions, which most servers support."""
 
     base = "https://api.openai.com/v1"
     takes = frozenset({"effort"})
 
     def path(self, manner: Manner) -> str:
-        """What follows the base address."""
+        """Return the path after the base URL."""
         return "/chat/completions"
 
     def headers(self, key: str) -> dict[str, str]:
-        """How a key is shown."""
+        """Return the headers that carry the API key."""
         return {"Authorization": f"Bearer {key}"}
 
     def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """The request. Models that take no temperature take ``max_completion_tokens`` only."""
+        """Return the body of a request. Models without a temperature accept ``max_completion_tokens`` only."""
         if manner.temperature is None:
             bounds: JSON = {"max_completion_tokens": manner.most_tokens}
         else:
@@ -154,7 +154,7 @@ class OpenAI:
         return merge_request({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
 
     def read_answer(self, content: Any) -> Said:
-        """The answer."""
+        """Parse the content of a reply."""
         choice, usage = content["choices"][0], content.get("usage") or {}
         message = choice["message"]
         answer = message["content"]  # text, its parts, or nothing: refused, or only thoughts
@@ -173,21 +173,21 @@ class OpenAI:
 
 
 class Anthropic:
-    """Messages."""
+    """Anthropic messages."""
 
     base = "https://api.anthropic.com/v1"
     takes = frozenset({"thinking"})
 
     def path(self, manner: Manner) -> str:
-        """What follows the base address."""
+        """Return the path after the base URL."""
         return "/messages"
 
     def headers(self, key: str) -> dict[str, str]:
-        """How a key is shown."""
+        """Return the headers that carry the API key."""
         return {"x-api-key": key, "anthropic-version": "2023-06-01"}
 
     def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """The request. A model that thinks takes no temperature."""
+        """Return the body of a request. With reasoning enabled, no temperature is sent."""
         bounds: JSON = {"max_tokens": manner.most_tokens}
         if manner.thinking is not None:
             bounds["thinking"] = {"type": "enabled", "budget_tokens": manner.thinking}
@@ -207,7 +207,7 @@ class Anthropic:
         return merge_request(request, manner.extra)
 
     def read_answer(self, content: Any) -> Said:
-        """The answer."""
+        """Parse the content of a reply."""
         usage = content.get("usage") or {}
         return Said(
             "".join(part["text"] for part in content["content"] if part["type"] == "text"),
@@ -220,21 +220,21 @@ class Anthropic:
 
 
 class Gemini:
-    """generateContent."""
+    """Gemini generateContent."""
 
     base = "https://generativelanguage.googleapis.com/v1beta"
     takes = frozenset({"effort", "thinking"})
 
     def path(self, manner: Manner) -> str:
-        """What follows the base address."""
+        """Return the path after the base URL."""
         return f"/models/{quote(manner.model, safe='')}:generateContent"
 
     def headers(self, key: str) -> dict[str, str]:
-        """How a key is shown."""
+        """Return the headers that carry the API key."""
         return {"x-goog-api-key": key}
 
     def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """The request."""
+        """Return the body of a request."""
         bounds: JSON = {"maxOutputTokens": manner.most_tokens}
         if manner.temperature is not None:
             bounds["temperature"] = manner.temperature
@@ -257,7 +257,7 @@ class Gemini:
         return merge_request(request, manner.extra)
 
     def read_answer(self, content: Any) -> Said:
-        """The answer without thoughts, whose tokens are counted."""
+        """Parse the content of a reply, without reasoning text, whose tokens are counted."""
         usage = content.get("usageMetadata") or {}
         blocked = content.get("promptFeedback", {}).get("blockReason") or ""
         candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
@@ -283,7 +283,7 @@ SPEECHES: Mapping[str, Speech] = MappingProxyType(
 
 
 def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
-    """A request with more in it: objects are merged, anything else is replaced."""
+    """Return a request with additional parameters: objects are merged, other values are replaced."""
     merged = dict(request)
     for name, value in extra.items():
         mine = merged.get(name)

@@ -1,11 +1,11 @@
-"""Statistics: shares and their intervals, exact tests, resampling, agreement. Arrays in, numbers out.
+"""Statistics: proportions with intervals, exact tests, resampling, agreement. Functions from arrays to numbers.
 
 intervals      Wilson's, Newcombe's, order statistics, over tasks; effective sample sizes
 significance   distribution functions, exact tests of paired outcomes, Holm, agreement of raters
 resampling     the cluster bootstrap; permutation tests of labels and tables
 regression     logistic regression, unconditional and conditional on strata
-power          what an experiment can find before it is run
-betting        tests and intervals that hold whenever one looks
+power          power of an experiment before it is run
+betting        anytime-valid tests and intervals
 thresholds     the smallest change at which success is lost
-judgement      which of two policies is better
+judgement      comparison of two policies
 """

@@ -1,12 +1,12 @@
-"""Tests by betting: evidence that may be looked at after every observation, and stopped at any time.
+"""Tests by betting: evidence that may be inspected after every observation, with optional stopping.
 
 A bettor who stakes a share of the capital on every difference d in [-1, 1] multiplies it by 1 + share * d. If the
-mean of the differences is not above 0, the capital is not expected to grow, so that it ever exceeds c has a
-probability of at most 1 / c (Ville's inequality), however often it is looked at.
+mean of the differences is not above 0, the capital is not expected to grow, so the probability that it ever exceeds c
+is at most 1 / c (Ville's inequality), however often it is inspected.
 
-Against a mean of at most m the same bet multiplies the capital by 1 + share * (d - m) / (1 + m). The less m, the more
-is won with the same differences; so the m that are refuted are all those below some bound, and the bounds from both
-sides are an interval that holds the mean at *all* times (a confidence sequence).
+Against a mean of at most m the same bet multiplies the capital by 1 + share * (d - m) / (1 + m). The smaller m, the
+larger the gain from the same differences; so all m below some bound are rejected, and the bounds from both sides form
+an interval that contains the mean at *all* times (a confidence sequence).
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ import numpy as np
 # The best stake depends on the unknown mean. A tenth of the capital follows each of ten fixed stakes: the total is an
 # average of valid bets, so it is valid, and it loses at most log(10) against the best of the ten in hindsight.
 SHARES = np.linspace(0.05, 0.95, 10)
-"""Stakes, as shares of the capital."""
+"""Stakes, as fractions of the capital."""
 _FINE = 1e-4
 """Precision of the ends of an interval."""
 
 
 def evidence(differences: np.ndarray, above: float = 0.0) -> float:
-    """Logarithm of the capital won by betting that the mean of differences (n,), each in [-1, 1], is above a number."""
+    """Return the log capital from betting that the mean of differences (n,), each in [-1, 1], is above a number."""
     return float(capital(np.asarray(differences, float), above)[..., -1]) if len(differences) else 0.0
 
 
 def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
-    """The same after each of the differences (..., n): (..., n)."""
+    """Return the log capital after each of the differences (..., n): (..., n)."""
     # Dividing by 1 + above keeps the factor positive for the worst difference, -1: the capital never becomes negative.
     grown = np.log1p(SHARES[:, None] * ((differences - above) / (1 + above))[..., None, :]).cumsum(axis=-1)
     return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
 
 
 def share_of(alpha: float, place: int) -> float:
-    """The error that the test in a place of a sequence, from 1, may make, where all of them together may make alpha.
+    """Return the error probability of the test at a position in a sequence, from 1, with a total of ``alpha``.
 
-    Its parts add up to alpha however many tests there are, so that their number need not be known in advance.
+    The parts sum to alpha for any number of tests, which need not be known in advance.
     """
     return alpha / (place * (place + 1))
 
 
 class Wager:
-    """A bet that the mean of differences is above a number, one difference after the other."""
+    """A sequential bet that the mean of differences is above a number."""
 
     def __init__(self, above: float) -> None:
         self._above = above
         self._grown = np.zeros(len(SHARES))
         self.most = 0.0
-        """Logarithm of the largest capital so far; it begins with 1."""
+        """Logarithm of the largest capital so far; the initial capital is 1."""
 
     def see(self, difference: float) -> None:
         """Bet on a difference, in [-1, 1]."""
@@ -58,14 +58,15 @@ class Wager:
         self.most = max(self.most, float(np.logaddexp.reduce(self._grown)) - math.log(len(SHARES)))
 
     def won(self, alpha: float) -> bool:
-        """Whether it was ever won at odds of 1 / alpha."""
+        """Return whether the capital has ever reached 1 / alpha."""
         return self.most >= -math.log(alpha)
 
 
 def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, float]:
-    """Ends of an interval that holds the mean of differences (n,) with a probability of 1 - alpha, whenever one looks.
+    """Return the ends of an interval that contains the mean of differences (n,) with probability 1 - alpha at all
+    times.
 
-    Each side may err with half of ``alpha``. What was once excluded stays so.
+    Each side has an error probability of ``alpha`` / 2. Values once excluded remain excluded.
     """
     values = np.asarray(differences, float)
     low, high = _refuted_below(values, alpha / 2), -_refuted_below(-values, alpha / 2)
@@ -73,7 +74,7 @@ def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, floa
 
 
 def _refuted_below(differences: np.ndarray, alpha: float) -> float:
-    """Means up to this one are refuted; -1 where none are."""
+    """Return the bound up to which means are rejected; -1 if none are."""
     if not len(differences):
         return -1.0
     # The maximum over time counts (Ville's inequality bounds it), so the running capital need not be high at the end.

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 from assay.support.stats.significance import sign_flip, t_quantile
 
 FOR_DRAWING = MappingProxyType({"for": "drawing"})
-"""Metadata of a field that figures need and JSON does not tell."""
+"""Metadata of a field that figures need and JSON omits."""
 
 
 class Result:
@@ -39,13 +39,13 @@ class Result:
     __slots__ = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The value as plain JSON types: numbers are finite, what could not be measured is null."""
+        """Return the value as plain JSON types: numbers are finite, values that could not be measured are null."""
         names = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
         return {name: plain(getattr(self, name)) for name in names}
 
 
 def plain(value: Any) -> Any:
-    """A value of results, mappings, sequences, arrays and numbers as plain JSON types."""
+    """Convert results, mappings, sequences, arrays and numbers to plain JSON types."""
     if isinstance(value, Result):
         return value.as_json()
     if isinstance(value, Mapping):
@@ -61,30 +61,29 @@ def plain(value: Any) -> Any:
 
 LEVEL = 0.95
 Z = 1.959963984540054
-"""The normal quantile of (1 + LEVEL) / 2, written down: SciPy is loaded when something is measured, not before."""
+"""Normal quantile of (1 + LEVEL) / 2, as a literal so that SciPy is imported only when needed."""
 _ALIKE, _SEEN = 0.2, 5.0
-"""The intra-cluster correlation towards which the estimate is shrunk, and the pairs (of variance 1) it is worth.
-
-From simulation: with 0.1 five clusters are too sure (93 %), with 0.4 500 of 500 would be less sure than 499.
+"""Prior intra-cluster correlation towards which the estimate is shrunk, and its weight in pairs (of variance 1).
+From simulation: with 0.1, five clusters undercover (93 %); with 0.4, 500 of 500 would be less certain than 499.
 """
 _TELLING = 5
-"""Clusters with the rarer outcome from which on the intra-cluster correlation is estimated."""
+"""Minimum number of clusters with the rarer outcome for a full estimate of the intra-cluster correlation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval(Result):
-    """Where the truth lies, with a confidence of 95 %."""
+    """A 95 % confidence interval."""
 
     low: float
     high: float
     method: str
     one_start: bool = field(default=False, metadata=FOR_DRAWING)
-    """Whether it is about the very starts that were seen: no task has a second one."""
+    """Whether it applies only to the observed starts, because no task has a second one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference(Result):
-    """Two shares measured on the same clusters, and the second less the first."""
+    """Two proportions measured on the same clusters, and their difference, second minus first."""
 
     first: float
     second: float
@@ -93,7 +92,10 @@ class Difference(Result):
 
 
 def wilson(share: ArrayLike, effective: ArrayLike) -> tuple[Any, Any]:
-    """Low and high end for a share observed in ``effective`` independent episodes; elementwise."""
+    """Return both ends of Wilson's interval for a proportion observed in ``effective`` independent episodes.
+
+    The computation is elementwise.
+    """
     p, n = np.clip(np.asarray(share, float), 0.0, 1.0), np.asarray(effective, float)
     middle = (p + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z / (1 + Z**2 / n) * np.sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
@@ -101,29 +103,29 @@ def wilson(share: ArrayLike, effective: ArrayLike) -> tuple[Any, Any]:
 
 
 def wilson_interval(share: float, effective: float) -> Interval:
-    """Wilson's interval of one share."""
+    """Return Wilson's interval of one proportion."""
     low, high = wilson(share, effective)
     return Interval(float(low), float(high), "wilson")
 
 
 def kish(weights: np.ndarray) -> float:
-    """How many equal weights know as much as these (n,)."""
+    """Return Kish's effective sample size of weights (n,)."""
     return float(weights.sum() ** 2 / np.square(weights).sum())
 
 
 def small_sample_factor(clusters: float) -> float:
-    """By what an effective count shrinks because its variance is estimated from few clusters."""
+    """Return the factor on an effective count whose variance is estimated from few clusters."""
     return float((Z / t_quantile((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
 
 
 def icc(cross: float, room: float, free: float, rare: float) -> float:
-    """Intra-cluster correlation, 0 to 1: what episodes that share something share of the variance of one.
+    """Return the intra-cluster correlation, 0 to 1: the fraction of an episode's variance shared within a cluster.
 
-    ``cross`` is the sum of the products of what they are off, over all pairs that share something; ``room``
-    what it would be, were they all the same; ``free`` clusters can tell. ``rare`` clusters have the rarer outcome:
-    only these show whether it comes alone or in company, however many episodes a cluster has. Shrunk towards a usual
-    value, and raised where few clusters tell. With none of them the episodes of a cluster may be all the same, and each
-    cluster counts once.
+    ``cross`` is the sum of the products of residuals over all pairs in a cluster; ``room`` is its maximum, for
+    identical outcomes; ``free`` is the number of informative clusters. ``rare`` is the number of clusters with the
+    rarer outcome: only they show whether it occurs in groups, however many episodes a cluster has. The estimate is
+    shrunk towards a prior value, and raised if few clusters are informative. If none are, the episodes of a cluster
+    may all be identical, and each cluster counts once.
     """
     seen = max(cross, 0.0) / small_sample_factor(max(min(free, rare), 2.0) + 1)
     correlation = min((seen + _SEEN * _ALIKE) / (room + _SEEN), 1.0)
@@ -136,20 +138,22 @@ def unseen(rare: float) -> float:
 
 
 def rarer(hits: np.ndarray, weights: np.ndarray) -> int:
-    """How many clusters have the rarer outcome, from what succeeded and what was tried in each, (clusters,)."""
+    """Return the number of clusters with the rarer outcome, from successes and trials of each cluster,
+    (clusters,).
+    """
     return int(min((hits > 1e-9).sum(), (hits < weights - 1e-9).sum()))
 
 
 def bernoulli_variance(share: float, count: float) -> float:
-    """The variance of one episode, with one success and one failure added to ``count``."""
+    """Return the variance of one episode, with one success and one failure added to ``count``."""
     near = (share * count + 1) / (count + 2)
     return near * (1 - near)
 
 
 def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float:
-    """How many independent episodes know as much as these clusters; at most ``most``.
+    """Return the number of independent episodes equivalent to these clusters; at most ``most``.
 
-    ``hits`` and ``weights`` (clusters,) are what succeeded and what was tried in each.
+    ``hits`` and ``weights`` (clusters,) are the successes and trials of each cluster.
     """
     clusters = kish(weights)
     if clusters < 2 or clusters >= most:
@@ -165,18 +169,21 @@ def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float
 
 
 def share_interval(hits: np.ndarray, weights: np.ndarray, most: float) -> Interval:
-    """Wilson's interval for the share of ``hits`` in ``weights`` (clusters,); ``most`` episodes in all."""
+    """Return Wilson's interval for the proportion of ``hits`` in ``weights`` (clusters,).
+
+    ``most`` is the total number of episodes.
+    """
     return wilson_interval(float(hits.sum() / weights.sum()), effective_count(hits, weights, most))
 
 
 def paired_difference(
     hits: tuple[np.ndarray, np.ndarray], weights: tuple[np.ndarray, np.ndarray], most: tuple[float, float]
 ) -> Difference:
-    """Newcombe's interval for the difference of two shares, (clusters,) each, on the same clusters.
+    """Return Newcombe's interval for the difference of two proportions, (clusters,) each, on the same clusters.
 
-    ``most`` episodes in all on either side. Wilson's limits of either share are joined with the correlation
-    between them over the clusters; it holds where failures are rare too, and where the bootstrap has nothing
-    to resample.
+    ``most`` is the total number of episodes on each side. Wilson's limits of both proportions are combined with their
+    correlation over the clusters; the interval is also valid if failures are rare and the bootstrap has nothing to
+    resample.
     """
     counts = [
         effective_count(hit, weight, count) for hit, weight, count in zip(hits, weights, most, strict=True)
@@ -189,7 +196,7 @@ def difference_of(
     weights: tuple[np.ndarray, np.ndarray],
     effective: tuple[float, float],
 ) -> Difference:
-    """The same, with what either share is worth in independent episodes."""
+    """Return the difference like `paired_difference`, with the effective sample size of each proportion."""
     shares = [float(hit.sum() / weight.sum()) for hit, weight in zip(hits, weights, strict=True)]
     off = [hit - share * weight for hit, weight, share in zip(hits, weights, shares, strict=True)]
     size = float(np.sqrt(np.square(off[0]).sum() * np.square(off[1]).sum()))
@@ -203,10 +210,10 @@ def difference_of(
 def stratified_difference(
     hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray
 ) -> Difference:
-    """Two shares compared within strata (strata,), each of which has both sides.
+    """Compare two proportions within strata (strata,), each of which has both sides.
 
-    A stratum weighs as much as it knows about the difference (Mantel and Haenszel), so that a side with more
-    episodes of an easy task gains nothing from it.
+    Strata are weighted by their information about the difference (Mantel and Haenszel), so that a side with more
+    episodes of an easy task has no advantage.
     """
     weights = counts * counts_now / (counts + counts_now)
     most = [weights.sum() ** 2 / (weights**2 / side).sum() for side in (counts, counts_now)]
@@ -216,7 +223,7 @@ def stratified_difference(
 
 
 def newcombe(shares: tuple[float, float], effective: tuple[float, float], together: float) -> Difference:
-    """Newcombe's interval from two shares, what each is worth in independent episodes, their correlation."""
+    """Return Newcombe's interval from two proportions, their effective sample sizes, and their correlation."""
     (low, high), (low_now, high_now) = (
         wilson(share, count) for share, count in zip(shares, effective, strict=True)
     )
@@ -228,16 +235,16 @@ def newcombe(shares: tuple[float, float], effective: tuple[float, float], togeth
 
 
 def widen_to_p(interval: Interval, p: float) -> Interval:
-    """The interval of a difference, and 0 with it, where an exact test (p) cannot exclude that."""
+    """Extend the interval of a difference to include 0 if an exact test (p) cannot exclude it."""
     if p < 1 - LEVEL:
         return interval
     return Interval(min(interval.low, 0.0), max(interval.high, 0.0), interval.method)
 
 
 def median_interval(values: np.ndarray, effective: float | None = None) -> Interval | None:
-    """Interval for a median between order statistics (Hettmansperger and Sheather).
+    """Return an interval for a median between order statistics (Hettmansperger and Sheather).
 
-    ``effective`` says as many independent values as know as much, if fewer. None below six.
+    ``effective`` is the effective sample size, if smaller. Returns None below six values.
     """
     ordered = np.sort(values)
     n = int(min(len(values), len(values) if effective is None else effective + 1e-9))
@@ -260,14 +267,14 @@ def _combine(one: float, other: float, together: float) -> float:
 
 
 FEWEST = 3
-"""Tasks below which nothing is said about others."""
+"""Minimum number of tasks for a statement about other tasks."""
 
 
 def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tuple[Interval, float] | None:
-    """The interval of a mean difference, and its p, from sums and counts of each task (tasks,).
+    """Return the interval of a mean difference, and its p, from sums and counts of each task (tasks,).
 
-    Student's; p is exact, if either sign were as likely for each task. Never narrower than the interval for
-    the tasks as ``given``. None for fewer than three tasks.
+    The interval is Student's; p is exact if both signs are equally likely for each task. The interval is never
+    narrower than ``given``, the interval for these tasks. Returns None for fewer than three tasks.
     """
     tasks = len(sums)
     if tasks < FEWEST:

@@ -1,4 +1,4 @@
-"""Which of two policies is better, as data: what duels and gates say, and the exit status that goes with it."""
+"""Comparison of two policies as data: the verdicts of duels and gates, and their exit status."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Any
 
 
 class PairVerdict(StrEnum):
-    """What is known of B against A."""
+    """Verdict on B relative to A."""
 
     BETTER = "better"
-    """The difference is above 0."""
+    """The difference B - A is above 0."""
     EQUIVALENT = "equivalent"
-    """The difference is within the margin, on either side."""
+    """The difference is within the margin on both sides."""
     NOT_WORSE = "not worse"
-    """B is not worse than A by more than the margin; whether it is better is open."""
+    """B is not worse than A by more than the margin; whether it is better is undecided."""
     WORSE = "worse"
-    """The difference is below 0, and may be beyond the margin."""
+    """The difference is below 0, and may exceed the margin."""
     UNDECIDED = "undecided"
 
     @property
     def final(self) -> bool:
-        """Whether a duel ends with it: more episodes could still say more where B is only not worse."""
+        """Whether a duel ends with this verdict; if B is only not worse, more episodes may still decide more."""
         return self in (PairVerdict.BETTER, PairVerdict.EQUIVALENT, PairVerdict.WORSE)
 
     @property
     def status(self) -> int:
-        """The exit status: 0 for what may replace A, 1 for what may not, 3 if undecided."""
+        """Exit status: 0 if B may replace A, 1 if it may not, 3 if undecided."""
         return {PairVerdict.WORSE: 1, PairVerdict.UNDECIDED: 3}.get(self, 0)
 
 
 def verdict_of(*, above_zero: bool, below_zero: bool, above_loss: bool, below_gain: bool) -> PairVerdict:
-    """The verdict on a difference that is sure to be above or below 0, above -margin, below margin.
+    """Return the verdict on a difference known to be above or below 0, above -margin, or below margin.
 
-    A loss within the margin does not matter, however sure it is.
+    A loss within the margin is acceptable, however certain it is.
     """
     if above_zero:
         return PairVerdict.BETTER
@@ -47,60 +47,60 @@ def verdict_of(*, above_zero: bool, below_zero: bool, above_loss: bool, below_ga
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """B against A in one condition, or in all."""
+    """Comparison of B with A in one condition, or overall."""
 
     condition: str | None
-    """None for all together, controls too."""
+    """Name of the condition; None for all conditions together, including controls."""
     starts: int
-    """Tasks and initial states."""
+    """Number of starts (task and initial state)."""
     pairs: int
-    """Episodes that both did without an error."""
+    """Number of episode pairs without an error on either side."""
     first_rate: float | None
-    """Success of A, or its progress, 0 to 1; None where there is no pair."""
+    """Success rate of A, or its progress, 0 to 1; None without pairs."""
     second_rate: float | None
     change: float | None
-    """B - A."""
+    """Difference B - A."""
     low: float
-    """Lower end of its interval, -1 to 1."""
+    """Lower end of the interval of the difference, -1 to 1."""
     high: float
     verdict: PairVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """B against A, overall and by condition."""
+    """Comparison of B with A, overall and by condition."""
 
     first: str
-    """What A is called."""
+    """Name of A."""
     second: str
     overall: Line
     conditions: tuple[Line, ...]
-    """In the order of the plan; their intervals hold together."""
+    """Comparisons by condition, in the order of the plan; their intervals hold simultaneously."""
     margin: float
-    """Differences within it do not matter, 0 to 1."""
+    """Margin within which differences are irrelevant, 0 to 1."""
     alpha: float
-    """How often anything false is said at most: of all together, and of any of the conditions."""
+    """Maximum probability of a false statement: overall, and about any of the conditions."""
     anytime: bool
-    """Whether the intervals hold whenever one looks (a duel), or for these episodes alone (a gate)."""
+    """Whether the intervals are anytime-valid (a duel), or valid for these episodes only (a gate)."""
     each: bool
-    """Whether every condition was asked for, too."""
+    """Whether a verdict on every condition was also requested."""
     played: int
-    """Episodes of both that were recorded."""
+    """Number of recorded episodes of both policies."""
     planned: int
-    """Episodes of both that the plan has."""
+    """Number of planned episodes of both policies."""
     errors: int
-    """Episodes of both that broke, and count for neither."""
+    """Number of episodes of both policies with errors, which are not counted."""
     measure: str = "success"
-    """What is compared: success, or how far episodes come (progress)."""
+    """Compared quantity: success, or progress."""
 
     @property
     def asked(self) -> tuple[Line, ...]:
-        """What was to be decided."""
+        """The comparisons that determine the verdict."""
         return (self.overall, *self.conditions) if self.each else (self.overall,)
 
     @property
     def verdict(self) -> PairVerdict:
-        """On what was asked for: the worst of it that is known, else whether something is open."""
+        """Overall verdict: worse if any requested comparison is worse, else undecided if any is undecided."""
         verdicts = {line.verdict for line in self.asked}
         for verdict in (PairVerdict.WORSE, PairVerdict.UNDECIDED):
             if verdict in verdicts:
@@ -109,9 +109,9 @@ class Judgement:
 
     @property
     def status(self) -> int:
-        """The exit status."""
+        """Exit status of the verdict."""
         return self.verdict.status
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return plain JSON types."""
         return {"verdict": self.verdict, "status": self.status, **asdict(self)}

@@ -1,8 +1,8 @@
-"""What an experiment can find before it is run: the power of the exact paired test over starts, with Holm's price.
+"""Power of an experiment before it is run: the exact paired test over starts, with Holm's correction.
 
-A start is tried with and without a change. Of ``starts`` such pairs, those in which one alone succeeds tell (McNemar).
-Both outcomes of a pair are taken as independent given the success rates, which is what a policy that acts with noise
-does at worst: pairs that agree more often than that leave fewer against the loss, and the power is higher.
+Each start is run with and without a change. Of ``starts`` such pairs, only the discordant ones are informative
+(McNemar). The two outcomes of a pair are assumed independent given the success rates, the worst case of a stochastic
+policy: if pairs agree more often, fewer contradict the loss, and the power is higher.
 """
 
 from __future__ import annotations
@@ -15,19 +15,21 @@ import scipy
 from assay.support.stats.significance import SURE, binomial_at_least, log_choose
 
 POWER = 0.8
-"""How often something that is there should be found: wherever it is said what can be, or how many starts it takes."""
+"""Target power: the probability of detecting an existing effect, for detectable losses and sample sizes."""
 NAMED, SEARCHED = 0.8 * SURE, 0.2 * SURE
-"""One-sided levels: of a report's 5 %, four fifths are for flaws that are named beforehand, the rest for what is only
-looked for."""
+"""One-sided levels: four fifths of a report's 5 % are for flaws named in advance, the rest for exploratory
+findings.
+"""
 MOST_STARTS = 100_000
 _FINE = 1e-3
-"""Precision of losses, as a share."""
+"""Precision of losses, as a fraction."""
 
 
 def power(starts: int, loss: float, control: float, family: int = 1, level: float = NAMED) -> float:
-    """The probability that a loss is found: the one-sided exact p, times ``family`` (Holm's first step), below a level.
+    """Return the probability that the one-sided exact p of a loss, times ``family`` (Holm's first step), is below a
+    level.
 
-    ``control``: success with nothing changed; ``loss``: by how much it falls; both 0 to 1, loss <= control.
+    ``control``: success rate without changes; ``loss``: its decrease; both 0 to 1, loss <= control.
     """
     changed = control - loss
     lost, won = control * (1 - changed), changed * (1 - control)
@@ -45,7 +47,7 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
 
 
 def detectable(starts: int, control: float, family: int = 1, level: float = NAMED) -> float | None:
-    """The least loss that is found with a power of 80 %, 0 to 1; None where not even the loss of everything is."""
+    """Return the smallest loss that is detected with a power of 80 %, 0 to 1; None if even a total loss is not."""
     if starts < 1 or power(starts, control, control, family, level) < POWER:
         return None
     low, high = 0.0, control
@@ -58,7 +60,10 @@ def detectable(starts: int, control: float, family: int = 1, level: float = NAME
 
 
 def starts_for(loss: float, control: float, family: int = 1, level: float = NAMED) -> int | None:
-    """How many starts find a loss with a power of 80 %; None where no sensible number does."""
+    """Return the smallest number of starts that detects a loss with a power of 80 %.
+
+    Returns None if no practical number does.
+    """
     if not 0 < loss <= control:
         return None
     high = 1
@@ -75,8 +80,10 @@ def starts_for(loss: float, control: float, family: int = 1, level: float = NAME
 
 @lru_cache(maxsize=64)
 def _least_losses(starts: int, level: float) -> np.ndarray:
-    """Of each number of telling starts, 0 to ``starts``, how many must be losses for the tail to be below
-    ``level``; more than there are where none are enough."""
+    """Return the smallest number of losses with a tail below ``level``, for 0 to ``starts`` discordant starts.
+
+    A value above the number of discordant starts means that no number of losses suffices.
+    """
     losses = np.empty(starts + 1, int)
     least = 1
     for telling in range(starts + 1):

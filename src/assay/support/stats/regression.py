@@ -19,13 +19,13 @@ from assay.support.stats.significance import normal_below
 
 _ROUNDS = 100
 _STRIDE = 2.0
-"""The longest step of a coefficient."""
+"""Maximum step of a coefficient."""
 SPARSE = 5
-"""Fewer successes or failures in a cell make the variance between clusters unreliable."""
+"""Minimum successes and failures in a cell for a reliable variance between clusters."""
 
 
 def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Coefficients (draws, terms) of ``hits`` among ``counts`` (draws, cells), ``design`` (cells, terms).
+    """Return coefficients (draws, terms) of ``hits`` among ``counts`` (draws, cells), ``design`` (cells, terms).
 
     Newton's method on the likelihood times the root of the information's determinant.
     """
@@ -46,10 +46,10 @@ def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Standard errors of coefficients ``terms`` (terms,) from counts of clusters (clusters, cells): (terms,).
+    """Return standard errors of coefficients ``terms`` (terms,) from counts of clusters (clusters, cells): (terms,).
 
-    From the variance between clusters, two at least, which share a start. Where a cell has fewer than five
-    successes or failures that variance is underestimated, and the model's own is taken where it is larger.
+    They are based on the variance between clusters (starts), of which at least two are required. If a cell has fewer
+    than five successes or failures, that variance is underestimated, and the model's own is used if larger.
     """
     chance = scipy.special.expit(design @ terms)
     total = counts.sum(axis=0)
@@ -64,34 +64,37 @@ def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.n
 
 
 def _inverse(design: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The inverse of the information (draws, terms, terms) for weights (draws, cells)."""
+    """Return the inverse of the information (draws, terms, terms) for weights (draws, cells)."""
     information = np.einsum("dc,ct,cu->dtu", weight, design, design, optimize=True)
     return np.linalg.inv(information + 1e-9 * np.eye(design.shape[1]))
 
 
 _CONDITIONAL_ROUNDS = 100
 _CONDITIONAL_STRIDE = 2.0
-"""The longest step of the estimate."""
+"""Maximum step of the estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogOdds(Result):
-    """What a change does to the log-odds of success within a start."""
+    """Effect of a change on the log-odds of success within a start."""
 
     log_odds: float
-    """Negative where success fell."""
+    """Change of the log-odds; negative if success decreased."""
     interval: Interval
-    """Wald's, from the larger of the model's variance and that between strata."""
+    """Wald interval, from the larger of the model's variance and the variance between strata."""
     p: float
-    """Two-sided, Wald's."""
+    """Two-sided p of the Wald test."""
     strata: int
-    """That have both successes and failures: the others say nothing."""
+    """Number of strata with both successes and failures; the others are uninformative."""
 
 
 def conditional_log_odds(
     hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray
 ) -> LogOdds | None:
-    """From successes and episodes of both sides in each stratum, (strata,) all; None where none can tell."""
+    """Estimate from successes and episodes of both sides in each stratum, (strata,) each.
+
+    Returns None if no stratum is informative.
+    """
     won, total = (hits + hits_now).astype(int), (counts + counts_now).astype(int)
     mixed = (won > 0) & (won < total) & (counts > 0) & (counts_now > 0)
     if not mixed.any():
@@ -120,7 +123,7 @@ def conditional_log_odds(
 
 
 def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Logarithms of the number of ways to each count of successes now; -inf if impossible."""
+    """Return log counts of the combinations for each number of successes on the changed side; -inf if impossible."""
     now = np.arange(int(np.minimum(won, counts_now).max()) + 1)
     k, w, n, m = now[None, :], won[:, None], counts[:, None], counts_now[:, None]
     possible = (k <= np.minimum(w, m)) & (w - k <= n)
@@ -139,7 +142,7 @@ def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[
 def _cumulants(
     ways: np.ndarray, outcomes: np.ndarray, term: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, variance and third central moment of each kind of stratum: (kinds,) each."""
+    """Return mean, variance and third central moment for each kind of stratum: (kinds,) each."""
     logs = ways + term * outcomes
     chance = np.exp(logs - logs.max(axis=1, keepdims=True))
     chance /= chance.sum(axis=1, keepdims=True)

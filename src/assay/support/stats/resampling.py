@@ -1,9 +1,9 @@
 """Resampling: the cluster bootstrap, and permutation tests of labels and of tables.
 
-The bootstrap gives intervals to statistics of sums that have none of their own. Clusters are drawn with everything that
-happened in them, so that repeated seeds count once. With few clusters the percentiles are taken further out than 2.5 %,
-as far as Student's distribution is wider than the normal one (Hesterberg's expanded percentile interval). Permutation
-tests are exact where there are few permutations.
+The bootstrap provides intervals for statistics of sums without a closed form. Clusters are drawn with all their
+episodes, so that repeated seeds count once. With few clusters the percentiles are taken further out than 2.5 %, as
+far as Student's distribution is wider than the normal one (Hesterberg's expanded percentile interval). Permutation
+tests are exact if there are few permutations.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from assay.support.streams import stream
 
 DRAWS = 2_000
 FEWEST = 5
-"""Clusters below which there is no interval."""
+"""Minimum number of clusters for an interval."""
 ENOUGH = 20
-"""Clusters below which the bootstrap is too narrow: ratios are covered in 83 % with 5, in 91 % with 12."""
+"""Number of clusters below which the bootstrap is too narrow: coverage of ratios is 83 % with 5, 91 % with 12."""
 _AT_ONCE = 20_000_000
-"""Numbers held at a time."""
+"""Maximum number of array elements in memory at a time."""
 
 
 def bootstrap(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-    """The interval of ``statistic`` of the totals of ``sums`` (clusters, k).
+    """Return the interval of ``statistic`` of the totals of ``sums`` (clusters, k).
 
-    The statistic maps totals (draws, k) to values (draws,); draws in which it is not finite are left out.
-    None where there are fewer than twenty clusters, or hardly any draw gives a value.
+    The statistic maps totals (draws, k) to values (draws,); draws in which it is not finite are omitted. Returns None
+    for fewer than twenty clusters, or if too few draws give a value.
     """
     if len(sums) < ENOUGH:
         return None
@@ -41,7 +41,7 @@ def bootstrap(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -
 
 
 def percentiles(values: np.ndarray, clusters: int) -> Interval | None:
-    """The interval of a statistic from its values in the draws (draws,)."""
+    """Return the interval of a statistic from its values in the draws (draws,)."""
     values = values[np.isfinite(values)]
     if len(values) < DRAWS / 2:
         return None
@@ -52,7 +52,7 @@ def percentiles(values: np.ndarray, clusters: int) -> Interval | None:
 
 
 def resample(sums: np.ndarray) -> np.ndarray:
-    """Totals of ``sums`` (clusters, k) over resampled clusters: (draws, k)."""
+    """Return totals of ``sums`` (clusters, k) over resampled clusters: (draws, k)."""
     sums, clusters = np.ascontiguousarray(sums, float), len(sums)
     if clusters * DRAWS <= _AT_ONCE:
         return np.asarray(_times_drawn(clusters) @ sums)
@@ -63,7 +63,7 @@ def resample(sums: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _times_drawn(clusters: int) -> np.ndarray:
-    """How often each cluster is drawn: (draws, clusters)."""
+    """Return the number of times each cluster is drawn: (draws, clusters)."""
     drawn = stream("bootstrap", clusters).multinomial(clusters, _even(clusters), DRAWS)
     return drawn.astype(float)
 
@@ -73,14 +73,14 @@ def _even(clusters: int) -> np.ndarray:
 
 
 _PERMUTATIONS = 10_000
-"""Permutations that are drawn where there are more than that."""
+"""Number of permutations sampled if there are more."""
 
 
 def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> float:
-    """One-sided p that clusters with a label (``mine``, (clusters,)) succeed less than those without it.
+    """Return the one-sided p that clusters with a label (``mine``, (clusters,)) succeed less than those without it.
 
-    From successes and episodes of each cluster (clusters,): the share of the label permutations in which those with
-    the label are as far behind. 1 if all have it, or none.
+    From successes and episodes of each cluster (clusters,): the fraction of label permutations in which clusters with
+    the label are at least as far behind. 1 if all clusters have it, or none.
     """
     many, of = int(mine.sum()), len(hits)
     if many in (0, of):
@@ -94,7 +94,7 @@ def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> flo
 
 @lru_cache(maxsize=64)
 def _permute_labels(of: int, many: int) -> tuple[np.ndarray, int]:
-    """Permutations of ``many`` labels over ``of`` clusters, (n, clusters); 1 if they are sampled, 0 if complete."""
+    """Return permutations of ``many`` labels over ``of`` clusters, (n, clusters); and 1 if sampled, 0 if complete."""
     if comb(of, many) > _PERMUTATIONS:
         order = stream("labels", of, many).random((_PERMUTATIONS, of)).argsort(axis=1)
         return (order < many).astype(np.float32), 1
@@ -105,9 +105,10 @@ def _permute_labels(of: int, many: int) -> tuple[np.ndarray, int]:
 
 
 def table_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, Interval]:
-    """Pearson's correlation of two tables (rows, columns) with nan for missing cells, its two-sided p and interval.
+    """Return Pearson's correlation of two tables (rows, columns) with nan for missing cells, its two-sided p and
+    interval.
 
-    Cells of one row or column are not independent, so whole rows and columns of x are permuted. The interval is
+    Cells of one row or column are not independent, so complete rows and columns of x are permuted. The interval is
     Fisher's, with the spread of the correlations under permutation.
     """
     rng = stream("table", *x.shape)
@@ -126,7 +127,7 @@ def table_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, Inter
 
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The correlation of each row of x (n, cells) with y (cells,), where both are known: (n,)."""
+    """Return the correlation of each row of x (n, cells) with y (cells,), over cells known in both: (n,)."""
     both = np.isfinite(x) & np.isfinite(y)
     count = both.sum(axis=1)
     first, second = np.where(both, x, 0.0), np.where(both, y, 0.0)

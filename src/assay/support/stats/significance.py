@@ -1,7 +1,7 @@
 """Exact tests of paired outcomes, Holm's correction for several tests, and agreement of raters beyond chance.
 
-Distribution functions come from ``scipy.special``. ``scipy.stats`` has them too, and takes three quarters of a second
-to import, longer than most commands run. SciPy loads its parts on first access, so functions say ``scipy.special.x``.
+Distribution functions come from ``scipy.special``. ``scipy.stats`` also has them, but takes 0.75 s to import, longer
+than most commands run. SciPy loads its subpackages on first access, so functions refer to ``scipy.special.x``.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from numpy.typing import NDArray
 
 
 def normal_below(z: float | np.ndarray) -> np.ndarray:
-    """P(Z <= z) of a standard normal Z."""
+    """Return P(Z <= z) of a standard normal Z."""
     return np.asarray(scipy.special.ndtr(z))
 
 
 def normal_quantile(p: float) -> float:
-    """The z with P(Z <= z) = p of a standard normal Z."""
+    """Return the z with P(Z <= z) = p of a standard normal Z."""
     return float(scipy.special.ndtri(p))
 
 
 def t_below(t: float | np.ndarray, freedom: float) -> float:
-    """P(T <= t) of Student's T."""
+    """Return P(T <= t) of Student's T."""
     return float(scipy.special.stdtr(freedom, t))
 
 
 def t_quantile(p: float, freedom: float) -> float:
-    """The t with P(T <= t) = p of Student's T."""
+    """Return the t with P(T <= t) = p of Student's T."""
     return float(scipy.special.stdtrit(freedom, p))
 
 
 def binomial_at_least(hits: int, count: int, chance: float) -> float:
-    """P(K >= hits) of K hits among ``count``, each with probability ``chance``."""
+    """Return P(K >= hits) of K hits among ``count``, each with probability ``chance``."""
     return float(scipy.special.bdtrc(hits - 1, count, chance)) if hits > 0 else 1.0
 
 
 def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """P(K = hits) of K successes among ``drawn`` of ``total`` of which ``won`` are successes; broadcast."""
+    """Return P(K = hits) of K successes among ``drawn`` of ``total`` items with ``won`` successes; broadcast."""
     possible = (hits >= np.maximum(0, drawn - (total - won))) & (hits <= np.minimum(won, drawn))
     k = np.where(possible, hits, np.maximum(0, drawn - (total - won)))
     logs = log_choose(won, k) + log_choose(total - won, drawn - k) - log_choose(total, drawn)
@@ -53,14 +53,14 @@ def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: 
 def hypergeometric_moments(
     total: np.ndarray, won: np.ndarray, drawn: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of the same."""
+    """Return mean and variance of the distribution of `hypergeometric`."""
     share = won / total
     spread = share * (1 - share) * (total - drawn) / np.maximum(total - 1, 1)
     return drawn * share, drawn * spread
 
 
 def log_choose(total: int | np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Logarithm of the binomial coefficient ``total`` over ``chosen``."""
+    """Return the logarithm of the binomial coefficient ``total`` over ``chosen``."""
     return np.asarray(
         scipy.special.gammaln(total + 1)
         - scipy.special.gammaln(chosen + 1)
@@ -69,47 +69,50 @@ def log_choose(total: int | np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 SURE = 0.05
-"""The p below which something is more than chance."""
+"""Significance level: p values below it are significant."""
 _GRID = 20_000
-"""Into how many parts the sum of all differences is divided where they have no small common denominator."""
+"""Number of grid points for the sum of all differences if they have no small common denominator."""
 _EXACT = 200_000
-"""The largest sum of whole numbers whose distribution is computed number by number."""
+"""Largest sum of integers whose distribution is computed exactly."""
 _ENUMERATED = 16
-"""Differences of which all signs are tried, where they have no small common denominator."""
+"""Maximum number of differences for which all signs are enumerated, if they have no small common denominator."""
 
 
 def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
-    """Two-sided exact p that two outcomes differ, from successes and episodes of each, (strata,) all.
+    """Return the two-sided exact p of a difference between two outcomes, from their successes and episodes, (strata,)
+    each.
 
-    A stratum is what both share: a start, a way to say it. The larger of two: that of ``sign_flip`` over
-    strata, which holds where a change helps in some and hurts in others, and that of ``within`` strata, which
-    holds where one control is set against many variants. With one pair in each both are McNemar's.
+    A stratum is a factor that both share: a start, a wording. The result is the larger p of two tests: ``sign_flip``
+    over strata, valid if a change helps in some strata and hurts in others, and ``within`` strata, valid if one
+    control is compared with many variants. With one pair per stratum both are McNemar's test.
     """
     differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
     return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
 
 
 def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
-    """The smallest p that ``telling`` starts can reach, adjusted (Holm) for a family of ``family`` tests.
+    """Return the smallest p that ``telling`` starts can reach, adjusted (Holm) for a family of ``family`` tests.
 
-    ``telling`` counts the starts that can tell: of which one side succeeded at least once (``telling`` below). Where
-    nothing succeeds, with the change or without it, nothing can be lost. One-sided p are half of two-sided ones.
+    ``telling`` is the number of informative starts, with at least one success on either side (see `telling`). If
+    nothing succeeds, with or without the change, nothing can be lost. One-sided p are half of two-sided ones.
     """
     return min(1.0, family * sides * 2.0**-telling)
 
 
 def telling(hits: np.ndarray, hits_now: np.ndarray) -> int:
-    """How many strata can tell: those with a success on one side at least, from successes (strata,) of each."""
+    """Return the number of informative strata, with a success on at least one side, from successes (strata,) of
+    each.
+    """
     return int(((hits > 0) | (hits_now > 0)).sum())
 
 
 def sign_flip(differences: np.ndarray) -> float:
-    """Two-sided p of the differences (clusters,) between two outcomes, if either sign were as likely.
+    """Return the two-sided p of the differences (clusters,) between two outcomes, if both signs are equally likely.
 
     Exact, with ties: from the characteristic function of the sum, for differences with a common denominator; by
-    trying all signs, for few others. Of many others, which are rounded to a twenty-thousandth of their sum, sums
-    that differ by no more than rounding may count as ties, so that p is not too small. With one pair in each
-    cluster this is McNemar's exact test.
+    enumerating all signs, for few other differences. Many other differences are rounded to 1/20,000 of their sum;
+    sums that differ only by rounding may count as ties, so that p is not too small. With one pair per cluster this is
+    McNemar's exact test.
     """
     differences = np.asarray(differences, float)
     differences = differences[np.abs(differences) > 1e-9]
@@ -136,7 +139,7 @@ def sign_flip(differences: np.ndarray) -> float:
 
 
 def _whole(differences: np.ndarray) -> np.ndarray | None:
-    """The differences, none of them 0, as whole numbers over their common denominator; None if that is large."""
+    """Return nonzero differences as integers over their common denominator; None if that is large."""
     values, where = np.unique(differences, return_inverse=True)
     shares = [_fraction(float(value)) for value in values]
     if any(abs(float(share) - value) > 1e-9 for share, value in zip(shares, values, strict=True)):
@@ -158,7 +161,7 @@ def _fraction(value: float) -> Fraction:
 
 
 def _all_signs(differences: np.ndarray) -> float:
-    """Two-sided p, from every choice of signs."""
+    """Return the two-sided p from all combinations of signs."""
     sums = np.zeros(1)
     for difference in differences:
         sums = np.concatenate([sums + difference, sums - difference])
@@ -167,11 +170,10 @@ def _all_signs(differences: np.ndarray) -> float:
 
 
 def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
-    """Two-sided p of successes among episodes, (strata,) all, if those of a stratum could change places.
+    """Return the two-sided p of successes among episodes, (strata,) each, if episodes are exchangeable within strata.
 
-    The exact test of Mantel and Haenszel: how many of a stratum's successes fall to the first side is
-    hypergeometric. Twice the smaller tail, so that half of it is the p of either direction. Sums of more than
-    20,000 are normal.
+    The exact test of Mantel and Haenszel: the number of a stratum's successes on the first side is hypergeometric. p
+    is twice the smaller tail, so that half of p is one-sided. Sums above 20,000 use the normal approximation.
     """
     total, won = (counts + counts_now).astype(int), (hits + hits_now).astype(int)
     mixed = (won > 0) & (won < total) & (counts > 0) & (counts_now > 0)
@@ -196,7 +198,7 @@ def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """p values adjusted for having looked at all of them (Holm)."""
+    """Return p values adjusted for multiple testing (Holm)."""
     order = np.argsort(values, kind="stable")
     raised = np.asarray(values, float)[order] * np.arange(len(order), 0, -1)
     adjusted = np.empty(len(order))
@@ -205,16 +207,16 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def kappa(observed: float, chance: float) -> float:
-    """Agreement beyond chance, of all that could be: (observed - chance) / (1 - chance)."""
+    """Return the chance-corrected agreement: (observed - chance) / (1 - chance)."""
     return (observed - chance) / (1 - chance)
 
 
 def gwet_ac1(ratings: NDArray[np.int64], categories: int, confidence: float) -> tuple[float, float, float]:
-    """Gwet's AC1 with its confidence interval.
+    """Return Gwet's AC1 with its confidence interval.
 
-    Ratings, (items, raters), are 0 to ``categories`` - 1, or -1 for none. Chance agreement is
-    sum(p (1 - p)) / (categories - 1) over the categories' shares p; the interval is that of Gwet (2008) for a
-    sample of items, with Student's t.
+    Ratings, (items, raters), are 0 to ``categories`` - 1, or -1 if missing. Chance agreement is sum(p (1 - p)) /
+    (categories - 1) over the categories' shares p; the interval is that of Gwet (2008) for a sample of items, with
+    Student's t.
     """
     counts = np.stack(
         [(ratings == item_values).sum(axis=1) for item_values in range(categories)], axis=1

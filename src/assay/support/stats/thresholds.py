@@ -1,22 +1,23 @@
-"""The smallest change at which success is lost: where to look next, and a confidence set that holds at all times.
+"""The smallest change at which success is lost: adaptive choice of rungs, and an anytime-valid confidence set.
 
-A ladder has changes of growing magnitude, rung 0 to K - 1. Success at a rung is a chance that does not grow from
-rung to rung. The *threshold* is the first rung at which that chance is below a level (such as a half); K where none is.
-What it may be is tested candidate by candidate. If the threshold is j, success has a chance of at least the level on
-every rung before j, and of less on j and all after it. So a bettor against j, on failures before it and on
-successes from it on, has a capital that is not expected to grow if j is true, and exceeds 1 / alpha at *any* time with
-a probability of at most alpha (Ville's inequality), for any choice of rungs and any stopping time. Candidates
-against which so much was won are refuted; those that are left hold the true one with a probability of 1 - alpha.
+A ladder has changes of growing magnitude, rung 0 to K - 1. The success probability does not increase from rung to
+rung. The *threshold* is the first rung at which that probability is below a level (such as a half); K if there is
+none. Each candidate is tested. If the threshold is j, the success probability is at least the level on every rung
+before j, and less on j and all later rungs. So a bettor against j, on failures before it and on successes from it on,
+has a capital that is not expected to grow if j is true, and exceeds 1 / alpha at *any* time with a probability of at
+most alpha (Ville's inequality), for any choice of rungs and any stopping time. Candidates with that capital against
+them are rejected; the remaining set contains the true one with a probability of 1 - alpha.
 
-The stake and the rung may depend on everything observed before. A small model decides (curves with a place, a
-slope, a lapse rate and a guessing rate, weighed by how well they predict): the capital against j is multiplied by
+The stake and the rung may depend on everything observed before. They are chosen by a small model (curves with a
+location, a slope, a lapse rate and a guessing rate, weighted by predictive performance): the capital against j is
+multiplied by
 
     (q / level)^x * ((1 - q) / (1 - level))^(1 - x)         x: 1 for success, q: the model's prediction
 
-where the model contradicts j (q above the level on j or after it, below it before j), and by 1 elsewhere. A wrong model
-loses bets and makes the set wider; it cannot make it false. Only that chances do not grow is assumed.
+where the model contradicts j (q above the level on j or after it, below it before j), and by 1 elsewhere. A wrong
+model loses bets and widens the set, but cannot invalidate it. The only assumption is monotonicity.
 
-What is played with one start is one bet: each candidate is bet against on one rung of it, chosen beforehand.
+The episodes of one start are one bet: each candidate is bet against on one of its rungs, chosen in advance.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ import numpy as np
 
 LEVEL, ALPHA = 0.5, 0.05
 _SLOPES = ((0.05, 4.0), (0.8, 1.0), (2.0, 1.0), (4.0, 0.5))
-"""How many rungs it takes for success to be lost, and how much each is believed in at first."""
+"""Number of rungs over which success is lost, with prior weights."""
 _LAPSES = ((0.01, 6.0), (0.1, 2.0), (0.25, 1.0))
-"""The chance to fail where nothing is lost, and to succeed where all is; and how much each is believed in at first."""
+"""Lapse and guessing rates (failure without a loss, success after it), with prior weights."""
 _BEYOND = 2.0
-"""How much more than any rung it is believed at first that success is not lost at all."""
+"""Prior weight of no threshold, relative to any single rung."""
 _SURE = (0.45, 0.8)
-"""How sure the rungs are that are played, of 0 to 1: where success is lost at once, and where it is gradually."""
+"""Target certainty of the chosen rungs, 0 to 1: for an abrupt and for a gradual loss."""
 _LEAST = 0.01
-"""The least chance that the model speaks of, and less than all."""
+"""Minimum probability of the model, and distance of its maximum from 1."""
 _SAME = 1e-9
 
 
 class LadderEvidence:
-    """What is known of the threshold on one ladder, start by start."""
+    """Evidence about the threshold on one ladder, updated start by start."""
 
     def __init__(self, rungs: int, level: float = LEVEL, alpha: float = ALPHA) -> None:
         self.rungs, self.level = rungs, level
@@ -52,45 +53,45 @@ class LadderEvidence:
         self._believed = believed.copy()
         self._capital = np.zeros(rungs + 1)
         self._most = np.zeros(rungs + 1)
-        """Logarithm of the largest capital that was won against each candidate so far."""
+        """Logarithm of the largest capital so far against each candidate."""
 
     @property
     def success_chances(self) -> np.ndarray:
-        """The chance of success on each rung, as the model has it: (rungs,)."""
+        """Success probability on each rung according to the model: (rungs,)."""
         return np.asarray(self._weights @ self._curves)
 
     @property
     def lost(self) -> np.ndarray:
-        """How much the model believes that success is lost on each rung: (rungs,)."""
+        """Model probability that success is lost, for each rung: (rungs,)."""
         return np.asarray(self._weights @ (self._curves < self.level))
 
     @property
     def possible(self) -> np.ndarray:
-        """Which thresholds are not refuted: bool, (rungs + 1,)."""
+        """Thresholds that are not rejected: bool, (rungs + 1,)."""
         return self._most < self._need
 
     @property
     def interval(self) -> tuple[int, int] | None:
-        """The first and the last threshold that is not refuted; None where all are."""
+        """First and last threshold that is not rejected; None if all are."""
         left = np.flatnonzero(self.possible)
         return (int(left[0]), int(left[-1])) if len(left) else None
 
     @property
     def best(self) -> int | None:
-        """The threshold that the model believes in, among those that are not refuted."""
+        """Most probable threshold according to the model, among those not rejected."""
         ends = self.interval
         return None if ends is None else int(np.clip(np.sum(self.lost < 0.5), *ends))
 
     def is_settled(self, playable: Collection[int]) -> bool:
-        """Whether no rung that can be played could tell the thresholds that are left apart."""
+        """Return whether no playable rung could distinguish the remaining thresholds."""
         left = np.flatnonzero(self.possible)
         return not any(left.min() <= rung < left.max() for rung in playable) if len(left) else True
 
     def next(self, playable: Collection[int]) -> tuple[int, ...]:
-        """The rungs to be played with the next start: one where success is likely kept, one where it is likely lost.
+        """Return the rungs to run with the next start: one where success is likely kept, one where it is likely lost.
 
-        Each is about half as sure as it could be, and surer where success seems to be lost gradually: nearer to the
-        threshold little would be won with a bet, further off few candidates would be refuted.
+        Each has about half of the possible certainty, and more if success seems to be lost gradually: closer to the
+        threshold a bet would gain little, further away it would reject few candidates.
         """
         predicted, left = self.success_chances, np.flatnonzero(self.possible)
         sure = _SURE[0] + (_SURE[1] - _SURE[0]) * float(self._weights[self._gradual].sum())
@@ -106,7 +107,7 @@ class LadderEvidence:
         return tuple(chosen)
 
     def see(self, outcomes: Mapping[int, bool]) -> None:
-        """Take note of a start: whether it succeeded on the rungs that were played with it."""
+        """Update with the outcomes of a start: success by rung."""
         if not outcomes:
             return
         predicted = self.success_chances
@@ -133,13 +134,13 @@ class LadderEvidence:
 
 
 def _gain(chance: float, level: float) -> float:
-    """What a bet on a prediction is expected to win, if it is true: the logarithm."""
+    """Return the expected log gain of a bet on a prediction, if the prediction is true."""
     return chance * math.log(chance / level) + (1 - chance) * math.log((1 - chance) / (1 - level))
 
 
 @lru_cache(maxsize=32)
 def _family(rungs: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The model's curves, (curves, rungs), how much each is believed in at first (logarithms), which are gradual."""
+    """Return the model's curves, (curves, rungs), their log prior weights, and which of them are gradual."""
     places, curves, believed, gradual = np.arange(rungs), [], [], []
     for threshold in range(rungs + 1):
         for (slope, common), (lapse, often), (guess, rare) in product(_SLOPES, _LAPSES, _LAPSES):

@@ -1,4 +1,4 @@
-"""BDDL, the task files of LIBERO and its descendants: in and out.
+"""Reader and writer of BDDL, the format of the task files of LIBERO and its descendants.
 
     task = bddl.read("put_the_bowl_on_the_plate.bddl")
     text = bddl.write(task)

@@ -1,4 +1,4 @@
-"""Problem names: which arena, in which style, a task file asks for.
+"""Reader of BDDL task files. A problem name states the arena of a task and its style:
 
 LIBERO_Kitchen_Tabletop_Manipulation                      the kitchen
 Libero_Tabletop_Manipulation_tabletop_light_modified_7    the table, in the style tabletop_light_modified_7
@@ -42,12 +42,15 @@ _PATTERNS = {
 
 
 def workspace_category(arena: Arena) -> str:
-    """What task files call the kind of thing an arena's workspace is."""
+    """Return the category that task files give to an arena's workspace."""
     return "table" if arena is Arena.TABLE else arena.workspace
 
 
 def arena_and_style(problem: str) -> tuple[Arena, str]:
-    """What a problem name stands for; the style keeps its case. TaskError if there is no such problem."""
+    """Return the arena and the style of a problem name; the style keeps its case.
+
+    Raises TaskError if it is unknown.
+    """
     for arena, pattern in _PATTERNS.items():
         match = pattern.fullmatch(problem)
         if match:
@@ -56,16 +59,16 @@ def arena_and_style(problem: str) -> tuple[Arena, str]:
 
 
 def problem_name(arena: Arena, style: str) -> str:
-    """The other way round."""
+    """Return the problem name of an arena and a style; the inverse of `arena_and_style`."""
     return f"{_PROBLEMS[arena]}_{style}" if style else _PROBLEMS[arena]
 
 
 ATTRIBUTES = (":target", ":ranges", ":yaw_rotation", ":rgba")
-"""What can be said about a region."""
+"""Attributes that a region may have."""
 
 
 def region_from(group: Group) -> Region:
-    """The region that a group states. Raises BDDLError with the line, without the file."""
+    """Read a region from a group. Raises BDDLError with the line number, without the file name."""
     if not group.items:
         raise fail("'()' is not a region", group)
     name = as_word(group.items[0], "the name of a region").text.lower()
@@ -131,10 +134,10 @@ def _rgba(group: Group) -> tuple[float, float, float, float]:
 
 
 def join_expressions(words: Iterable[str]) -> list[str]:
-    """Join words into expressions: ``-np.pi / 4 0`` is two of them, ``-np.pi/4`` and ``0``.
+    """Join words into expressions: ``-np.pi / 4 0`` is two expressions, ``-np.pi/4`` and ``0``.
 
-    A blank separates expressions unless an operator on one side of it cannot stand alone; a sign that
-    touches what follows begins a new expression.
+    A blank separates expressions unless an operator on one side of it needs an operand there; a sign directly before
+    an operand begins a new expression.
     """
     joined: list[str] = []
     for word in words:
@@ -167,7 +170,7 @@ def _value(attribute: Group, expected: str) -> Node:
 
 
 MAX_BYTES = 5_000_000
-"""Larger files are refused; the largest published one has 6,000 bytes."""
+"""Maximum size of a task file, bytes; the largest published file has 6,000."""
 
 _REQUIRED = ("problem", ":language", ":regions", ":fixtures", ":objects", ":init", ":goal")
 _OPTIONAL = (":domain", ":requirements", ":obj_of_interest")
@@ -177,28 +180,28 @@ _LEVELS = dict.fromkeys(_SECTIONS - {"problem"}, 1) | dict.fromkeys(ATTRIBUTES, 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something in a file that is legal, has no effect, and was probably not meant."""
+    """A warning about a statement that is legal, has no effect, and is probably a mistake."""
 
     line: int
-    """Counted from 1."""
+    """Line number, from 1."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A task as its file states it."""
+    """A task read from a file, with the warnings about the file."""
 
     task: Task
     warnings: tuple[Note, ...] = ()
 
 
 def read(path: Path | str) -> Task:
-    """The task in a file; its id is the file's name without ``.bddl``. Raises BDDLError."""
+    """Read the task in a file; its id is the file name without ``.bddl``. Raises BDDLError."""
     return read_document(path).task
 
 
 def read_document(path: Path | str) -> Document:
-    """The task in a file, with warnings. Raises BDDLError."""
+    """Read the task in a file, with warnings. Raises BDDLError."""
     path = Path(path)
     try:
         with path.open("rb") as stream:
@@ -209,12 +212,12 @@ def read_document(path: Path | str) -> Document:
 
 
 def parse(text: str, *, id: str, file: Path | str | None = None) -> Task:
-    """The task a text states; ``file`` is only named in errors. Raises BDDLError."""
+    """Parse the text of a task file; ``file`` is used in error messages only. Raises BDDLError."""
     return parse_document(text, id=id, file=file).task
 
 
 def document_from_bytes(data: bytes, *, id: str, file: Path | str | None = None) -> Document:
-    """The task in the bytes of a file, with warnings. Raises BDDLError."""
+    """Parse the bytes of a task file; return the task with warnings. Raises BDDLError."""
     if len(data) > MAX_BYTES:
         raise BDDLError(f"is larger than {MAX_BYTES:,} bytes: not a task file", file=file)
     try:
@@ -228,7 +231,10 @@ def document_from_bytes(data: bytes, *, id: str, file: Path | str | None = None)
 
 
 def parse_document(text: str, *, id: str, file: Path | str | None = None) -> Document:
-    """The task a text states, with warnings; ``file`` is only named in errors. Raises BDDLError."""
+    """Parse the text of a task file; return the task with warnings.
+
+    ``file`` is used in error messages only. Raises BDDLError.
+    """
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise BDDLError("is not a text file: it contains a zero byte", file=file, line=line)
@@ -239,12 +245,12 @@ def parse_document(text: str, *, id: str, file: Path | str | None = None) -> Doc
 
 
 def parse_goal(text: str) -> Goal:
-    """The goal that ``(And (On plate_1 stove_1) ...)``, or one predicate, states. Raises BDDLError."""
+    """Parse a goal: ``(And (On plate_1 stove_1) ...)`` or a single predicate. Raises BDDLError."""
     return _BddlReader(Group((), 1)).goal(parse_group(f"(:goal {text})"))
 
 
 class _BddlReader:
-    """One pass over the groups of one file."""
+    """Reads the groups of one file in a single pass."""
 
     def __init__(self, root: Group) -> None:
         self._root = root
@@ -317,7 +323,7 @@ class _BddlReader:
         return tuple(region_from(region) for region in groups)
 
     def _entities(self, section: str, sections: dict[str, Group]) -> list[Entity]:
-        """Read ``a_1 a_2 - a  b_1 - b``."""
+        """Read a typed list of names: ``a_1 a_2 - a b_1 - b``."""
         group = sections[f":{section}"]
         entities: list[Entity] = []
         waiting: list[Word] = []
@@ -352,7 +358,7 @@ class _BddlReader:
         return entities
 
     def _without_workspace(self, group: Group, entities: list[Entity], arena: Arena) -> tuple[Entity, ...]:
-        """The fixtures but for the arena's workspace, which must be among them exactly once."""
+        """Return the fixtures without the arena's workspace, which must be declared exactly once."""
         workspace, category = arena.workspace, workspace_category(arena)
         places = [index for index, entity in enumerate(entities) if entity.name == workspace]
         if not places:

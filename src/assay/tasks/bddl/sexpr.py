@@ -30,7 +30,7 @@ MAX_NUMBER_LENGTH = 200
 def evaluate(expression: str) -> float:
     """Compute an expression of numbers and pi, joined by ``+ - * /``: ``0.25``, ``-np.pi/4``. No code is executed.
 
-    Raises ValueError with a reason ("is not a number", ...) if it is anything else, or not finite.
+    Raises ValueError with a reason ("is not a number", ...) for any other text, and if the value is not finite.
     """
     text = "".join(expression.lower().split())
     if len(expression) > MAX_NUMBER_LENGTH:
@@ -69,37 +69,37 @@ def evaluate(expression: str) -> float:
 
 
 MAX_DEPTH = 64
-"""How deep lists may be nested; task files need 6."""
+"""Maximum nesting depth of lists; task files need 6."""
 
 _TOKEN = re.compile(r";[^\n]*|\n|[()]|[^\s();]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Anything between spaces and parentheses."""
+    """A token between spaces and parentheses."""
 
     text: str
     line: int
-    """Counted from 1."""
+    """Line number, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What stands between ``(`` and its ``)``."""
+    """A parenthesised list."""
 
     items: tuple[Node, ...]
     line: int
-    """The line of the opening parenthesis."""
+    """Line number of the opening parenthesis, from 1."""
 
     @property
     def head(self) -> str:
-        """The first word in lower case; empty if the group does not begin with a word."""
+        """First word in lower case; empty if the group does not begin with a word."""
         first = self.items[0] if self.items else None
         return first.text.lower() if isinstance(first, Word) else ""
 
     @property
     def rest(self) -> tuple[Node, ...]:
-        """Everything after the head."""
+        """The items after the head."""
         return self.items[1:]
 
 
@@ -108,7 +108,7 @@ Node: TypeAlias = Word | Group
 
 @dataclass(slots=True)
 class _Open:
-    """A group whose end has not been seen."""
+    """A group whose closing parenthesis has not been read yet."""
 
     line: int
     items: list[Node]
@@ -123,29 +123,29 @@ class _Open:
 
 
 def fail(reason: str, where: Node | int) -> BDDLError:
-    """The error for something wrong on the line of a node, without the file name."""
+    """Return the error for a reason and the line of a node, without the file name."""
     return BDDLError(reason, line=where if isinstance(where, int) else where.line)
 
 
 def as_word(node: Node, expected: str) -> Word:
-    """The node if it is a word; otherwise an error that says what was expected."""
+    """Return the node if it is a word. Raises an error that names the expected content otherwise."""
     if isinstance(node, Group):
         raise fail(f"expected {expected}, found {quote(f'({node.head}')}", node)
     return node
 
 
 def as_group(node: Node, expected: str) -> Group:
-    """The node if it is a group; otherwise an error that says what was expected."""
+    """Return the node if it is a group. Raises an error that names the expected content otherwise."""
     if isinstance(node, Word):
         raise fail(f"expected {expected}, found {quote(node.text)}", node)
     return node
 
 
 def parse_group(text: str, *, levels: Mapping[str, int] | None = None) -> Group:
-    """The one group a text consists of; comments run from ``;`` to the end of their line.
+    """Parse a text that consists of one group; comments run from ``;`` to the end of the line.
 
-    ``levels`` says how deep the groups that begin with certain words belong (the outermost is at 0). A word
-    that turns up deeper gives away which parenthesis was left open, long before the end of the file does.
+    ``levels`` maps the first words of groups to their nesting level (0 for the outermost group). A known word at a
+    deeper level identifies the unclosed parenthesis long before the end of the file.
     """
     levels = levels or {}
     stack: list[_Open] = []
@@ -185,9 +185,9 @@ def parse_group(text: str, *, levels: Mapping[str, int] | None = None) -> Group:
 
 
 def _left_open(stack: list[_Open], levels: Mapping[str, int], level: int) -> BDDLError:
-    """The error for a word that belongs on ``level`` and stands deeper.
+    """Return the error for a word that belongs on ``level`` but occurs deeper.
 
-    If a sibling of it stands on that level, the sibling was left open; otherwise the sibling of its parent.
+    The unclosed group is the word's sibling on that level if there is one, otherwise the sibling of its parent.
     """
     culprit = level if levels.get(stack[level].head.lower()) == level else level - 1
     inner = stack[culprit + 1]

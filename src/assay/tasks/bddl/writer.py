@@ -1,4 +1,4 @@
-"""Writing task files that LIBERO and its descendants can read."""
+"""Writer of task files that LIBERO and its descendants can read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from assay.tasks.scene import Atom, Entity, Region, Task
 
 
 def write(task: Task, *, silent: bool = False) -> str:
-    """The text of a task file. Reading it gives an equal task, but for the id: a file does not hold it.
+    """Return the text of a task file.
 
-    Numbers are written in full, so nothing is rounded; runs of blanks in the instruction become one. Raises
-    TaskError if the task makes no sense or the instruction has a sign that no task file can hold; ``silent``: an
-    empty instruction, which LIBERO reads, is written all the same.
+    Reading the text gives an equal task, except for the id, which files do not store. Numbers are written in full
+    precision; repeated spaces in the instruction become one. Raises TaskError if the task is invalid or the
+    instruction contains a character that task files cannot hold. ``silent`` permits an empty instruction, which
+    LIBERO can read.
     """
     check(task, silent=silent)
     return "\n".join(_lines(task)) + "\n"

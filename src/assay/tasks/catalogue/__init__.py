@@ -49,8 +49,9 @@ from assay.tasks.files import load_file, names_file, task_files
 from assay.tasks.scene import Arena, Entity, Goal, Rectangle, Region, Scene, Task
 
 ALL = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
-"""The suites that the selection ``all`` names: the four of ten tasks that evaluations report. LIBERO trains on
-libero_90 before it evaluates on libero_10."""
+"""Suites in the selection ``all``: the four suites of ten tasks that evaluations report. LIBERO trains on
+libero_90 before it evaluates on libero_10.
+"""
 _SUITES = (*ALL, "libero_90")
 # The loader written in C is ten times faster; not every build of PyYAML has it.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -127,7 +128,7 @@ class CatalogueEntry:
 
     task: Task
     file: str | None = None
-    """Name of LIBERO's files of this task, without folder and suffix."""
+    """Base name of LIBERO's files for this task, without folder and suffix."""
     file_wording: str | None = None
     """The instruction in LIBERO's task file, if it differs from the one LIBERO gives to policies."""
 
@@ -142,27 +143,30 @@ class Suite:
 
 
 def suites() -> tuple[str, ...]:
-    """The names of the built-in suites: those of ``all``, then libero_90."""
+    """Return the names of the built-in suites: the suites of ``all``, then libero_90."""
     return _SUITES
 
 
 def describe(name: str) -> str:
-    """One line about a suite."""
+    """Return a one-line description of a suite."""
     return _suite(name).about
 
 
 def suite(name: str) -> tuple[Task, ...]:
-    """The tasks of a suite in LIBERO's order. Raises TaskError with the nearest name if it is unknown."""
+    """Return the tasks of a suite in LIBERO's order.
+
+    Raises TaskError with the nearest name if the suite is unknown.
+    """
     return tuple(entry.task for entry in _suite(name).entries)
 
 
 def all_ids() -> tuple[str, ...]:
-    """The ids of the tasks that the selection ``all`` names."""
+    """Return the ids of the tasks in the selection ``all``."""
     return tuple(task.id for name in ALL for task in suite(name))
 
 
 def built_in_ids() -> tuple[str, ...]:
-    """The ids of the tasks of every suite: those of ``all``, then libero_90's."""
+    """Return the ids of all built-in tasks: the tasks of ``all``, then those of libero_90."""
     return tuple(task.id for name in _SUITES for task in suite(name))
 
 
@@ -175,7 +179,7 @@ def load(id: str) -> Task:
 
 
 def entry(id: str) -> CatalogueEntry:
-    """The task of that id and the name of LIBERO's files of it. Raises TaskError if it is unknown."""
+    """Return the task with this id and the name of its files in LIBERO. Raises TaskError if the id is unknown."""
     if names_file(id):
         return CatalogueEntry(load_file(id))
     name, slash, number = id.strip().partition("/")
@@ -190,7 +194,7 @@ def entry(id: str) -> CatalogueEntry:
 
 
 def siblings(task: Task) -> tuple[Task, ...]:
-    """The tasks that belong together with one: its suite, or the files of its folder with the same scene."""
+    """Return the tasks related to a task: its suite, or the task files in its folder with the same scene."""
     if not names_file(task.id):
         return suite(task.id.partition("/")[0])
     folder = Path(task.id.rpartition("@")[0]).parent
@@ -199,20 +203,20 @@ def siblings(task: Task) -> tuple[Task, ...]:
 
 
 def trained_with(id: str) -> tuple[Task, ...]:
-    """What a policy that is asked for a task is taken to have learned: the tasks of ``all``, and of its suite.
+    """Return the tasks that a policy is assumed to be trained on: the tasks of ``all`` and of the given suite.
 
-    ``id`` is the task's or the suite's.
+    ``id`` is the id of a task or of a suite.
     """
     name = id.partition("/")[0]
     return resolve(f"all,{name}" if name in _SUITES else "all")
 
 
 def resolve(selection: str) -> tuple[Task, ...]:
-    """The tasks that a selection names, each once, in its order.
+    """Return the tasks in a selection, without duplicates, in the order of the selection.
 
-    A selection is ``all`` (the four suites of ten tasks), or suites, ids, task files and folders of them, with
-    commas between them: ``all,libero_90``, ``libero_goal,libero_10/0,my_scenes,other/task.bddl``. Raises TaskError
-    with the nearest name for anything unknown, and if it selects nothing.
+    A selection is ``all`` (the four suites of ten tasks), or suites, ids, task files and folders of task files,
+    separated by commas: ``all,libero_90``, ``libero_goal,libero_10/0,my_scenes,other/task.bddl``. Raises TaskError
+    with the nearest name for an unknown name, and if the selection is empty.
     """
     chosen: dict[str, Task] = {}
     for part in filter(None, (part.strip() for part in selection.split(","))):

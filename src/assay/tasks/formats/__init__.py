@@ -1,13 +1,13 @@
-"""Readers of other people's files, from a folder a user has downloaded. They read and check, and do nothing.
+"""Readers of other benchmarks' releases, from a folder that the user has downloaded. They only read and validate.
 
     libero_para      LIBERO-Para: paraphrases, as a table and as task files; logs of its evaluations
-    libero_pro       LIBERO-PRO: five tables of what takes the place of what
+    libero_pro       LIBERO-PRO: five tables of substitutions
     libero_x         LIBERO-X: task files on four levels, rewordings on the fifth
     libero_plus      LIBERO-plus: a classification of names, decoded; language task files; joint angles
-    init_files       LIBERO's stored initial states, without running the pickles they are
+    init_files       LIBERO's stored initial states, without executing their pickles
 
-A folder without the release is refused in one line that says what was looked for. Nothing is imported here:
-who reads initial states needs no reader of tables.
+A folder without the release is rejected with one line that lists the expected files. Nothing is imported here:
+reading initial states does not require the table readers.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from assay.errors import AssayError, did_you_mean
 from assay.tasks.checks import quote
 
 MAX_BYTES = 100_000_000
-"""A larger file is not what is looked for."""
+"""Maximum size of a file, bytes; larger files are rejected."""
 
 Label = str | int | float | None
 
 
 class ReleaseError(AssayError):
-    """A folder that does not hold the release it should, or a file in it that makes no sense."""
+    """A folder does not contain the expected release, or a file in it is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ class ReleaseWording:
     """One instruction of a release."""
 
     task: str
-    """The id of the built-in task it is for, such as ``libero_goal/3``; LIBERO-X has other scenes and
-    ids like ``libero_x/107/A1``."""
+    """The id of the built-in task that it rewords, such as ``libero_goal/3``; LIBERO-X has other scenes and ids
+    like ``libero_x/107/A1``.
+    """
     text: str
     """The instruction, on one line."""
     labels: Mapping[str, Label] = field(default_factory=dict)
@@ -100,6 +101,6 @@ def task_and_suffix(name: str) -> tuple[str, str] | None:
 
 @cache
 def _files() -> dict[str, str]:
-    """What LIBERO's task files are called -> the ids of their tasks."""
+    """Return a mapping from the names of LIBERO's task files to the ids of their tasks."""
     entries = [tasks.entry(id) for id in tasks.built_in_ids()]
     return {entry.file: entry.task.id for entry in entries if entry.file is not None}

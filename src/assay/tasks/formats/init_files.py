@@ -1,9 +1,9 @@
 """Read LIBERO's stored initial states without trusting them.
 
-The files are zip archives around a pickle. Names in the pickle are never imported: unpickling builds a tree of
-plain values, names and calls that are not executed, from a short list of opcodes. Only the few trees in which
-numpy and torch store a numeric array are accepted. Archives with one array in numpy's own format,
-``NAME.pruned_init.npz``, have no pickle and are read as well.
+The files are zip archives around a pickle. Names in the pickle are never imported: unpickling builds a tree of plain
+values, names and calls that are not executed, from a short list of opcodes. Only the few trees in which numpy and
+torch store a numeric array are accepted. Archives with one array in numpy's own format, ``NAME.pruned_init.npz``,
+contain no pickle and are also read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _MalformedError(Exception):
 
 
 class _Call:
-    """A call that a pickle asks for, and the state it sets on the result."""
+    """A function call in a pickle, and the state that it sets on the result."""
 
     __match_args__ = ("name", "arguments", "state")
     __slots__ = ("arguments", "name", "state")

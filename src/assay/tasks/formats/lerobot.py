@@ -1,4 +1,4 @@
-"""LeRobotDataset folders, v2.1 (a file for each episode) and v3.0 (files of many episodes)."""
+"""Reader of LeRobotDataset folders, v2.1 (one file per episode) and v3.0 (many episodes per file)."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from assay.tasks.formats import ReleaseError
 INFO = "meta/info.json"
 VERSIONS = ("v2.1", "v2.0", "v3.0")
 ORIENTATION = "image.orientation"
-"""Where Assay's data sets say, for each camera, which way up its pictures lie."""
+"""Metadata key under which Assay's data sets store the image orientation of each camera."""
 BROKEN = (
     *(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError, RecursionError),
     pl.exceptions.PolarsError,
 )
-"""What reading a damaged folder may end in."""
+"""Exceptions that reading a damaged folder may raise."""
 LONGEST = 255
-"""Letters of a file's name."""
+"""Maximum length of a file name, characters."""
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Named = list[str | int | float | None]
 
 
 class _Feature(BaseModel, extra="allow"):
-    """What ``info.json`` says about a column; names may lie in groups of their own."""
+    """Description of a column in ``info.json``; its names may be nested in groups."""
 
     dtype: str
     shape: list[Count] | None = None
@@ -41,7 +41,7 @@ class _Feature(BaseModel, extra="allow"):
 
 
 class _Info(BaseModel, extra="allow"):
-    """What of ``info.json`` is read."""
+    """The fields of ``info.json`` that are read."""
 
     codebase_version: str
     fps: Annotated[float, Field(gt=0, le=1e6)]
@@ -53,21 +53,24 @@ class _Info(BaseModel, extra="allow"):
 
 @dataclass(frozen=True, slots=True)
 class LerobotEpisode:
-    """What the folder says about one episode."""
+    """Metadata of one episode."""
 
     number: int
     instruction: str
     table: Path
     first: int | None
-    """The frame's index at which it begins in its table; None if the table is its own."""
+    """Index of the episode's first frame in its table; None if the table holds this episode only."""
     length: int
     clips: Mapping[str, tuple[Path, float]]
-    """Video and beginning, seconds, by camera."""
+    """Video file and start time in seconds, by camera."""
     said: Mapping[str, Any]
-    """All that is said about it."""
+    """All metadata of the episode."""
 
     def frames(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Some columns of its frames, (length, columns). Raises ReleaseError if frames are missing."""
+        """Return some columns of the episode's frames, shape (length, columns).
+
+        Raises ReleaseError if frames are missing.
+        """
         whole = _file(self.table, tuple(columns))
         if self.first is not None:
             within = pl.col("index").is_between(self.first, self.first + self.length, closed="left")
@@ -77,7 +80,7 @@ class LerobotEpisode:
         return whole
 
     def stills(self, camera: str) -> Sequence[bytes]:
-        """The images of a camera that are files of their own, JPEG or PNG, in the table."""
+        """Return the images of a camera that are stored in the table as JPEG or PNG files."""
         return [image["bytes"] for image in self.frames((camera,))[camera].to_list()]
 
 
@@ -107,11 +110,11 @@ class LerobotFolder:
         self.total = count if isinstance(count, int) else None
 
     def orientation(self, camera: str) -> str | None:
-        """Which way up the pictures of a camera lie, where the folder says so."""
+        """Return the image orientation of a camera, if the data set states one."""
         return (self.features[camera].get("info") or {}).get(ORIENTATION)
 
     def rows(self) -> Iterator[LerobotEpisode]:
-        """Its episodes. Raises ReleaseError where the list of them is damaged."""
+        """Yield the episodes of the data set. Raises ReleaseError if the episode list is damaged."""
         try:
             yield from self._rows_3() if self.version == "v3.0" else self._rows_2()
         except (AssayError, *BROKEN) as error:
@@ -162,7 +165,7 @@ class LerobotFolder:
         return self._inside((self._told.video_path or "").format(**place))
 
     def _inside(self, name: str) -> Path:
-        """A file of the folder. Raises ReleaseError for one that lies elsewhere."""
+        """Return the path of a file in the folder. Raises ReleaseError for a path outside the folder."""
         path = Path(os.path.normpath(self.folder / name))
         if not path.is_relative_to(os.path.normpath(self.folder)) or max(map(len, path.parts)) > LONGEST:
             raise ReleaseError(f"{self.folder}: names a file that cannot be one of its: {name[:80]}")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 KEYFRAME_INTERVAL = 2
-"""Frames from one key frame to the next: training reads single frames in any order."""
+"""Number of frames between key frames; small because training reads single frames in random order."""
 ACTION, STATE = "action", "observation.state"
 ACTION_NAMES = ("x", "y", "z", "rx", "ry", "rz", "gripper")
 STATE_NAMES = (
@@ -21,7 +21,7 @@ STATE_NAMES = (
 CAMERAS: Mapping[str, str] = MappingProxyType(
     {"observation.images.image": "agentview", "observation.images.image2": "robot0_eye_in_hand"}
 )
-"""The camera of each image feature that Assay writes."""
+"""Camera of each image feature that Assay writes."""
 FEATURE_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "agentview": ("observation.images.image", "observation.images.agentview", "image"),
@@ -55,25 +55,25 @@ class RobotObservation(Protocol):
 
     @property
     def eef_position(self) -> np.ndarray:
-        """The grip site in the world, metres, (3,)."""
+        """Position of the grip site in the world frame, metres, (3,)."""
         ...
 
     @property
     def eef_quaternion(self) -> np.ndarray:
-        """The orientation of the end effector, (w, x, y, z), (4,)."""
+        """Orientation of the end effector as a quaternion (w, x, y, z), (4,)."""
         ...
 
     @property
     def gripper(self) -> np.ndarray:
-        """The two finger joints, metres, (2,)."""
+        """Positions of the two finger joints, metres, (2,)."""
         ...
 
 
 def robot_state(observation: RobotObservation) -> np.ndarray:
-    """The robot's state in the layout of policies trained on LIBERO: float32, (8,).
+    """Return the robot's state in the layout of policies trained on LIBERO: float32, (8,).
 
-    The grip site's position, metres; the orientation of the end effector as axis times angle, radians; the two
-    finger joints, metres. The angle runs from 0 to 2 pi, because the quaternion's sign is kept.
+    The grip site's position, metres; the orientation of the end effector as axis times angle, radians; the two finger
+    joints, metres. The angle runs from 0 to 2 pi, because the quaternion's sign is kept.
     """
     w, axis = observation.eef_quaternion[0], observation.eef_quaternion[1:]
     sine = float(np.linalg.norm(axis))

@@ -37,7 +37,9 @@ from assay.tasks.formats.lerobot_features import (
 )
 
 MAX_FRAMES_PER_FILE = 20_000
-"""LeRobot looks images up by seconds in single precision, to 0.1 ms: beyond 1024 s it begins to miss."""
+"""Maximum number of frames per file. LeRobot looks up images by time in single precision, to 0.1 ms, which fails
+beyond 1024 s.
+"""
 FILES_PER_CHUNK = 1000
 STATS, TASKS = "meta/stats.json", "meta/tasks.parquet"
 _FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}"
@@ -48,7 +50,7 @@ QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 STATISTICS = ("min", "max", "mean", "std", *QUANTILES, "count")
 
 Stats = dict[str, np.ndarray]
-"""By `STATISTICS`; all of the feature's shape except ``count``, which is (1,)."""
+"""Statistics by the names in `STATISTICS`; each has the feature's shape except ``count``, which is (1,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class RecordedEpisode:
     """An episode to be written: its table and its videos."""
 
     task: str
-    """The task's id."""
+    """Id of the task."""
     seed: int
     instruction: str
     frames: pl.DataFrame
@@ -65,7 +67,7 @@ class RecordedEpisode:
     """The video of each camera, by feature."""
     image_stats: Mapping[str, Stats]
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Further columns of its row, stored as ``assay/NAME``."""
+    """Additional columns of the episode's row, stored as ``assay/NAME``."""
 
 
 class ImageStats:
@@ -76,13 +78,13 @@ class ImageStats:
         self._histogram = np.zeros((3, 256), dtype=np.int64)
 
     def add(self, image: np.ndarray) -> None:
-        """Count the pixels of one image: uint8, (height, width, 3)."""
+        """Add the pixels of one image: uint8, (height, width, 3)."""
         self._images += 1
         for channel, counts in enumerate(self._histogram):
             counts += np.bincount(image[..., channel].ravel(), minlength=256)
 
     def result(self) -> Stats:
-        """The statistics; ``count`` is the number of images."""
+        """Return the statistics; ``count`` is the number of images."""
         levels = np.arange(256) / 255.0
         share = self._histogram / self._histogram.sum(axis=1, keepdims=True)
         mean = share @ levels
@@ -104,7 +106,7 @@ class ImageStats:
 
 
 def describe_values(values: np.ndarray) -> Stats:
-    """Statistics over frames of values (frames,) or (frames, n); single values get the shape (1,)."""
+    """Return statistics of values over frames, shape (frames,) or (frames, n); scalar features get the shape (1,)."""
     table = values.reshape(len(values), -1).astype(np.float64)
     return {
         "min": table.min(axis=0),
@@ -117,7 +119,7 @@ def describe_values(values: np.ndarray) -> Stats:
 
 
 def combine_stats(parts: Sequence[Stats]) -> Stats:
-    """Statistics of several episodes together: quantiles are the mean of theirs, all else is exact."""
+    """Combine the statistics of several episodes; quantiles are averaged, all other statistics are exact."""
     count = np.array([part["count"][0] for part in parts])
 
     def mean(values: list[np.ndarray]) -> np.ndarray:
@@ -137,7 +139,7 @@ def combine_stats(parts: Sequence[Stats]) -> Stats:
 def record_images(
     observations: Iterable[Any], size: int, orientation: Orientation, folder: Path
 ) -> tuple[dict[str, Clip], dict[str, Stats]]:
-    """Render observations of LIBERO's world into one video per camera; returns clips and statistics by feature."""
+    """Render observations of LIBERO's world into one video per camera; return clips and statistics by feature."""
     paths = {key: folder / f"{camera}.mp4" for key, camera in CAMERAS.items()}
     statistics = {key: ImageStats() for key in CAMERAS}
     count = 0
@@ -168,8 +170,8 @@ def write_dataset(
 ) -> None:
     """Write at least one episode into a new folder.
 
-    A file holds at most ``max_frames``, unless one episode has more. ``extra_columns``: further columns of the frames,
-    one number each.
+    A file holds at most ``max_frames``, unless one episode has more. ``extra_columns`` are additional scalar columns
+    of the frames.
     """
     instructions = list(dict.fromkeys(episode.instruction for episode in episodes))
     rows: list[dict[str, Any]] = []
@@ -238,7 +240,7 @@ def _group_by_file(episodes: Sequence[RecordedEpisode], max_frames: int) -> Iter
 def _episode_row(
     pack: str, episode: RecordedEpisode, table: pl.DataFrame, place: Mapping[str, int], offset: int
 ) -> dict[str, Any]:
-    """The row of an episode that begins ``offset`` frames after its file does."""
+    """Return the row of an episode that starts ``offset`` frames into its file."""
     start = table["index"][0]
     row: dict[str, Any] = {
         "episode_index": table["episode_index"][0],
@@ -272,7 +274,7 @@ def _as_lists(stats: Stats) -> dict[str, Any]:
 
 
 def _write_tasks(path: Path, instructions: Sequence[str]) -> None:
-    """Write the table of instructions, which LeRobot reads with pandas and expects as the index."""
+    """Write the table of instructions; LeRobot reads it with pandas and expects them as the index."""
     table = pl.DataFrame({"task": instructions, "task_index": pl.int_range(len(instructions), eager=True)})
     columns = [
         {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": numpy, "metadata": None}
@@ -293,9 +295,9 @@ def _write_table(path: Path, table: pl.DataFrame) -> None:
 def describe_features(
     size: int, orientation: Orientation, extra_columns: Mapping[str, pl.DataType] = MappingProxyType({})
 ) -> dict[str, dict[str, object]]:
-    """The features of a data set with images of ``size`` x ``size``, as stored in ``meta/info.json``.
+    """Return the features of a data set with images of ``size`` x ``size``, as stored in ``meta/info.json``.
 
-    The orientation is stored with each camera, because LeRobot drops unknown fields of the file as a whole.
+    The orientation is stored with each camera, because LeRobot drops unknown top-level fields of the file.
     """
     video = {
         "video.height": size,

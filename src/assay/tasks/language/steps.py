@@ -1,7 +1,7 @@
-"""Instructions as steps: a verb, an object and a place each, with every "it" spelled out.
+"""Instructions as steps: a verb, an object and a place each, with all pronouns resolved.
 
-An instruction is a row of steps: "pick up X and place it on Y", "put X in Y", "push X to the front of Y",
-"open X", "close X", "turn X on". Names of objects are not looked up: the text may have fields for them.
+An instruction is a sequence of steps: "pick up X and place it on Y", "put X in Y", "push X to the front of Y", "open
+X", "close X", "turn X on". Names of objects are not looked up: the text may have placeholders for them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATES = {
     Action.TURN_ON: ("on", "off"),
     Action.TURN_OFF: ("off", "on"),
 }
-"""How the object will be, and how it is."""
+"""Resulting and initial state of the object, by action."""
 _SENSES = {"on": "put_on", "onto": "put_on", "on top of": "put_on"}
 _SENSES |= dict.fromkeys(("in", "into", "inside"), "put_in")
 
@@ -49,54 +49,54 @@ _PLACES_IT = re.compile(r"\w+ (?:it|them) ")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do: take a thing, move it to a place, or change its state."""
+    """One action: take an object, move it to a place, or change its state."""
 
     sense: str
-    """What the verb means here, a key of the table's senses: ``put_on``, ``open``, ..."""
+    """Sense of the verb, a key of the verb table: ``put_on``, ``open``, ..."""
     verb: Verb
     thing: str
-    """What it is done with, e.g. ``the black bowl next to the ramekin``; in full."""
+    """Object of the action as a full phrase, e.g. ``the black bowl next to the ramekin``."""
     preposition: str = ""
-    """How the object is placed, e.g. ``on top of``; empty where nothing is placed."""
+    """Preposition of the destination, e.g. ``on top of``; empty without a destination."""
     target: str = ""
-    """Where it is placed, e.g. ``the cabinet``; in full."""
+    """Destination as a full phrase, e.g. ``the cabinet``."""
     fetch: Verb | None = None
-    """Where the instruction says so: how the object is taken first, e.g. ``pick up``."""
+    """Verb of a preceding pick-up, e.g. ``pick up``; None if the instruction has none."""
     late: bool = False
-    """Whether the verb's particle is to follow the object: ``turn the stove on``."""
+    """Whether the verb's particle follows the object: ``turn the stove on``."""
     thing_again: str = ""
-    """``it`` or ``them``, where the instruction says so for what the step before has named."""
+    """Pronoun for the object if the instruction uses one, ``it`` or ``them``; it refers to the previous step."""
     place_again: str = ""
-    """``on it`` or ``inside``, where the instruction says so for what the step before has named."""
+    """``on it`` or ``inside`` if the instruction uses it for the destination; it refers to the previous step."""
 
     @property
     def action(self) -> Action:
-        """What is asked for, wherever the object goes."""
+        """Action of the step, independent of the destination."""
         return Action.PUT if self.sense.startswith("put_") else Action(self.sense.removesuffix("_door"))
 
     @property
     def states(self) -> tuple[str, str] | None:
-        """How the object will be and how it is, for a change of state."""
+        """Resulting and initial state of the object, for a change of state."""
         return STATES.get(self.action)
 
     @property
     def place(self) -> str:
-        """Where the object goes, in full: ``on the stove``."""
+        """Destination as a full phrase: ``on the stove``."""
         return f"{self.preposition} {self.target}".strip()
 
     @property
     def place_said(self) -> str:
-        """Where the object goes, as the instruction has it."""
+        """Destination as the instruction words it."""
         return self.place_again or self.place
 
     @property
     def thing_said(self) -> str:
-        """The object as the instruction has it."""
+        """Object as the instruction words it."""
         return self.thing_again or self.thing
 
     @property
     def outcome(self) -> str:
-        """How the object will be: ``on the stove``, ``inside``, ``open``."""
+        """Resulting state or location of the object: ``on the stove``, ``inside``, ``open``."""
         if self.states is not None:
             return self.states[0]
         resting = RESTING.get(self.preposition, self.preposition)
@@ -104,7 +104,7 @@ class Step:
 
 
 def read_steps(text: str) -> tuple[Step, ...]:
-    """Read the steps of an instruction. Raises PerturbationError if it cannot be read."""
+    """Parse an instruction into steps. Raises PerturbationError if it cannot be parsed."""
     plain = text.rstrip(" .!")
     clauses = _joint().split(plain[:1].lower() + plain[1:])
     steps: list[Step] = []
@@ -122,7 +122,7 @@ def read_steps(text: str) -> tuple[Step, ...]:
 
 
 def antecedent(pronoun: str, before: Step) -> str:
-    """What "it" or "them" stands for after a step."""
+    """Return the antecedent of "it" or "them" after a step."""
     if pronoun == "them" and before.target and not is_plural(before.target):
         return before.thing if is_plural(before.thing) else f"{before.thing} and {before.target}"
     return before.target or before.thing
@@ -130,13 +130,13 @@ def antecedent(pronoun: str, before: Step) -> str:
 
 @cache
 def _joint() -> re.Pattern[str]:
-    """What joins two clauses: "and" before a verb."""
+    """Return the pattern that joins two clauses: "and" before a verb."""
     verbs = any_of(tuple({verb.split()[0] for verb in senses_by_verb()}))
     return re.compile(rf"(?:[,;]? and then|[,;]? then|,? and|[,;]) (?={verbs} )")
 
 
 def _read_clause(clause: str, *, taken_up: bool) -> Step:
-    """One clause as a step; ``taken_up`` if the next one says where to put it."""
+    """Parse one clause as a step; ``taken_up`` if the next clause states the destination."""
     for name, senses in senses_by_verb().items():
         verb = verb_named(name)
         body = _after_verb(clause, verb)
@@ -158,7 +158,7 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
 
 
 def _after_verb(clause: str, verb: Verb) -> str | None:
-    """What follows a verb; None where the clause has another one."""
+    """Return the text after a verb; None if the clause has another verb."""
     if clause.startswith(f"{verb.name} "):
         return clause.removeprefix(f"{verb.name} ")
     if verb.particle and clause.startswith(f"{verb.base} ") and clause.endswith(f" {verb.particle}"):
@@ -169,8 +169,8 @@ def _after_verb(clause: str, verb: Verb) -> str | None:
 def _match_place(body: str) -> re.Match[str] | None:
     """Match object, preposition and target; None without a destination.
 
-    Of two places ("the bowl on the tray on the plate") the first identifies the object, unless the object is
-    "it" ("it on the plate on the tray"); nothing goes "in the middle".
+    With two places ("the bowl on the tray on the plate") the first identifies the object, unless the object is "it"
+    ("it on the plate on the tray"); "in the middle" is never a destination.
     """
     first = _PLACED_FIRST.fullmatch(body)
     if first is None or first["thing"] not in PRONOUNS:
@@ -191,12 +191,12 @@ def _spell_out_place(step: Step, before: Step | None) -> Step:
 
 
 def write_steps(steps: Sequence[Step], *, joint: str = " and ") -> str:
-    """Write steps as an instruction, with pronouns for what the previous step names."""
+    """Write steps as an instruction, with pronouns for objects that the previous step names."""
     return joint.join(map(write_step, adapt_pronouns(steps)))
 
 
 def adapt_pronouns(steps: Sequence[Step]) -> list[Step]:
-    """Keep a pronoun only where the previous step still names its antecedent."""
+    """Keep a pronoun only if the previous step still names its antecedent."""
     adapted: list[Step] = []
     for step, before in zip(steps, (None, *steps[:-1]), strict=True):
         thing_again = place_again = ""
@@ -211,8 +211,8 @@ def adapt_pronouns(steps: Sequence[Step]) -> list[Step]:
 def write_step(step: Step, form: str = "base", *, thing: str | None = None, place: str | None = None) -> str:
     """Write a step as a clause in the active voice: "pick up the bowl and put it on the stove".
 
-    ``form`` is ``base``, ``ing`` or ``participle``. ``thing`` and ``place`` replace those of the step; a given
-    ``thing`` leaves out "pick up X and".
+    ``form`` is ``base``, ``ing`` or ``participle``. ``thing`` and ``place`` replace the step's own; passing ``thing``
+    omits "pick up X and".
     """
     place = step.place_said if place is None else place
     if step.verb.moves:
@@ -225,7 +225,7 @@ def write_step(step: Step, form: str = "base", *, thing: str | None = None, plac
 
 
 def write_in_full(step: Step) -> str:
-    """Write a step without pronouns for what another step names."""
+    """Write a step without pronouns that refer to other steps."""
     return write_step(replace(step, thing_again="", place_again=""))
 
 
@@ -236,12 +236,12 @@ def write_passive(step: Step) -> str:
 
 
 def depends(step: Step, before: Step) -> bool:
-    """Whether a step is about the object or the target of the previous step."""
+    """Return whether a step refers to the object or the target of the previous step."""
     return before.thing == step.target or (before.target == step.thing and step.thing != "")
 
 
 def _direct_place(place: str) -> str:
-    """A place after a verb of motion: "onto the stove", "onto the top of the cabinet"."""
+    """Return a place after a verb of motion: "onto the stove", "onto the top of the cabinet"."""
     if place.startswith("on top of"):
         return place.replace("on top of", "onto the top of", 1)
     first, space, rest = place.partition(" ")

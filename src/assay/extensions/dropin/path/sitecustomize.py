@@ -1,4 +1,4 @@
-"""Makes `import libero` import Assay's stand-in in every process of `assay libero`, regardless of the path."""
+"""Makes `import libero` import Assay's stand-in in every process of `assay libero`, whatever `sys.path` contains."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ HERE = Path(__file__).resolve().parent
 
 
 class StandInFinder(importlib.abc.MetaPathFinder):
-    """Finds the stand-in before any other `libero`."""
+    """Import finder that finds the stand-in before any other `libero`."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Find the package `libero`."""
+        """Return the spec of the stand-in for `libero`."""
         if name == "libero":
             file = HERE / "libero" / "__init__.py"
             return importlib.util.spec_from_file_location(
@@ -29,7 +29,7 @@ class StandInFinder(importlib.abc.MetaPathFinder):
 
 
 class MissingFinder(importlib.abc.MetaPathFinder):
-    """Comes last, and explains which modules the stand-in lacks."""
+    """Last import finder, which explains that the stand-in lacks a module."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -1,4 +1,4 @@
-"""Asking models: behind endpoints, on this machine, and baselines.
+"""Asks questions to models behind endpoints, local models and baselines.
 
 models     a model by its address, such as ``gemini:NAME``
 prompts    prompts, and their cost in tokens

@@ -1,7 +1,7 @@
-"""Answer files (JSON lines, one file per model and prompt), and the letter in a model's reply.
+"""Answer files (JSON lines, one file per model and prompt), and parsing of the letter in a model's reply.
 
-Strict parsing is what ActionEQA scores: a letter that has to be guessed is not an answer, and is counted as wrong.
-Lenient parsing forgives the form, and shows whether a model is wrong or only formats its answers differently.
+ActionEQA scores with strict parsing: a letter that has to be guessed is not an answer, and is counted as wrong.
+Lenient parsing ignores the form, and shows whether a model is wrong or only formats its answers differently.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from assay.support.files import check_writable, replacing
 from assay.support.llm import Reply
 
 MAX_TEXT = 20_000
-"""Characters of a reply that are stored: the last ones, which contain the answer."""
+"""Maximum number of stored characters of a reply: the last ones, which contain the answer."""
 BLOCKED = "blocked"
-"""Reason for a missing letter if the model, or its provider's filter, refused to answer."""
+"""Reason for a missing letter if the model or its provider's filter refused to answer."""
 _DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
-"""Such as ``B.``, ``(b)`` or ``**B**``."""
+"""A letter with decoration, such as ``B.``, ``(b)`` or ``**B**``."""
 _TAG = re.compile(r"<answer>\s*([^<>]{1,80}?)\s*</answer>")
 _MARKS = re.compile(r"<\|[a-z_]{1,40}\|>|[*_`#$]", re.I)
 _BOXED = re.compile(r"\\boxed\s{0,2}\{\s{0,2}(?:\\text\s{0,2}\{)?\s{0,2}\(?([A-Da-d])\b")
 _LEADING = re.compile(r"[\s(\[]{0,4}([A-D])[.):\]]\s{0,4}\S")
-"""A letter before the option's own words: ``B) open the drawer``."""
+"""A letter before the text of its option: ``B) open the drawer``."""
 _SENTENCE = re.compile(
     r"\b(?i:answer|option|choice)\s{0,4}(?:\b(?i:is|would be)\b\s{0,4}[:=]?|[:=])\s{0,4}"
     r"(?:(?i:option|choice)\s{1,4})?[(\[]?([A-D])\b([^.;\n]*)"
 )
-"""``The answer is B``, ``Final Answer: (B)``, and the rest of the sentence; not ``I rule out option B``."""
+"""A sentence with the answer, ``The answer is B`` or ``Final Answer: (B)``; not ``I rule out option B``."""
 _LETTER = re.compile(r"\b[A-D]\b")
 _SEARCHED_END = 400
-"""Characters at the end of a reply that are searched for a sentence with the answer."""
+"""Number of characters at the end of a reply that are searched for a sentence with the answer."""
 
 
 class AnswerState(StrEnum):
@@ -48,7 +48,7 @@ class AnswerState(StrEnum):
     UNPARSED = "unparsed"
     """The reply contains no answer, which counts as wrong."""
     UNANSWERED = "unanswered"
-    """The endpoint failed: the question is not scored, and asked again next time."""
+    """The endpoint failed: the question is not scored, and is asked again in the next session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +62,21 @@ class Answer:
     """Id of the question."""
     state: AnswerState
     letter: str = ""
-    """Empty unless answered."""
+    """Letter of the chosen option; empty unless answered."""
     reason: str = ""
-    """Why there is no letter."""
+    """Reason for a missing letter."""
     text: str = ""
     """Reply of the model."""
     thoughts: str = ""
     """Reasoning of the model, if the endpoint returns it separately."""
     endpoint: str = ""
-    """Address; empty for baselines and local models."""
+    """URL of the endpoint; empty for baselines and local models."""
     parameters: str = ""
-    """JSON: temperature, tokens, effort, prompt, examples, and Assay's version."""
+    """Request parameters in JSON: temperature, tokens, effort, prompt, examples, and Assay's version."""
     at: str = ""
     """Time of the reply, ISO 8601."""
     sent: int | None = None
-    """Tokens, as counted by the endpoint."""
+    """Number of tokens sent, as counted by the endpoint."""
     received: int | None = None
 
 
@@ -109,7 +109,7 @@ def check_target(path: Path, folder: Path, model: str, style: str) -> None:
 
 
 def read(path: Path) -> pl.DataFrame:
-    """Read an answer file, one column per field. Raises QuestionError if it is not one."""
+    """Read an answer file, one column per field. Raises QuestionError if the file is invalid."""
     if not path.is_file():
         raise QuestionError(f"{path}: there is no such file; assay eqa ask writes answers")
     try:
@@ -130,7 +130,7 @@ def read(path: Path) -> pl.DataFrame:
 
 
 def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
-    """The letter and an empty text, or no letter and the reason.
+    """Return the letter and an empty text, or an empty letter and the reason.
 
     Either style accepts the letter alone, or in an answer tag.
     """
@@ -155,10 +155,10 @@ def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
 
 
 def parse_leniently(text: str) -> str:
-    """The letter that a reply means, regardless of its form; empty if that would be a guess.
+    """Return the letter that a reply means, regardless of its form; empty if that would be a guess.
 
-    Accepts what follows ``</think>``, a tag, a box, a letter with signs around it or before its option's words, and the
-    last "answer is B" near the end, if its sentence names no other letter.
+    Accepts the text after ``</think>``, a tag, a box, a letter with punctuation or before the text of its option, and
+    the last "answer is B" near the end, if its sentence names no other letter.
     """
     text = text.rpartition("</think>")[2]
     if boxed := set(_BOXED.findall(text[-_SEARCHED_END:])):
@@ -180,7 +180,10 @@ def parse_leniently(text: str) -> str:
 
 
 def parse_tag(text: str) -> tuple[str, str]:
-    """Content of the answer tag, or none and the reason. Repeated tags with the same content count once."""
+    """Return the content of the answer tag, or an empty text and the reason.
+
+    Repeated tags with the same content count once.
+    """
     contents = set(_TAG.findall(text))
     if len(contents) == 1:
         return str(contents.pop()), ""

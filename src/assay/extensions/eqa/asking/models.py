@@ -41,13 +41,13 @@ class Model:
     """A model that replies to prompts."""
 
     name: str
-    """Address."""
+    """Address of the model."""
     connect: Callable[[], AbstractAsyncContextManager[Answering]]
     at_once: int = 1
-    """Maximum concurrent requests."""
+    """Maximum number of concurrent requests."""
     ledger: Ledger = field(default_factory=Ledger)
     endpoint: str = ""
-    """URL; empty for local models."""
+    """URL of the endpoint; empty for local models."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """Settings that affect replies."""
 
@@ -75,32 +75,32 @@ class ModelSettings:
     """Request settings of models behind endpoints or on this machine."""
 
     url: str = ""
-    """Base address; the protocol's default if empty."""
+    """Base URL of the endpoint; the protocol's default if empty."""
     key: str | None = field(default=None, repr=False)
     per_minute: float = 60.0
     at_once: int = 4
     timeout: float = 120.0
-    """Seconds for one reply."""
+    """Timeout of one reply, seconds."""
     attempts: int = 6
     most_tokens: int = 2048
-    """Maximum tokens of a reply, including hidden reasoning."""
+    """Maximum number of tokens of a reply, including hidden reasoning."""
     temperature: float | None = 0.0
-    """None for models without this parameter."""
+    """Sampling temperature; None for models without this parameter."""
     first_wait: float = 1.0
-    """Seconds before the second attempt."""
+    """Delay before the second attempt, seconds."""
     effort: str = ""
     """Reasoning effort, in the provider's terms."""
     thinking: int | None = None
-    """Maximum tokens of reasoning."""
+    """Maximum number of reasoning tokens."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Further fields of every request."""
+    """Additional fields of every request."""
     device_map: str = ""
-    """Distribution of a local model's weights over devices, for example ``auto``."""
+    """Distribution of a local model's weights over devices, as in ``transformers``, for example ``auto``."""
     remote_code: bool = False
     """Whether a local model may run code from its repository."""
 
     def recorded(self) -> dict[str, object]:
-        """Settings that affect replies, to be stored with answers."""
+        """Return the settings that affect replies, to be stored with answers."""
         return {
             "temperature": self.temperature,
             "most_tokens": self.most_tokens,
@@ -111,7 +111,7 @@ class ModelSettings:
 
 
 def is_baseline(address: str) -> bool:
-    """Whether an address names a baseline. Raises QuestionError for an invalid address."""
+    """Return whether an address names a baseline. Raises QuestionError for an invalid address."""
     protocol, _, name = address.partition(":")
     if address in BASELINES:
         return True
@@ -122,7 +122,7 @@ def is_baseline(address: str) -> bool:
 
 
 def find_endpoint(address: str, settings: ModelSettings) -> Endpoint | None:
-    """Endpoint of an address, None for a local model. Raises LLMError for invalid settings."""
+    """Return the endpoint of an address; None for a local model. Raises LLMError for invalid settings."""
     protocol, _, name = address.partition(":")
     if protocol == LOCAL:
         return None
@@ -137,7 +137,7 @@ def open_model(
     cache: Cache,
     on_wait: Callable[[float], None] = lambda seconds: None,
 ) -> Model:
-    """Open the model of an address other than a baseline's; ``on_wait`` reports rate limits, in seconds."""
+    """Open the model of an address, except baselines; ``on_wait`` is called with the seconds of rate-limit delays."""
     ledger = Ledger()
     endpoint = find_endpoint(address, settings)
     if endpoint is None:
@@ -155,12 +155,12 @@ def open_model(
 class LocalModel:
     """A ``transformers`` model on this machine: one reply at a time, greedy decoding.
 
-    Weights go to the first GPU, or stay in memory, unless ``settings.device_map`` distributes them. Raises LLMError if
-    the model cannot be loaded.
+    Weights are loaded to the first GPU, or to main memory without one, unless ``settings.device_map`` distributes
+    them. Raises LLMError if the model cannot be loaded.
     """
 
     def __init__(self, name: str, settings: ModelSettings, cache: Cache, ledger: Ledger) -> None:
-        """``name`` at Hugging Face, or a folder."""
+        """``name`` is a repository at Hugging Face, or a folder."""
         require("vlm", "models on this machine need transformers and torch", LLMError)
         self._name, self._cache, self._ledger = name, cache, ledger
         self._most_tokens = settings.most_tokens

@@ -1,7 +1,8 @@
 """Prompts, from ``prompts.yaml`` or a user's YAML file, and an estimate of their tokens.
 
-There are twelve built-in prompts: a letter at once, or reasons first, for each of six kinds of questions. A question's
-own text names the frame, the units and the view; the prompt adds the role, what to look at, and the form of the answer.
+There are twelve built-in prompts: for each of six kinds of questions, one that asks for a letter only and one that
+asks for reasoning first. A question's own text names the frame, the units and the view; the prompt adds the role,
+hints on what to look at, and the form of the answer.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ from assay.support.llm import Ledger, ModelImage, ModelPrompt, Price
 from assay.support.llm.protocols import Part
 
 Examples = Mapping[tuple[QuestionKind, str], Sequence[Question]]
-"""Questions shown with their answers before questions of the same kind and view."""
+"""Example questions, shown with their answers before questions of the same kind and view."""
 _KEYS = ("name", "style", "system", "question", "ask")
 CHARACTERS_PER_TOKEN = 4.0
 TILE_PIXELS, TILE_TOKENS = 512, 260
-"""Side and tokens of the tiles that most models cut images into."""
+"""Side in pixels, and number of tokens, of the tiles into which most models split images."""
 
 
 class Style(StrEnum):
@@ -46,11 +47,11 @@ class Style(StrEnum):
     DIRECT = "direct"
     """One letter."""
     STEPS = "steps"
-    """Reasons first, then the letter in an answer tag."""
+    """Reasoning first, then the letter in an answer tag."""
 
 
 ANSWER_TOKENS = {Style.DIRECT: 5, Style.STEPS: 350}
-"""Typical tokens of a reply, without hidden reasoning."""
+"""Typical number of tokens of a reply, without hidden reasoning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +59,17 @@ class Prompting:
     """Prompts for all kinds of questions."""
 
     name: str
-    """Name of the style or of the user's file, stored with answers."""
+    """Name of the style or of the user's file; stored with answers."""
     style: Style
     system: Mapping[QuestionKind, str]
     ask: Mapping[QuestionKind, str]
     """Text after the question."""
     question: Mapping[QuestionKind, str] = field(default_factory=dict)
-    """Replacement of the question's own text, with placeholders {text}, {action}, {views} and {A} to {D}."""
+    """Template that replaces the question's own text, with placeholders {text}, {action}, {views} and {A} to {D}."""
 
     @classmethod
     def of(cls, style: Style) -> Prompting:
-        """Built-in prompts of a style."""
+        """Return the built-in prompts of a style."""
         words = texts()
         forms = {kind: [words["kinds"][kind], words[style.value]] for kind in QuestionKind}
         if style is Style.STEPS:
@@ -78,7 +79,7 @@ class Prompting:
 
     @classmethod
     def parse(cls, name: str) -> Prompting:
-        """Prompts of a style, or of a YAML file. Raises QuestionError."""
+        """Return the prompts of a style, or of a YAML file. Raises QuestionError."""
         if name in list(Style):
             return cls.of(Style(name))
         path = Path(name)
@@ -110,14 +111,14 @@ class Prompting:
 
     @property
     def hash(self) -> str:
-        """Twelve hexadecimal digits that identify all texts."""
+        """Hash of all texts, twelve hexadecimal digits."""
         content = repr(
             [(kind, self.system[kind], self.ask[kind], self.question.get(kind)) for kind in QuestionKind]
         )
         return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> ModelPrompt:
-        """Prompt for a question whose images are in a folder; ``examples`` come first, with their answers."""
+        """Return the prompt for a question with images in a folder; ``examples`` come first, with their answers."""
         parts: list[Part] = []
         for number, example in enumerate(examples, 1):
             answer = example.answer if self.style is Style.DIRECT else f"<answer>{example.answer}</answer>"
@@ -138,7 +139,7 @@ def sample_examples(questions: Sequence[Question], count: int, seed: int) -> Exa
 
 
 def question_parts(question: Question, folder: Path, prompting: Prompting | None = None) -> tuple[Part, ...]:
-    """Texts and images of a question as a model sees them, without the answer."""
+    """Return the texts and images of a question as a model sees them, without the answer."""
     words = texts()
     template = prompting.question.get(question.kind, "") if prompting is not None else ""
     parts: list[Part] = [_fill(template, _values(question), folder) if template else question.text]
@@ -153,7 +154,7 @@ def question_parts(question: Question, folder: Path, prompting: Prompting | None
 
 
 def find_image(folder: Path, name: str) -> ModelImage:
-    """Locate an image of a question. Raises QuestionError unless it is in the folder's pictures."""
+    """Return an image of a question. Raises QuestionError unless it is in the folder ``pictures``."""
     path = (folder / name).resolve()
     if path.parent != (folder / PICTURES).resolve() or path.suffix != ".png" or not path.is_file():
         raise QuestionError(f"{folder}: there is no picture '{name[:100]}'")
@@ -162,12 +163,12 @@ def find_image(folder: Path, name: str) -> ModelImage:
 
 @cache
 def texts() -> Any:
-    """Texts of all prompts by name."""
+    """Return the texts of all prompts by name."""
     return yaml.safe_load(files(__package__).joinpath("prompts.yaml").read_text(encoding="utf-8"))
 
 
 def _by_kind(content: object, key: str, path: Path) -> dict[QuestionKind, str]:
-    """One text for all kinds, or one for each named kind."""
+    """Return the text of each kind, from one text for all kinds or one for each named kind."""
     if content is None:
         return {}
     if isinstance(content, str):
@@ -197,14 +198,14 @@ def _fill(text: str, values: Mapping[str, str], path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenEstimate:
-    """Approximate tokens of a set of prompts; every endpoint counts differently."""
+    """Approximate number of tokens of a set of prompts; endpoints count differently."""
 
     questions: int
     sent: int
     received: int
 
     def cost(self, price: Price) -> float:
-        """Cost in the price's currency."""
+        """Return the cost in the price's currency."""
         return Ledger(prompt_tokens=self.sent, answer_tokens=self.received).cost(price)
 
 

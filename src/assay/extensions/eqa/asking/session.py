@@ -1,6 +1,6 @@
-"""Work for models: answer questions, categorise mistakes, write wrong instructions.
+"""Tasks for models: answer questions, categorise mistakes, write wrong instructions.
 
-Failures are counted by reason, and the rest of the work continues.
+Failures are counted by reason, and the remaining requests continue.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from assay.support.llm import LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
 
 MAX_FAILURES = 20
-"""Consecutive questions without a reply after which an endpoint is given up."""
+"""Number of consecutive questions without a reply after which no further question is sent to an endpoint."""
 MAX_REFUSALS = 4
-"""Consecutive identical refusals after which no further question is sent."""
+"""Number of consecutive identical refusals after which no further question is sent."""
 JUDGE = "judge"
 MAX_JUDGED_TEXT = 6_000
-"""Characters of a reply that a judge sees."""
+"""Maximum number of characters of a reply in a judge's prompt."""
 DISTRACTORS = 3
 MAX_INSTRUCTION = 200
-"""Characters."""
+"""Maximum length of an instruction, characters."""
 _WRONG_TAG = re.compile(r"<wrong>([^<>]*)</wrong>")
 
 
@@ -46,13 +46,13 @@ class AskResult:
     """Answers of one model."""
 
     answers: list[Answer]
-    """In the order of the questions, without those that were not asked."""
+    """Answers in the order of the questions, without those that were not asked."""
     stopped: str = ""
     """Reason for stopping early; empty if all questions were asked."""
 
 
 def ask_baseline(questions: Sequence[Question], name: str) -> AskResult:
-    """Answer questions by a baseline."""
+    """Answer questions with a baseline."""
     answers = []
     for question in questions:
         if letter := BASELINES[name](question):
@@ -130,7 +130,7 @@ def ask(
 
 
 def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
-    """Why no further question should be sent; empty to continue."""
+    """Return the reason for sending no further question; empty to continue."""
     if isinstance(error, RefusedError) and error.of_all:
         return str(error)
     refusals = failures[-MAX_REFUSALS:]
@@ -143,7 +143,10 @@ def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
 
 
 async def _reply_text(answering: Answering, prompt: ModelPrompt) -> tuple[str, str]:
-    """Text of the reply, or none and the reason. Raises RefusedError if all prompts would be refused."""
+    """Return the text of the reply, or an empty text and the reason.
+
+    Raises RefusedError if all prompts would be refused.
+    """
     try:
         return (await answering(prompt)).text, ""
     except LLMError as error:
@@ -165,7 +168,7 @@ class WrongAnswer(NamedTuple):
 
 
 def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[WrongAnswer]:
-    """Wrong answers in a table of answers, in the order of the questions."""
+    """Return the wrong answers in a table of answers, in the order of the questions."""
     by_id = {question.id: question for question in questions}
     order = {question.id: place for place, question in enumerate(questions)}
     rows = answers.filter(pl.col("state") == AnswerState.ANSWERED).select(
@@ -180,7 +183,7 @@ def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[
 
 
 def sample_wrong_answers(wrong: Sequence[WrongAnswer], per_kind: int, seed: int) -> list[WrongAnswer]:
-    """Draw up to ``per_kind`` wrong answers of each model and kind, in their order."""
+    """Draw up to ``per_kind`` wrong answers of each model and kind; their order is kept."""
     groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, answer in enumerate(wrong):
         groups[answer.model, str(answer.question.kind)].append(place)
@@ -192,7 +195,7 @@ def sample_wrong_answers(wrong: Sequence[WrongAnswer], per_kind: int, seed: int)
 
 
 def judge_prompt(answer: WrongAnswer, folder: Path) -> ModelPrompt:
-    """Prompt that asks a judge model for the category of a mistake."""
+    """Return the prompt that asks a judge model for the category of a mistake."""
     words, categories = texts(), _categories()
     listed = "\n".join(f"- {name}: {meaning}" for name, meaning in categories.items())
     verdict = words["judge"].format(right=answer.question.answer, chosen=answer.letter)
@@ -210,7 +213,7 @@ def judge_answers(
     annotations: Annotations,
     on_mark: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Let a judge model categorise wrong answers; returns the reasons for missing categories.
+    """Categorise wrong answers with a judge model; returns the reasons for missing categories.
 
     Raises RefusedError if all requests would be refused.
     """
@@ -233,7 +236,7 @@ def judge_answers(
 
 
 def _categories() -> dict[str, str]:
-    """Meaning of each error category, with its group and part."""
+    """Return the meaning of each error category, with its group and part."""
     return {
         name: f"{meaning} ({group}: {part})"
         for group, parts in error_categories().items()
@@ -245,10 +248,10 @@ def _categories() -> dict[str, str]:
 def write_distractors(
     cases: Sequence[InstructionCase], model: Model, folder: Path
 ) -> tuple[dict[str, tuple[str, ...]], Counter[str]]:
-    """Let a model that sees the first and last image write three wrong instructions per episode.
+    """Ask a model to write three wrong instructions per episode, given the first and last image.
 
-    Returns them by episode id, and the reasons for missing ones. Images are written to ``folder``. The instructions are
-    made from the correct one, and may reveal it to a reader of all four: `assay eqa leak` measures that. Raises
+    Returns them by episode id, and the reasons for missing ones. Images are written to ``folder``. The instructions
+    are derived from the correct one, so all four together may reveal it: `assay eqa leak` measures that. Raises
     RefusedError if all requests would be refused.
     """
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
@@ -270,7 +273,7 @@ def write_distractors(
 
 
 def distractor_prompt(case: InstructionCase, folder: Path) -> ModelPrompt:
-    """Prompt that asks for wrong instructions; writes the images it shows."""
+    """Return the prompt that asks for wrong instructions, and write its images."""
     words = texts()
     first, second = (find_image(folder, save_image(folder, image)) for image in case.images())
     request = words["distractors"].format(instruction=case.instruction)
@@ -278,7 +281,7 @@ def distractor_prompt(case: InstructionCase, folder: Path) -> ModelPrompt:
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Three wrong instructions that differ in content from each other and from the correct one; or the reason."""
+    """Parse three wrong instructions that differ in content from each other and the correct one; or the reason."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
         return (), f"{len(wrong)} instructions, not {DISTRACTORS}"

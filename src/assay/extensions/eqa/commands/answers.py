@@ -232,11 +232,11 @@ def annotate(
     ] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")] = 8771,
 ) -> None:
-    """Answer a folder's questions in a browser, under one's name, until Ctrl-C.
+    """Answer a folder's questions in a browser, under the annotator's name, until Ctrl-C.
 
     Answers are stored immediately, and work can be resumed at any time. assay eqa score treats people as models and
-    reports their agreement. With --review, questions are shown with their correct answers, to be kept or dropped; assay
-    eqa review writes the reviewed set.
+    reports their agreement. With --review, questions are shown with their correct answers, to be kept or dropped;
+    assay eqa review writes the reviewed set.
     """
     from assay.extensions.eqa.annotate_page import AnnotationDesk, serve
     from assay.extensions.eqa.annotations import FILE, Annotations
@@ -279,7 +279,7 @@ def judge(
     estimate: shared.EstimateOnly = False,
     annotations: shared.AnnotationFile = None,
 ) -> None:
-    """Let a model categorise wrong answers; its categories are stored under the name of the judge.
+    """Categorise wrong answers with a judge model; categories are stored under the name of the judge.
 
     Works best for answers with --prompt steps. The API key is read from ASSAY_LLM_KEY. Exit status 1 if some answers
     could not be categorised.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.leak import LeakProbe
 
 MAX_UNDETECTED = 0.5
-"""A probe that detects only larger leaks than this is inconclusive."""
+"""Largest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
 HEARD, EDITED = "heard", "edited"
 
 
@@ -148,7 +148,7 @@ def build(
 
 
 def _parse_scale(text: str) -> tuple[float, float] | None:
-    """Two different comma-separated numbers, or None."""
+    """Parse two different comma-separated numbers; None for an empty text."""
     from assay.extensions.eqa.question import QuestionError
 
     if not text:
@@ -201,7 +201,7 @@ def sheet(
     seed: shared.Seed = 0,
     answers: Annotated[bool, typer.Option(help="Print the correct answers.")] = True,
 ) -> None:
-    """Draw a few questions of each kind into an image, with or without their answers."""
+    """Draw a few questions of each kind into one PNG image, with or without their answers."""
     from assay.extensions.eqa.contact_sheet import save_sheet
     from assay.extensions.eqa.question import load, sample_questions
 
@@ -216,9 +216,9 @@ def leak(
     ],
     out: JsonFile = None,
 ) -> None:
-    """Let probes guess answers from the options and the text alone, and compare with chance (25 %).
+    """Measure how well probes guess answers from the options and the text alone, compared with chance (25 %).
 
-    Exit status 1 if the accuracy of a probe is outside of chance.
+    Exit status 1 if the accuracy of a probe differs from chance.
     """
     from assay.extensions.eqa.baselines import BASELINES
     from assay.extensions.eqa.leak import CONFIDENCE, group_questions, is_learnable, probe

@@ -1,4 +1,4 @@
-"""Options and output that the commands share."""
+"""Options and output shared by the commands."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 
 
 def parse_extra(text: str) -> dict[str, Any]:
-    """Parse --extra, a JSON object or nothing."""
+    """Parse --extra, a JSON object or an empty text."""
     from assay.extensions.eqa.question import QuestionError
 
     try:
@@ -67,7 +67,7 @@ def parse_extra(text: str) -> dict[str, Any]:
 
 
 def show_wait(seconds: float) -> None:
-    """Report that the endpoint limits the rate."""
+    """Report a delay caused by the endpoint's rate limit."""
     say(f"rate-limited, waiting {seconds:.0f} s", aside=True)
 
 
@@ -92,11 +92,11 @@ def show_bill(ledger: Ledger, price: Price) -> None:
 
 
 def format_cost(amount: float, price: Price) -> str:
-    """An amount as the end of a sentence; empty without a price."""
+    """Format an amount as the end of a sentence; empty without a price."""
     return f", cost {amount:.4f}" if price.prompt or price.answer else ""
 
 
 def show_reasons(counts: Counter[str], prefix: str) -> None:
-    """Print how often something failed, by reason."""
+    """Print the number of failures by reason."""
     for reason, count in counts.most_common():
         say(f"{count} x {prefix}: {reason}", aside=True)

@@ -1,8 +1,8 @@
-"""Question drafts: four options first, and only then which of them is correct.
+"""Question drafts: four options are chosen first, and the correct one is drawn afterwards.
 
-Without the images, a reader must do no better than chance. So no option is made from the correct one: each of the four
-really occurred in the data set, chosen without regard to which of them will be asked about. Then one is drawn uniformly
-and its images are shown. Given the options, each is therefore correct with probability 1/4. Optional exceptions are
+Without the images, a reader must do no better than chance. Therefore no option is derived from the correct one: each
+of the four occurred in the data set, and all are chosen before the correct one is known. Then one is drawn uniformly
+and its images are shown, so that given the options, each is correct with probability 1/4. Optional exceptions are
 edited instructions (`instructions.edit_instruction`) and the paper's derived options (`motions`).
 """
 
@@ -33,11 +33,14 @@ NEEDS = {
     QuestionKind.M_AI: "four actions with the same components and different signs",
     QuestionKind.L_AI: "four distinct actions",
 }
-"""Requirements of one question; no moment or action is used twice."""
+"""Required data for one question of each kind; no moment or action is used twice."""
 Plan = dict[QuestionKind, int]
 """Number of questions of each kind."""
 OptionMethod = Literal["matched", "paper"]
-"""matched: four actions that occurred, one of which is drawn. paper: one that occurred and three derived from it."""
+"""Origin of the options.
+
+matched: four actions that occurred, one of which is drawn. paper: one that occurred and three derived from it.
+"""
 METHODS: tuple[OptionMethod, ...] = ("matched", "paper")
 
 
@@ -51,7 +54,7 @@ def plan_drafts(
 ) -> dict[QuestionKind, list[Draft]]:
     """Draft questions of each kind that the data set's levels allow: the planned number, or as many as possible.
 
-    ``key`` seeds the random streams. ``wrong``: see `draft_instructions`.
+    ``key`` seeds the random streams. For ``wrong``, see `draft_instructions`.
     """
     drafts = {}
     for kind, count in plan.items():

@@ -31,18 +31,21 @@ class Draft:
 
     kind: QuestionKind
     group: str
-    """What the options were chosen around. It must not depend on which of them is correct: otherwise a probe
-    trained on other groups learns that the correct option here is wrong elsewhere."""
+    """Scene, episode or instruction around which the options were chosen.
+
+    It must not depend on the choice of the correct option: otherwise a probe trained on other groups learns that the
+    correct option here is wrong elsewhere.
+    """
     shots: tuple[Shot, ...]
     """Frames shown before the options."""
     right: int
     """Index of the correct option."""
     options: tuple[str, ...] = ()
-    """Texts, if the question asks for an action."""
+    """Texts of the options, if the question asks for an action."""
     option_shots: tuple[Shot, ...] = ()
-    """Frames, if the question asks for a state."""
+    """Frames of the options, if the question asks for a state."""
     action: str = ""
-    """Action whose outcome is asked for."""
+    """Action whose outcome is the answer."""
     states: tuple[tuple[float, ...], ...] = ()
     actions: tuple[tuple[float, ...], ...] = ()
     achieved: tuple[bool, ...] = ()
@@ -72,16 +75,17 @@ class Draft:
 
 
 def round_values(values: Sequence[float]) -> tuple[float, ...]:
-    """Round to the stored precision of four decimals, without negative zero."""
+    """Round values to the stored precision of four decimals, without negative zero."""
     return tuple(round(float(value), 4) + 0.0 for value in values)
 
 
 def stratified_order(patterns: np.ndarray, owners: Sequence[int], rng: np.random.Generator) -> list[int]:
-    """Order sign patterns (n, 7) so that rare dimensions are asked about as often as common ones.
+    """Order sign patterns (n, 7) so that questions cover rare dimensions as often as common ones.
 
     The order cycles through patterns whose rarest dimension is X, Y, ...; within a dimension, through ``owners``, the
-    episodes of the patterns (n,). It depends only on the anchor around which options are chosen, never on which of them
-    will be correct: otherwise a component that is asked about more often than it occurs among the options would leak.
+    episodes of the patterns (n,). It depends only on the anchor around which options are chosen, never on the choice
+    of the correct option: otherwise a component that is correct more often than it occurs among the options would
+    leak.
     """
     moved = patterns != 0
     frequency = np.where(moved, moved.sum(axis=0), len(patterns) + 1)

@@ -1,14 +1,14 @@
-"""Drafts about instructions: which one was carried out, and which outcome it had.
+"""Drafts about instructions: which instruction was carried out, and which outcome it had.
 
 If several instructions were carried out from the same initial state, the options are four of them, or their four
-outcomes. If a data set does not say which episodes started alike, their first images decide. For the remaining episodes
-the options are the most similar instructions of the data set, or edits of the instruction if requested; and the last
-moment of an episode among other moments of it.
+outcomes. If a data set does not record which episodes share an initial state, their first images are compared. For
+the remaining episodes the options are the most similar instructions of the data set, or edits of the instruction if
+requested; for outcomes, the last moment of an episode and three other moments of it.
 
-Edits of one text cluster around it, and the centre of the cluster is the answer. So two parts are exchanged
+Edits of one text cluster around it, and the centre of the cluster is the answer. Therefore two parts are exchanged
 independently: "put the carrot on the plate" appears with "put the pot on the plate" (another object), "put the carrot
 on the stove" (another outcome) and "put the pot on the stove", and none of them is the centre. Replacements are drawn
-from the data set with the frequency they have there.
+from the data set with their frequency in it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from assay.extensions.eqa.question import QuestionKind
 from assay.tasks.language import Action, Step, read_steps, verb_named, write_steps
 
 WrongInstructions = Mapping[str, tuple[str, ...]]
-"""Three wrong instructions by episode id."""
+"""Three wrong instructions for each episode id."""
 SAME_START = 0.02
-"""Episodes start alike if the share of blocks in which their first images differ is below this."""
+"""Maximum share of differing blocks between the first images of two episodes with the same initial state."""
 OPPOSITE: Mapping[Action, str] = MappingProxyType(
     {Action.OPEN: "close", Action.CLOSE: "open", Action.TURN_ON: "turn off", Action.TURN_OFF: "turn on"}
 )
@@ -42,7 +42,7 @@ _STOP_WORDS = "a an the to of and it its into onto in on from with up down put p
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words that do not distinguish one task from another."""
 MAX_TRIES = 50
-"""Consecutive draws of options that were already used before a scene is given up."""
+"""Maximum number of consecutive draws of options that were already used; then the scene is skipped."""
 _PLACING = (Action.PUT, Action.PUSH)
 
 
@@ -53,10 +53,10 @@ def draft_instructions(
     rng: np.random.Generator,
     wrong: WrongInstructions | None = None,
 ) -> Iterator[Draft]:
-    """Draft high-level questions, the scenes in rotation, without repetition.
+    """Draft high-level questions, cycling through the scenes, without repetition.
 
-    ``wrong`` are wrong instructions for episodes whose scene has fewer than four instructions; episodes it lacks get
-    edited ones. Without it, only instructions of the data set are options.
+    ``wrong`` are wrong instructions for episodes whose scene has fewer than four instructions; for episodes that it
+    omits, the instruction is edited. Without it, only instructions of the data set are options.
     """
     whole = {
         owner: episode
@@ -90,7 +90,7 @@ def draft_instructions(
 
 
 def _group_by_start(whole: dict[int, PreparedEpisode], owners: list[int]) -> list[list[int]]:
-    """Group episodes by their first images."""
+    """Group episodes with similar first images."""
     groups: list[list[int]] = []
     for owner in owners:
         first = whole[owner].first
@@ -105,7 +105,7 @@ def _group_by_start(whole: dict[int, PreparedEpisode], owners: list[int]) -> lis
 
 
 def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules) -> list[int]:
-    """Up to four episodes, in order, whose instructions and outcomes exclude each other."""
+    """Return up to four episodes, in order, whose instructions and outcomes are mutually exclusive."""
     chosen: list[int] = []
     for owner in owners:
         if len(chosen) < OPTIONS and all(_exclusive(whole[owner], whole[other], rules) for other in chosen):
@@ -114,7 +114,7 @@ def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rule
 
 
 def _exclusive(one: PreparedEpisode, other: PreparedEpisode, rules: QualityRules) -> bool:
-    """Whether achieving one does not achieve the other: by goals and last images, or else by the words."""
+    """Return whether neither outcome fulfils the other's instruction: by goals and last images, else by texts."""
     first, second = one.episode, other.episode
     if one.last.shape == other.last.shape and changed_share(one.last, other.last) < rules.change:
         return False
@@ -184,9 +184,9 @@ def _draft_edited(
     wrong: WrongInstructions,
     rng: np.random.Generator,
 ) -> Iterator[Draft]:
-    """Each episode once, with its wrong instructions or edits; the others by similarity.
+    """Draft each episode once, with its wrong instructions or edits; the remaining ones by similarity.
 
-    Replacements come from episodes that started alike if these suffice, otherwise from the data set.
+    Replacements come from episodes with the same initial state if these suffice, otherwise from the data set.
     """
     owners, rest = sorted(chain(*groups)), []
     group_of = {owner: group for group in groups for owner in group}
@@ -211,7 +211,7 @@ def _draft_edited(
 def _draft_similar(
     whole: dict[int, PreparedEpisode], anchors: list[int], owners: list[int], rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Every instruction with the three that share the most words with it; any of the four may be correct.
+    """Draft every instruction with the three that share the most words with it; any of the four may be correct.
 
     Draws are independent of earlier questions: otherwise the answer to one would be a hint for another.
     """
@@ -244,7 +244,7 @@ def _draft_similar(
 def _draft_moments(
     whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules, rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """The end of an episode among three other moments of it. Choosing the latest moment is always correct."""
+    """Draft the end of an episode among three other moments of it. Choosing the latest moment is always correct."""
     for owner in rng.permutation(owners).tolist():
         episode = whole[owner]
         states = episode.episode.states
@@ -271,13 +271,13 @@ def _content_words(text: str) -> frozenset[str]:
 
 
 def is_different(one: str, two: str) -> bool:
-    """Whether each instruction names something that the other does not, so that neither paraphrases the other."""
+    """Return whether each instruction has a content word that the other lacks: neither paraphrases the other."""
     first, second = _content_words(one), _content_words(two)
     return bool(first - second) and bool(second - first)
 
 
 def edit_instruction(text: str, pool: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    """Normalise an instruction and make three edits of it; empty if the pool does not suffice.
+    """Normalise an instruction and derive three edits from it; empty if the pool does not suffice.
 
     Objects and places are drawn from the instructions of ``pool``, each as often as it occurs there.
     """
@@ -317,7 +317,7 @@ def edit_instruction(text: str, pool: Sequence[str], rng: np.random.Generator) -
 
 
 def parse_step(text: str) -> Step | None:
-    """Parse an instruction of a single step; None if the grammar does not cover it exactly."""
+    """Parse an instruction with a single step; None if the grammar does not cover it exactly."""
     try:
         steps = read_steps(text)
     except PerturbationError:
@@ -327,7 +327,7 @@ def parse_step(text: str) -> Step | None:
 
 
 def _draw_different(names: Sequence[str], taken: Sequence[str], rng: np.random.Generator) -> Iterator[str]:
-    """Yield names in random order, each different from ``taken`` and from those before."""
+    """Yield names in random order, each different from ``taken`` and from the names before it."""
     used = list(taken)
     for place in rng.permutation(len(names)).tolist():
         if all(is_different(names[place], name) for name in used):

@@ -3,8 +3,7 @@
 Inference   which action lies between two images: four actions that occurred, or, derived as in the ActionEQA paper:
             mid  other sign combinations of the same components
             low  three of: dominant dimension inverted, dominant dimension removed, two permutations of the seven values
-            The correct action is what its derived options have in common; `assay eqa leak` measures how much that
-            gives away.
+            The derived options have most in common with the correct action; `assay eqa leak` measures the leak.
 Prediction  which image an action leads to: four later moments of the same episode.
 """
 
@@ -23,15 +22,15 @@ from assay.extensions.eqa.pairs import PreparedEpisode
 from assay.extensions.eqa.question import QuestionKind
 
 MIN_GAP = 1.5
-"""Two actions in numbers differ by at least this many thresholds in some dimension."""
+"""Minimum distance of two low-level actions in at least one dimension, in thresholds."""
 MAX_PAIRS = 12_000
-"""Larger data sets are sampled down to this many pairs."""
+"""Maximum number of pairs; larger data sets are subsampled."""
 ORDERS = 12
-"""Random orders in which four distinct moments are searched for."""
+"""Number of random orders in which four distinct moments are searched for."""
 MAX_ANCHORS = 3
-"""Anchors tried for each first frame."""
+"""Maximum number of anchors tried for each first frame."""
 CLEAR_CHANGE = 2.0
-"""A dimension named by only one of two texts has changed by at least this many thresholds."""
+"""Minimum change, in thresholds, of a dimension that only one of two texts names."""
 
 Pattern = tuple[int, ...]
 
@@ -54,7 +53,7 @@ def draft_motions(
 
 
 class PairPool:
-    """All pairs of a data set, in random order, at most `MAX_PAIRS`."""
+    """The pairs of a data set in random order, at most `MAX_PAIRS`."""
 
     def __init__(self, prepared: Sequence[PreparedEpisode], rng: np.random.Generator) -> None:
         self._prepared = prepared
@@ -88,7 +87,7 @@ class PairPool:
 
 
 def _mid_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """Sign combinations of one pair's components that occur in the data set; each pair is used once."""
+    """Draft sign combinations of one pair's components that occur in the data set; each pair is used once."""
     moved = signs(pool.actions, rules.thresholds)
     patterns = [tuple(pattern) for pattern in moved.tolist()]
     clear = np.flatnonzero(is_clear(pool.actions, rules.thresholds))
@@ -115,7 +114,7 @@ def _components(pattern: Pattern) -> Pattern:
 
 
 def _mid_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """The correct signs among three other combinations, whether or not they occur."""
+    """Draft the correct signs with three other combinations, which need not occur in the data set."""
     patterns = signs(pool.actions, rules.thresholds)
     clear = is_clear(pool.actions, rules.thresholds)
     for pair in stratified_order(patterns, pool.owners.tolist(), rng):
@@ -132,7 +131,7 @@ def _mid_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) 
 
 
 def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """An action and the occurring actions nearest to its variants; each pair is an option at most once."""
+    """Draft an action with the occurring actions nearest to its variants; each pair is an option at most once."""
     units = pool.actions / np.asarray(rules.thresholds)
     free = np.ones(len(units), dtype=bool)
     for anchor in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
@@ -156,7 +155,7 @@ def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator
 
 
 def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """An action (7,) in thresholds with its dominant dimension inverted, removed, and swapped."""
+    """Return an action (7,) in thresholds with its dominant dimension inverted, removed, and swapped."""
     dominant = int(np.abs(action).argmax())
     inverted, removed, swapped = action.copy(), action.copy(), action.copy()
     inverted[dominant] *= -1.0
@@ -168,7 +167,7 @@ def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """The correct numbers among three made from them, printed as in the paper."""
+    """Draft the correct numbers with three options derived from them, formatted as in the paper."""
     units = np.abs(pool.actions) / np.asarray(rules.thresholds)
     for pair in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
         action = pool.actions[pair]
@@ -188,7 +187,7 @@ def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) 
 def _predictions(
     kind: QuestionKind, prepared: Sequence[PreparedEpisode], rules: QualityRules, rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Four later moments for each first frame, chosen around one of them; each first frame is used once."""
+    """Draft four later moments for each first frame, chosen around one of them; each first frame is used once."""
     owners = np.repeat(np.arange(len(prepared)), [len(episode.pairs) for episode in prepared]).tolist()
     if not owners:
         return
@@ -260,7 +259,7 @@ def _draft_prediction(
 def _texts_differ(
     actions: np.ndarray, patterns: np.ndarray, apart: np.ndarray, rules: QualityRules, *, amounts: bool
 ) -> np.ndarray:
-    """Whether the text of one of two actions does not fit the other, (n, n); ``amounts``: texts name amounts."""
+    """Return whether the text of one action does not fit the other, (n, n); ``amounts``: texts include amounts."""
     units = np.abs(actions) / np.asarray(rules.thresholds)
     named = patterns != 0
     one_named = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= CLEAR_CHANGE)
@@ -269,7 +268,7 @@ def _texts_differ(
 
 
 def _choose_distinct(orders: Sequence[Sequence[int]], differ: np.ndarray) -> list[int]:
-    """Four pairwise different places, by ``differ`` (n, n), from the first order that has them; else fewer."""
+    """Return four pairwise different places, by ``differ`` (n, n), from the first order that has them; else fewer."""
     chosen: list[int] = []
     for order in orders:
         chosen = []

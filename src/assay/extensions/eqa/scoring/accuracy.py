@@ -29,7 +29,7 @@ PARTS: Mapping[str, tuple[QuestionKind, ...]] = {
     "prediction": tuple(kind for kind in QuestionKind if kind.predicts),
     "inference": tuple(kind for kind in QuestionKind if not kind.predicts),
 }
-"""Kinds in each hierarchical mean."""
+"""Kinds that each hierarchical mean includes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Accuracy(Result):
     dataset: Annotated[str, Column("data set")]
     kind: Annotated[str, Column("kind")]
     questions: Annotated[int, Column("n", "count")]
-    """Scored questions."""
+    """Number of scored questions."""
     share: Annotated[float, Column("right", "share")]
     interval: Annotated[Interval, Column("95 % interval", "share")]
     """Wilson interval, clustered by episode."""
@@ -51,8 +51,10 @@ class Mean(Result):
 
     share: float
     interval: Interval | None
-    """Over episodes within data sets: Wilson's; for differences Student's, or Newcombe's if all answers of each side
-    are right or wrong; None if there are too few episodes."""
+    """Interval over episodes within data sets; None if there are too few episodes.
+
+    Wilson for means; for differences Student, or Newcombe if all answers of each side are right or all are wrong.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +64,19 @@ class Standing(Result):
     questions: int
     accuracies: tuple[Accuracy, ...]
     means: dict[str, Mean]
-    """overall, high, mid, low, prediction, inference; only those with questions."""
+    """Means by part: overall, high, mid, low, prediction, inference; only those with questions."""
     asymmetry: dict[str, Mean]
-    """Inference minus prediction: overall, high, mid, low."""
+    """Difference inference minus prediction: overall, high, mid, low."""
 
     @property
     def overall(self) -> Mean:
-        """Mean over all kinds."""
+        """Hierarchical mean over all kinds."""
         return self.means["overall"]
 
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Which cells a hierarchical mean averages first."""
+    """Grouping of cells in a hierarchical mean: cells of a kind are averaged first."""
 
     groups: tuple[tuple[int, ...], ...]
     """Indices of each kind's cells."""
@@ -86,19 +88,19 @@ class Hierarchy:
         return cls(tuple(group for group in groups if group))
 
     def weights(self, cells: int) -> np.ndarray:
-        """Weight of each of ``cells`` cells in the mean, (cells,)."""
+        """Return the weight of each of ``cells`` cells in the mean, (cells,)."""
         weights = np.zeros(cells)
         for group in self.groups:
             weights[list(group)] = 1 / (len(self.groups) * len(group))
         return weights
 
     def mean(self, shares: np.ndarray) -> np.ndarray:
-        """Means of shares (..., cells)."""
+        """Return the means of shares (..., cells)."""
         return np.asarray(np.mean([shares[..., group].mean(axis=-1) for group in self.groups], axis=0))
 
 
 def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
-    """Accuracies from correctness (questions,): 1, 0 or -1; ``within`` (questions,) selects questions."""
+    """Compute accuracies from correctness (questions,): 1, 0 or -1; ``within`` (questions,) selects questions."""
     scored = (right >= 0) if within is None else (right >= 0) & within
     places = [place for place in range(len(sheet.cells)) if scored[sheet.cell == place].any()]
     cells = [sheet.cells[place] for place in places]
@@ -143,17 +145,18 @@ def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpisodeCounts:
-    """Right answers and questions of each episode in each cell, (episodes, cells), and its data set (episodes,)."""
+    """Number of right answers and of questions per episode and cell, (episodes, cells), and data sets (episodes,)."""
 
     hit: np.ndarray
     tried: np.ndarray
     dataset: np.ndarray
 
     def error(self, weights: np.ndarray) -> float | None:
-        """Half-width of the symmetric interval of ``weights @ shares`` (cells,); None for too few episodes.
+        """Return the half-width of the interval of ``weights @ shares`` (cells,); None for too few episodes.
 
-        Linearised. Episodes are sampled within their data sets; the degrees of freedom of Student's distribution follow
-        Satterthwaite, so a small data set with the weight of a large one contributes few.
+        The interval is symmetric and linearised. Episodes are sampled within their data sets; the degrees of freedom
+        of Student's distribution follow Satterthwaite, so a small data set with the weight of a large one contributes
+        few.
         """
         if len(self.tried) < FEWEST:
             return None
@@ -173,12 +176,14 @@ class EpisodeCounts:
 
 
 def _mean_interval(share: float, error: float | None, episodes: int) -> Interval | None:
-    """Wilson interval with the effective number of episodes, or with all of them if every answer is right or wrong."""
+    """Return the Wilson interval with the effective number of episodes; with all if every answer is right or
+    wrong.
+    """
     if error is not None and 0 < share < 1 and error > 0:
         return wilson_interval(share, share * (1 - share) * (Z / error) ** 2)
     return None if episodes < FEWEST else wilson_interval(share, episodes)
 
 
 def _episodes(part: Hierarchy, tried: np.ndarray) -> int:
-    """Number of episodes with questions in a mean."""
+    """Return the number of episodes with questions in a mean."""
     return int(tried[:, list(chain(*part.groups))].any(axis=1).sum())

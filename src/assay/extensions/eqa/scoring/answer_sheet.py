@@ -20,16 +20,16 @@ from assay.extensions.eqa.question import LETTERS, Question, QuestionError, Ques
 NONE = -1
 """Code of a missing letter or correctness."""
 HUMAN = "human: "
-"""Prefix of annotators among the models."""
+"""Prefix of annotators' names among the models."""
 DIMENSIONS = (
     *(f"translation {axis}" for axis in "XYZ"),
     *(f"rotation {axis}" for axis in "XYZ"),
     "gripper",
 )
 COMPONENTS = {"translation": slice(0, 3), "rotation": slice(3, 6), "gripper": slice(6, 7)}
-"""Components of an action (7,)."""
+"""Columns of each component of an action (7,)."""
 Cell = tuple[str, QuestionKind]
-"""A data set and a kind."""
+"""A data set and a kind of question."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,21 +37,21 @@ class ModelAnswers:
     """Answers of one model, in the order of the questions."""
 
     letters: np.ndarray
-    """(questions,) int8: 0 to 3, or -1."""
+    """Index of the chosen letter, (questions,) int8: 0 to 3, or -1 for none."""
     right: np.ndarray
-    """(questions,) int8: 1, 0, or -1 if not scored."""
+    """Correctness, (questions,) int8: 1, 0, or -1 if not scored."""
     lenient: np.ndarray
-    """The same with lenient parsing."""
+    """Correctness with lenient parsing, (questions,) int8."""
     unparsed: Mapping[str, int]
-    """Number of replies without an answer by reason; these are wrong."""
+    """Number of replies without an answer by reason; they are scored as wrong."""
     unanswered: int
-    """Questions that the endpoint did not answer; not scored."""
+    """Number of questions that the endpoint did not answer; they are not scored."""
     strangers: int = 0
-    """Answers to questions of other folders."""
+    """Number of answers to questions of other folders."""
     asked_with: tuple[str, ...] = ()
-    """Endpoints and parameters (JSON); several if they differ between answers."""
+    """Endpoints and parameters (JSON); several entries if answers differ in them."""
     tokens: tuple[int, int] = (0, 0)
-    """Tokens sent and received, as far as counted."""
+    """Numbers of tokens sent and received, as far as the endpoint counted them."""
     days: tuple[str, str] = ("", "")
     """Times of the first and the last answer, ISO 8601."""
 
@@ -69,7 +69,7 @@ class AnswerSheet:
     def read(
         cls, questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
     ) -> AnswerSheet:
-        """Read the answers of files and people to questions. Raises QuestionError without any."""
+        """Read the answers of files and people to questions. Raises QuestionError if there are no answers."""
         index = pl.DataFrame(
             {
                 "question": [question.id for question in questions],
@@ -105,7 +105,7 @@ class AnswerSheet:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Data sets and kinds that occur."""
+        """Cells (data set and kind) with questions."""
         cells = {(question.dataset, question.kind) for question in self.questions}
         return sorted(cells, key=lambda cell: (cell[0], list(QuestionKind).index(cell[1])))
 
@@ -144,16 +144,16 @@ class AnswerSheet:
 
     @cached_property
     def moved(self) -> np.ndarray:
-        """Whether each question's action involves each dimension, (questions, 7); none at the high level."""
+        """Whether each question's action involves each dimension, (questions, 7); False at the high level."""
         return np.array([_moved_dimensions(question) for question in self.questions])
 
     @cached_property
     def has(self) -> np.ndarray:
-        """Whether each question's action involves each component, (questions, 3); none at the high level."""
+        """Whether each question's action involves each component, (questions, 3); False at the high level."""
         return np.stack([self.moved[:, part].any(axis=1) for part in COMPONENTS.values()], axis=1)
 
     def per_cluster(self, values: np.ndarray) -> np.ndarray:
-        """Sums of values (questions,) over each episode."""
+        """Return the sums of values (questions,) over each episode."""
         return np.bincount(self.cluster, values, int(self.cluster.max()) + 1)
 
 

@@ -33,11 +33,11 @@ from assay.report.page import PAGE, ReportSection
 from assay.report.rendering import render
 
 MIN_CELL_QUESTIONS = 10
-"""Fewer questions of a data set and kind cause a warning."""
+"""Minimum number of questions of a data set and kind; fewer cause a warning."""
 UNEVEN_P = 0.001
-"""Letter frequencies with a smaller p cause a warning."""
+"""p-value of the letter frequencies below which a warning is shown."""
 MAX_UNPARSED = 0.05
-"""A larger share of replies without an answer causes a warning."""
+"""Maximum share of replies without an answer; a larger share causes a warning."""
 _PAIRED = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
 _BRACKETS = "in brackets: 95 % intervals over episodes"
 _LEVELS = ("overall", *(str(level) for level in ActionLevel))
@@ -45,13 +45,13 @@ _LEVELS = ("overall", *(str(level) for level in ActionLevel))
 
 @dataclass(frozen=True)
 class ScorePage:
-    """The report."""
+    """The report about the answers to a folder of questions."""
 
     score: Score
     title: str
 
     def html(self) -> str:
-        """The page as HTML."""
+        """Return the page as HTML."""
         return render(
             "questions.html.jinja",
             title=self.title,
@@ -63,7 +63,7 @@ class ScorePage:
 
     @cached_property
     def sections(self) -> list[ReportSection]:
-        """Figures and tables by section; sections without any are left out."""
+        """Figures and tables by section; empty sections are omitted."""
         score = self.score
         sections = [
             ReportSection(
@@ -96,7 +96,7 @@ class ScorePage:
         return [section for section in sections if section.drawings or section.tables]
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); returns the page."""
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); returns the path of the page."""
         for name in ("figures", "tables"):
             (folder / name).mkdir(parents=True, exist_ok=True)
         for section in self.sections:
@@ -112,7 +112,7 @@ class ScorePage:
 
 
 def warnings(score: Score) -> Iterator[str]:
-    """Reasons to doubt the numbers, one line each."""
+    """Yield reasons to doubt the results, one line each."""
     for letters in score.right_letters:
         if letters.p < UNEVEN_P:
             best = percent(letters.most)
@@ -140,7 +140,7 @@ def warnings(score: Score) -> Iterator[str]:
 
 
 def summarise(score: Score) -> Iterator[str]:
-    """One sentence for each of the best models, for people and for their agreement."""
+    """Yield one sentence each about the best models, people, and their agreement."""
     for name, model in list(score.models.items())[:5]:
         standing, overall = model.standing, model.standing.overall
         interval = "" if overall.interval is None else f" ({between(overall.interval, 100)})"
@@ -367,7 +367,7 @@ def _check_tables(score: Score) -> Iterator[Table]:
 
 
 Keyed = tuple[tuple[str, ...], Result]
-"""A result and the values of the columns before its own."""
+"""Values of the key columns of a table row, and the result in the other columns."""
 
 
 def _per_model(score: Score, results: Callable[[ModelScore], Iterable[Result]]) -> list[Keyed]:
@@ -377,7 +377,7 @@ def _per_model(score: Score, results: Callable[[ModelScore], Iterable[Result]]) 
 def _results_table(
     name: str, title: str, rows: Sequence[Keyed], note: str, keys: Sequence[str] = ("model",)
 ) -> Iterator[Table]:
-    """A table of results with key columns before the declared ones; none without rows."""
+    """Yield a table of results with key columns before the declared ones; nothing if there are no rows."""
     if rows:
         declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
         values = tuple((*key, *(getattr(result, field) for field in declared)) for key, result in rows)
@@ -392,7 +392,7 @@ def _means_table(
     note: str,
     unit: str = "%",
 ) -> Iterator[Table]:
-    """A table of means with their intervals; rows are keys, the number of questions (or None) and means."""
+    """Yield a table of means with intervals; rows consist of keys, the number of questions (or None) and means."""
     if rows:
         keys, count, _ = rows[0]
         columns = [*map(Column, ("model", "view")[: len(keys)])]

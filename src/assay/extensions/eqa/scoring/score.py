@@ -1,7 +1,7 @@
-"""Everything about the answers to a folder of questions.
+"""All scores of the answers to a folder of questions.
 
-Besides accuracies: paired contrasts of models, views and directions; errors by component of the action and by category;
-the balance of letters; and the agreement of annotators.
+In addition to accuracies: paired contrasts of models, views and directions; errors by component of the action and by
+category; the balance of letters; and the agreement of annotators.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class PairedContrast(Result):
     second_share: Annotated[float, Column("second's share", "share")]
     difference: Annotated[float, Column("second less first", "change")]
     interval: Annotated[Interval, Column("95 % interval", "change")]
-    """Newcombe interval, clustered by episode; extended to 0 if the test is not significant."""
+    """Newcombe interval of the difference, clustered by episode; extended to 0 if the test is not significant."""
     p: Annotated[float, Column("p", "p")]
-    """Exact sign-flip test over episodes."""
+    """p-value of the exact sign-flip test over episodes."""
     p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
-    """Adjusted for all contrasts of the same list."""
+    """Holm-adjusted p-value over all contrasts of the same list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class ComponentErrors(Result):
     questions: Annotated[int, Column("n", "count")]
     errors: Annotated[int, Column("errors", "count")]
     rate: Annotated[float, Column("error rate", "share")]
-    """errors / questions"""
+    """Error rate: errors / questions."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")] = None
     """Wilson interval of the rate, clustered by episode; None without questions."""
     proportion: Annotated[float | None, Column("proportion", "share")] = None
@@ -66,13 +66,13 @@ class MistakeCount(Result):
     model: Annotated[str, Column("model")]
     level: Annotated[str, Column("level")]
     direction: Annotated[str, Column("direction")]
-    """prediction or inference"""
+    """Direction of the question: prediction or inference."""
     group: Annotated[str, Column("group")]
     part: Annotated[str, Column("part")]
     """Middle tier of the taxonomy."""
     category: Annotated[str, Column("kind of mistake")]
     marker: Annotated[str, Column("marked by")]
-    """``hand: NAME`` or ``judge: MODEL``."""
+    """Person or model that assigned the category: ``hand: NAME`` or ``judge: MODEL``."""
     count: Annotated[int, Column("count", "count")]
 
 
@@ -81,11 +81,11 @@ class LetterCounts(Result):
     """Frequencies of the four letters."""
 
     of: str
-    """A kind, for its correct answers; or a model, for its answers."""
+    """Kind whose correct answers are counted, or model whose answers are counted."""
     counts: tuple[int, ...]
-    """A, B, C, D."""
+    """Numbers of A, B, C and D."""
     p: float
-    """Chi-square test of equal frequencies."""
+    """p-value of the chi-square test of equal frequencies."""
 
     @property
     def most(self) -> float:
@@ -98,35 +98,35 @@ class ModelScore(Result):
     """Score of one model."""
 
     asked: int
-    """Questions of the folder that it was asked."""
+    """Number of the folder's questions that the model was asked."""
     unparsed: dict[str, int]
-    """Number of replies without an answer by reason; these are wrong."""
+    """Number of replies without an answer by reason; they are scored as wrong."""
     among_letters: float | None
-    """Accuracy among replies with a letter; None without any."""
+    """Accuracy among replies with a letter; None if there are none."""
     lenient: Mean
-    """Overall mean with lenient parsing: `B.`, `**B**`, a box, what follows </think>."""
+    """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
     unanswered: int
-    """Questions that the endpoint did not answer; not scored."""
+    """Number of questions that the endpoint did not answer; they are not scored."""
     strangers: int
-    """Answers to questions of other folders; ignored."""
+    """Number of answers to questions of other folders, which are ignored."""
     standing: Standing
     views: dict[str, Standing]
-    """By view; empty if there is only one."""
+    """Accuracies by view; empty if there is only one view."""
     view_contrasts: tuple[PairedContrast, ...]
     directions: tuple[PairedContrast, ...]
-    """Directions on the same two moments."""
+    """Contrasts of prediction and inference on the same two moments."""
     components: dict[str, tuple[ComponentErrors, ...]]
-    """By level: mid and low."""
+    """Errors by component, at the mid and the low level."""
     dimensions: dict[str, tuple[ComponentErrors, ...]]
-    """By level: mid and low."""
+    """Errors by dimension, at the mid and the low level."""
     view_components: dict[str, tuple[ComponentErrors, ...]]
-    """By view, at the mid level."""
+    """Mid-level errors by component in each view."""
     asked_with: tuple[str, ...]
-    """Endpoints and parameters."""
+    """Endpoints and parameters of the requests."""
     tokens: tuple[int, int]
-    """Sent and received."""
+    """Numbers of tokens sent and received."""
     days: tuple[str, str]
-    """Times of the first and the last answer."""
+    """Times of the first and the last answer, ISO 8601."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Score(Result):
     questions: int
     chance: float
     models: dict[str, ModelScore]
-    """By overall mean, the best first."""
+    """Scores by model, in descending order of the overall mean."""
     comparisons: tuple[PairedContrast, ...]
     right_letters: tuple[LetterCounts, ...]
     chosen_letters: tuple[LetterCounts, ...]
@@ -200,7 +200,7 @@ def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:
 
 
 def _compare_models(sheet: AnswerSheet) -> tuple[PairedContrast, ...]:
-    """Compare every two models on their common questions, with the weights of the overall mean."""
+    """Compare each pair of models on their common questions, with the weights of the overall mean."""
     contrasts = []
     for (first, one), (second, other) in combinations(sheet.models.items(), 2):
         both = (one.right >= 0) & (other.right >= 0)
@@ -215,7 +215,7 @@ def _compare_models(sheet: AnswerSheet) -> tuple[PairedContrast, ...]:
 
 
 def _compare_views(sheet: AnswerSheet, right: np.ndarray) -> tuple[PairedContrast, ...]:
-    """Compare every two views of the same items, for one model's correctness (questions,)."""
+    """Compare each pair of views on the same items, given one model's correctness (questions,)."""
     if len(sheet.views) < 2:
         return ()
     items = sheet.item
@@ -264,7 +264,7 @@ def _contrast(
     cluster: np.ndarray,
     weights: np.ndarray | None = None,
 ) -> PairedContrast | None:
-    """Contrast of correctness (pairs,), optionally weighted; None without common questions."""
+    """Return the contrast of correctness (pairs,), optionally weighted; None without common questions."""
     both = (one >= 0) & (other >= 0)
     if not both.any():
         return None
@@ -299,7 +299,7 @@ def component_errors(
     level: ActionLevel = ActionLevel.MID,
     within: np.ndarray | None = None,
 ) -> tuple[ComponentErrors, ...]:
-    """Error rates of translation, rotation and gripper at one level, per question that involves the component."""
+    """Return error rates of translation, rotation and gripper at one level, per question with the component."""
     chosen = (right >= 0) & (sheet.level == str(level))
     if within is not None:
         chosen &= within
@@ -315,7 +315,7 @@ def component_errors(
 def dimension_errors(
     sheet: AnswerSheet, right: np.ndarray, level: ActionLevel
 ) -> tuple[ComponentErrors, ...]:
-    """Error rates of the seven dimensions at one level, per question that involves the dimension."""
+    """Return error rates of the seven dimensions at one level, per question that involves the dimension."""
     chosen = (right >= 0) & (sheet.level == str(level))
     if not chosen.any():
         return ()
@@ -336,7 +336,7 @@ def _error_rate(sheet: AnswerSheet, name: str, chosen: np.ndarray, right: np.nda
 
 
 def _count_mistakes(sheet: AnswerSheet, marks: Sequence[Mistake]) -> tuple[MistakeCount, ...]:
-    """Count categorised mistakes; marks of other questions are ignored."""
+    """Count categorised mistakes; mistakes on questions of other folders are ignored."""
     kinds = {question.id: question.kind for question in sheet.questions}
     counts = Counter(
         (
@@ -354,7 +354,7 @@ def _count_mistakes(sheet: AnswerSheet, marks: Sequence[Mistake]) -> tuple[Mista
 
 
 def _count_letters(answers: dict[str, np.ndarray]) -> tuple[LetterCounts, ...]:
-    """Letter frequencies of each non-empty set of answers, given as indices."""
+    """Count the letters of each non-empty set of answers, given as indices."""
     results = []
     for name, places in answers.items():
         if len(places):

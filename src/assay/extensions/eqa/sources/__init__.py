@@ -17,9 +17,9 @@ from assay.tasks.formats.lerobot import INFO
 SOURCES: Registry[Callable[[int], EpisodeSource]] = Registry(
     "question source", QuestionError, {"demo": "assay.extensions.eqa.sources.demo:DemoSource"}
 )
-"""Functions that open a source, given the height of rendered images in pixels."""
+"""Functions that open a source, by name; their argument is the height of rendered images, pixels."""
 TFRECORD_PATTERN = "*.tfrecord*"
-"""File names of RLDS data sets."""
+"""File name pattern of RLDS data sets."""
 
 
 def open_source(

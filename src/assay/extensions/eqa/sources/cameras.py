@@ -17,7 +17,7 @@ from assay.support.images import Orientation, orient
 from assay.support.video import stills
 
 _PLANAR = ("yuv420p", "yuv422p", "yuv444p", "nv12")
-"""Pixel formats with a separate luma plane."""
+"""Pixel formats that have a separate luma plane."""
 _FULL_RANGE = 2
 """FFmpeg's code for luma in the range 0 to 255."""
 _TO_FULL_RANGE = np.clip((np.arange(256) - 16) * 255 / 219, 0, 255).round().astype(np.uint8).tobytes()
@@ -49,10 +49,10 @@ class VideoCamera:
 
 @dataclass(frozen=True, slots=True)
 class StillsCamera:
-    """Images that are each encoded as JPEG or PNG."""
+    """Images encoded separately as JPEG or PNG."""
 
     load: Callable[[], Sequence[bytes]]
-    """Returns every encoded image of the episode."""
+    """Function that returns every encoded image of the episode."""
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
         """Read frames, see `Camera`."""
@@ -70,7 +70,7 @@ class StillsCamera:
 
 
 def _grey(picture: av.VideoFrame) -> np.ndarray:
-    """Grey values of a frame, from its luma plane: FFmpeg's conversion takes longer than decoding."""
+    """Return the grey values of a frame, from its luma plane: FFmpeg's conversion takes longer than decoding."""
     if picture.format.name not in _PLANAR or picture.color_range == _FULL_RANGE:
         return np.asarray(picture.to_ndarray(format="gray"))
     plane = picture.planes[0]

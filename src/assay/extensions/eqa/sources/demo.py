@@ -1,7 +1,8 @@
 """The built-in source: the oracle performs every feasible task of a few scenes from the same initial state.
 
-The oracle rarely turns the gripper. So each scene also has tours without an instruction: the gripper moves from place
-to place above the table and turns about one of the base's axes only, so that two images determine which.
+The oracle rarely rotates the gripper. Therefore each scene also has tours without an instruction: the gripper moves
+from place to place above the table and rotates about only one of the base's axes, so that two images determine the
+axis.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ SCENES: tuple[tuple[str, int], ...] = (
     *(("libero_goal/0", seed) for seed in range(4)),
     *((f"libero_object/{number}", 0) for number in range(4)),
 )
-"""Tasks whose scenes are used, with the seeds of their layouts."""
+"""Tasks whose scenes are used, each with the seed of its layout."""
 PACK = "primitives"
 TOURS = 2
-"""Tours of each scene about each axis."""
+"""Number of tours in each scene about each axis."""
 TOUR_AXES = ("X", "Y", "Z")
 TOUR_LEGS = 7
-"""Places that a tour visits."""
+"""Number of places that a tour visits."""
 TOUR_REACH_M = np.array([0.09, 0.10, 0.055])
-"""Distance of the places from the middle, to either side."""
+"""Maximum offset of the places from the middle of a tour, metres, (3,)."""
 TOUR_MIDDLE_M = np.array([0.14, 0.0, -0.03])
-"""Middle of a tour relative to the start of the end effector."""
+"""Middle of a tour relative to the initial position of the end effector, metres, (3,)."""
 TOUR_TURN_DEG = np.array([32.0, 28.0, 40.0])
-"""Rotation to either side about X, Y or Z."""
+"""Rotation to either side about X, Y or Z, degrees, (3,)."""
 MAX_LEG_STEPS = 70
 
 
@@ -106,7 +107,7 @@ class DemoSource:
 
 
 def feasible_tasks(task: Task) -> list[Task]:
-    """A task and its feasible alternatives in the same scene, each instruction once."""
+    """Return a task and its feasible alternatives in the same scene, each instruction once."""
     others = (
         replace(task, goal=other.goal, instruction=Instruction(other.text)) for other in alternatives(task)
     )
@@ -114,7 +115,7 @@ def feasible_tasks(task: Task) -> list[Task]:
 
 
 def _tour(scene: SceneState, axis: int, rng: np.random.Generator) -> Motion:
-    """Visit places; every leg changes sides in two or three of: forward, left, up, the turn, the gripper."""
+    """Visit places; every leg changes sides in two or three of: forward, left, up, rotation, gripper."""
     start, home = scene.gripper_pose()
     for side in _tour_sides(rng):
         place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
@@ -126,7 +127,7 @@ def _tour(scene: SceneState, axis: int, rng: np.random.Generator) -> Motion:
 
 
 def _tour_sides(rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Sides (5,), -1 or 1, of place, turn and gripper; the turn changes at least on every other leg."""
+    """Yield sides (5,), -1 or 1, of place, rotation and gripper; the rotation changes at least on every other leg."""
     side = rng.choice([-1.0, 1.0], 5)
     yield side
     for leg in range(TOUR_LEGS - 1):

@@ -79,7 +79,7 @@ class LerobotSource:
 
 
 def _feature(info: Mapping[str, Any]) -> Feature:
-    """Width and names of a feature in ``info.json``; names may be nested in a group."""
+    """Return width and names of a feature in ``info.json``; names may be nested in a group."""
     if info.get("dtype") in ("video", "image"):
         return Feature()
     shape, names = info.get("shape") or (), info.get("names") or ()
@@ -89,7 +89,7 @@ def _feature(info: Mapping[str, Any]) -> Feature:
 
 
 def _scene(row: Mapping[str, Any], tally: Tally) -> str:
-    """Scene and seed of a demonstration that Assay recorded; empty for others."""
+    """Return scene and seed of a demonstration that Assay recorded; empty for others."""
     task = row.get("assay/task")
     if not task:
         return ""
@@ -102,7 +102,7 @@ def _scene(row: Mapping[str, Any], tally: Tally) -> str:
 
 @cache
 def _first_of_scene(task_id: str) -> str:
-    """First task of the suite with the same scene."""
+    """Return the first task of the suite with the same scene."""
     scene = tasks.load(task_id).scene
     try:
         suite = tasks.resolve(task_id.split("/")[0])

@@ -37,7 +37,7 @@ class TFRecord:
 
     path: Path
     offset: int
-    """Start of the content, bytes."""
+    """Start of the record's content in the file, bytes."""
     length: int
 
     def read(self) -> example_pb2.Example:
@@ -59,7 +59,7 @@ class TFRecord:
 
 
 def records(path: Path) -> Iterator[TFRecord]:
-    """Locate the episodes of a file. Raises UnreadableError at the first damaged header."""
+    """Yield the locations of a file's episodes. Raises UnreadableError at the first damaged header."""
     size = path.stat().st_size
     offset = 0
     with path.open("rb") as file:
@@ -149,7 +149,7 @@ def _stills(record: TFRecord, key: str) -> Sequence[bytes]:
 
 
 def _numbers(features: Features, key: str, steps: int) -> np.ndarray:
-    """Values of a feature, (steps, n)."""
+    """Return the values of a feature, (steps, n)."""
     if key not in features:
         raise UnreadableError(f"has no '{key}'")
     values = features[key].float_list.value or features[key].int64_list.value

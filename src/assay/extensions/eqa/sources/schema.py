@@ -1,4 +1,4 @@
-"""Layouts of data sets: where they store states, cameras and instructions.
+"""Layouts of data sets: the keys of states, cameras and instructions.
 
 Keys are spelled as in the files: ``steps/observation/state`` in RLDS, ``observation.state`` in LeRobot.
 """
@@ -23,11 +23,11 @@ Turn = Literal["euler", "axis_angle", "xyzw"]
 """Encoding of an orientation: roll, pitch, yaw; axis times angle; a quaternion. Radians."""
 
 NEAR = QualityRules((0.1, 0.1, 0.1, 18.0, 18.0, 18.0, 0.2))
-"""Cameras close to the scene, as in BridgeData V2."""
+"""Rules for cameras close to the scene, as in BridgeData V2."""
 FAR = replace(NEAR, thresholds=(0.18, 0.18, 0.18, 18.0, 18.0, 18.0, 0.2))
-"""Distant cameras, as in DROID."""
+"""Rules for distant cameras, as in DROID."""
 MOVING = replace(NEAR, levels=(ActionLevel.HIGH,))
-"""A robot with a mobile base, as in RT-1."""
+"""Rules for robots with a mobile base, as in RT-1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ColumnRange:
     """Index after the last column."""
 
     def read(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Values of the columns, (frames, n)."""
+        """Return the values of the columns, (frames, n)."""
         values = np.asarray(columns[self.key], dtype=np.float64)
         return values.reshape(len(values), -1)[:, self.first : self.last]
 
@@ -61,36 +61,36 @@ class Schema:
 
     name: str
     position: ColumnRange
-    """Metres, in the base frame."""
+    """Columns of the position, metres, in the base frame."""
     turn: ColumnRange
     turn_as: Turn
     gripper: ColumnRange
-    """One value, or the positions of two fingers, whose difference is the opening."""
+    """Columns of the gripper: one value, or the positions of two fingers, whose difference is the opening."""
     closed: float
     """Value of the closed gripper."""
     opened: float
     """Value of the open gripper."""
     exocentric: tuple[str, ...]
-    """Static cameras; the first is required."""
+    """Keys of the static cameras; the first is required."""
     egocentric: str = ""
-    """Wrist camera; empty without one."""
+    """Key of the wrist camera; empty if there is none."""
     instruction: str = ""
     """Feature with the instruction; empty if it is not a feature."""
     instructions: tuple[str, ...] = ()
-    """Alternatives, used where the first is empty."""
+    """Alternative features with the instruction, used where the first is empty."""
     has_camera: str = ""
-    """Flag of an episode for the presence of camera number ``{}``; empty if there are no flags."""
+    """Name of the episode flag for the presence of camera number ``{}``; empty if there are no flags."""
     axes: tuple[str, ...] = ()
     """Required names of the state's columns, if the cameras do not identify the layout."""
     rules: QualityRules = NEAR
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Features that contain the state."""
+        """Names of the features that contain the state."""
         return tuple(dict.fromkeys(part.key for part in (self.position, self.turn, self.gripper)))
 
     def lacking(self, features: Mapping[str, Feature]) -> str:
-        """Describe what these features lack for this layout; empty if nothing."""
+        """Describe the first requirement of this layout that the features do not meet; empty if they meet all."""
         needed = (*self.numbers, self.exocentric[0], self.egocentric, self.instruction)
         for key in needed:
             if key and key not in features:
@@ -102,7 +102,7 @@ class Schema:
         return ""
 
     def fits(self, features: Mapping[str, Feature]) -> bool:
-        """Whether these features identify this layout."""
+        """Return whether these features identify this layout."""
         names = features[self.position.key].names if self.position.key in features else ()
         joints = any("joint" in name for name in names)
         return not self.lacking(features) and not joints and self.axes in ((), names)
@@ -118,7 +118,7 @@ class Schema:
 
 
 def _angles(turn: np.ndarray, turn_as: Turn) -> np.ndarray:
-    """Roll, pitch and yaw in degrees, (frames, 3); NaN for invalid orientations."""
+    """Return roll, pitch and yaw in degrees, (frames, 3); NaN for invalid orientations."""
     if turn_as == "euler":
         return np.asarray(np.degrees(turn))
     angles = np.full((len(turn), 3), np.nan)
@@ -130,7 +130,7 @@ def _angles(turn: np.ndarray, turn_as: Turn) -> np.ndarray:
 
 
 def load_schemas(layout: str) -> tuple[Schema, ...]:
-    """Schemas of ``rlds`` or ``lerobot`` in ``schemas.yaml``."""
+    """Return the schemas of ``rlds`` or ``lerobot`` in ``schemas.yaml``."""
     text = files(__package__).joinpath("schemas.yaml").read_text(encoding="utf-8")
     rules = {"near": NEAR, "far": FAR, "moving": MOVING}
     schemas = []

@@ -39,20 +39,20 @@ WRIST_PLACE = (
 )
 """Mounting of the wrist camera; part of question texts, which are hashed."""
 OPEN_WIDTH_M = 0.08
-"""Distance of the fingers of the open gripper."""
+"""Distance between the fingers of the open gripper, metres."""
 MAX_WORLDS = 2
-"""Compiled worlds in the cache; each that has rendered holds about 100 MB."""
+"""Maximum number of compiled worlds in the cache; each that has rendered holds about 100 MB."""
 RULES = replace(NEAR, thresholds=(0.08, 0.08, 0.08, 18.0, 18.0, 18.0, 0.2))
-"""The camera is closer than in BridgeData V2."""
+"""Rules for simulated episodes, whose camera is closer than in BridgeData V2."""
 FINGERTIPS = tuple(f"{GRIPPER}finger_joint{number}_tip" for number in (1, 2))
 IMAGE_MARGIN = 0.04
-"""A fingertip closer to the edge than this share of the image counts as outside."""
+"""Margin, as a share of the image, within which a fingertip counts as outside of the image."""
 IMAGE_DIRECTIONS = (("right", "left"), ("up", "down"), ("towards the camera", "away from the camera"))
-"""Directions of a camera's own axes, and of their opposites, in its image."""
+"""Directions in a camera's image of each of its axes, and of the opposite direction."""
 
 
 class SceneCache:
-    """Compiled scenes; the `MAX_WORLDS` most recently used are kept."""
+    """Cache of compiled scenes: the `MAX_WORLDS` most recently used."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -60,7 +60,7 @@ class SceneCache:
         self._worlds: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
 
     def world(self, scene: Scene, pack: str) -> Simulation:
-        """Simulation of a scene, in any state: callers reset it."""
+        """Return the simulation of a scene, in an arbitrary state: callers must reset it."""
         key = (scene, pack)
         if key not in self._worlds:
             while len(self._worlds) >= MAX_WORLDS:
@@ -77,7 +77,7 @@ class SceneCache:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCamera:
-    """Renders the moments of one episode; images are cached as PNG."""
+    """Camera that renders recorded moments of one episode; images are cached as PNG."""
 
     compiled: SceneCache
     scene: Scene
@@ -99,7 +99,7 @@ class SimulatedCamera:
 
 
 class RolloutWatcher:
-    """Records the moments of a rollout and makes a `SourceEpisode` of them."""
+    """Records the moments of a rollout and creates a `SourceEpisode` from them."""
 
     def __init__(self) -> None:
         self._states: list[np.ndarray] = []
@@ -120,7 +120,7 @@ class RolloutWatcher:
         pack: str,
         goals: Mapping[str, Goal],
     ) -> SourceEpisode:
-        """Make the episode while the world is in its last state; ``goals`` of the scene by instruction."""
+        """Create the episode while the world is in its final state; ``goals`` by instruction of the scene."""
 
         def camera(name: str) -> SimulatedCamera:
             return SimulatedCamera(compiled, world.compiled.scene, pack, name, self._moments)
@@ -151,7 +151,7 @@ class RolloutWatcher:
 def camera_coverage(
     model: mujoco.MjModel, moments: Sequence[Snapshot], cameras: Sequence[str]
 ) -> tuple[tuple[np.ndarray, ...], tuple[str, ...]]:
-    """For each static camera: whether both fingertips are in its square image (frames,), and its orientation."""
+    """Return, for each static camera, whether both fingertips are in its image (frames,), and its orientation."""
     data = mujoco.MjData(model)
     bodies = [model.body(name).id for name in FINGERTIPS]
     tips = np.empty((len(moments), len(bodies), 3))
@@ -174,7 +174,9 @@ def camera_coverage(
 
 
 def describe_camera(axes: np.ndarray) -> str:
-    """Describe where the base's X, Y and Z point in the image of a camera with these axes (3, 3), in columns."""
+    """Describe the directions of the base's X, Y and Z in the image of a camera with these axes (3, 3), in
+    columns.
+    """
     parts = []
     for name, along in zip("XYZ", axes, strict=True):
         most = int(np.abs(along).argmax())
@@ -183,7 +185,7 @@ def describe_camera(axes: np.ndarray) -> str:
 
 
 def end_effector_state(observation: Observation) -> np.ndarray:
-    """State (7,) of the end effector; the world's axes are those of the robot's base."""
+    """Return the state (7,) of the end effector; the world's axes are those of the robot's base."""
     angles = Rotation.from_quat(observation.eef_quaternion, scalar_first=True).as_euler(
         "xyz", degrees=True, suppress_warnings=True
     )

@@ -36,9 +36,9 @@ from assay.tasks.formats.lerobot_features import robot_state
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
 """Names of the images in an observation and their cameras."""
 STATE_SIZE = 8
-"""Grip site position 3, end effector axis-angle 3, finger joints 2, as `assay collect` records them."""
+"""Length of the state: grip site position 3, end effector axis-angle 3, finger joints 2, as in `assay collect`."""
 STATE_LIMIT = 10.0
-"""Bound of every number of a state, metres and radians, even under perturbed observations."""
+"""Bound of every value of a state, metres and radians, even under perturbed observations."""
 STORED_STATES = 50
 """Number of initial states per task in LIBERO's files."""
 
@@ -52,9 +52,9 @@ class ConditionedTask:
     condition: str = CONTROL
     """Experiment and condition, ``x/level3``; by default the control."""
     experiment: str | None = None
-    """Address of the experiment if its name is not enough: ``para?per_cell=2``."""
+    """Address of the experiment if it has options: ``para?per_cell=2``."""
     assets: str | None = None
-    """Asset pack; by default the world's."""
+    """Asset pack; by default that of LIBERO's world."""
     initial: Initial = "sampled"
     steps: int | None = None
     """Maximum number of control steps; by default the task's horizon."""
@@ -91,7 +91,7 @@ class ConditionedTask:
         begin(path, self._design, policy, options)
 
     def episode(self, seed: int) -> EpisodeSpec:
-        """The episode of a seed in the experiment's plan; seeds cycle through the variants of a condition."""
+        """Return the episode of a seed in the experiment's plan; seeds cycle through the variants of a condition."""
         plan = self._design.plan(
             [self._entry], [seed], pack=self.assets, initial=self.initial, steps=self.steps
         )
@@ -162,7 +162,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start the episode of a seed, by default of one drawn from ``np_random``."""
+        """Start the episode of a seed, by default a seed drawn from ``np_random``."""
         super().reset(seed=seed)
         if seed is None:
             stored = self._task.initial == "stored"
@@ -180,7 +180,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return self._observe(), float(play.succeeded), play.succeeded, play.truncated, self._info()
 
     def render(self) -> np.ndarray:
-        """Both cameras side by side, upright: uint8, (256, 512, 3)."""
+        """Render both cameras side by side, upright: uint8, (256, 512, 3)."""
         return self.play.env.frame(self.play.observation)
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
 
     @property
     def play(self) -> Stepwise:
-        """The current episode; ``env.unwrapped.play.finish()`` is its record so far."""
+        """The current episode; ``env.unwrapped.play.finish()`` returns its record so far."""
         return self._player.play
 
     def _observe(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
 
 
 def register() -> None:
-    """Register ``assay/libero_goal-3-v0`` and all built-in tasks, and ``assay/Task-v0`` with ``task=FILE``."""
+    """Register ``assay/libero_goal-3-v0`` and the other built-in tasks, and ``assay/Task-v0`` with ``task=FILE``."""
     entry = f"{__name__}:{TaskEnvironment.__name__}"
     for name in tasks.built_in_ids():
         gymnasium.register(f"assay/{name.replace('/', '-')}-v0", entry, kwargs={"task": name})

@@ -15,11 +15,11 @@ from gymnasium.spaces import Space
 from gymnasium.vector.utils import create_shared_memory, read_from_shared_memory, write_to_shared_memory
 
 MAX_TEXT_BYTES = 2_000
-"""Size of a text in shared memory, UTF-8; longer texts are cut."""
+"""Maximum size of a text in shared memory, UTF-8; longer texts are truncated."""
 
 
 class InstructionSpace(Space[str]):
-    """The space of all texts; samples are ``example``."""
+    """The space of all strings; every sample is ``example``."""
 
     def __init__(self, example: str) -> None:
         super().__init__(dtype=str)
@@ -27,7 +27,7 @@ class InstructionSpace(Space[str]):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """Always False."""
+        """Whether values can be flattened to arrays: always False."""
         return False
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
@@ -35,7 +35,7 @@ class InstructionSpace(Space[str]):
         return self.example
 
     def contains(self, x: object) -> bool:
-        """Whether ``x`` is a text."""
+        """Return whether ``x`` is a string."""
         return isinstance(x, str)
 
     def __eq__(self, other: object) -> bool:

@@ -28,7 +28,7 @@ from assay.support.images import Orientation, orient, parse_orientation
 from assay.tasks.formats.lerobot_features import CAMERAS, STATE_NAMES, robot_state
 
 NEW_ROLLOUT = "lerobot_new_rollout"
-"""The option of ``reset`` with which LeRobot starts a rollout."""
+"""Option of ``reset`` with which LeRobot starts a rollout."""
 PIXELS = {feature.rpartition(".")[2]: camera for feature, camera in CAMERAS.items()}
 """LeRobot's names of the images and their cameras, as in `assay collect`."""
 
@@ -38,7 +38,7 @@ Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 def suites(
     task: str, *, out: str | None = None, policy: str = "lerobot", **options: Unpack[RunOptionsDict]
 ) -> dict[str, dict[int, PlannedTask]]:
-    """The conditions of ``EXPERIMENT/TASKS``, or of ``TASKS`` alone, as LeRobot's suites with their tasks by number.
+    """Return the conditions of ``EXPERIMENT/TASKS``, or of ``TASKS`` alone, as LeRobot suites of numbered tasks.
 
     The options are those of ``assay run``; the run ``out`` is created.
     """
@@ -85,7 +85,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.render_mode = render_mode
         self.task = planned.name
         self.task_description = task_of(planned.specs[0]).instruction.text
-        """The instruction; that of the current episode once it has started."""
+        """Instruction of the first episode; of the current episode once it has started."""
         self._max_episode_steps = max(map(horizon, planned.specs))
         image = spaces.Box(0, 255, (size, size, 3), np.uint8)
         self.observation_space = spaces.Dict(
@@ -99,7 +99,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start its next episode; LeRobot's seed is ignored, so that conditions and control have the same starts."""
+        """Start the next episode; LeRobot's seed is ignored, so that conditions and control share initial states."""
         super().reset(seed=seed)
         if self._last is not None and not (options or {}).get(NEW_ROLLOUT):
             return self._last[0], self._last[4]
@@ -139,7 +139,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return result
 
     def render(self) -> np.ndarray:
-        """Both cameras side by side, upright."""
+        """Render both cameras side by side, upright."""
         play = self._player.play
         return play.env.frame(play.observation)
 

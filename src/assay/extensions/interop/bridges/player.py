@@ -1,4 +1,4 @@
-"""Play episodes one after the other for a harness and record the finished ones."""
+"""Plays episodes one after the other for a harness and records the finished ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.runs.recording import record
 
 
 class HarnessPlayer:
-    """The environment of one process and its current episode."""
+    """The environment of one process, with its current episode."""
 
     def __init__(self, out: Path | None = None, states: Path | None = None) -> None:
         """``out``: an existing run to record in; ``states``: LIBERO's folder of stored initial states."""
@@ -24,7 +24,7 @@ class HarnessPlayer:
         self._recorded = True
 
     def begin(self, spec: EpisodeSpec) -> Stepwise:
-        """Start an episode; an unfinished one that was neither left nor abandoned is dropped."""
+        """Start an episode; an unfinished one is discarded unless `leave` or `abandon` has recorded it."""
         if self._env is None:
             self._env = world_of(spec.task).open(self._states)
         self._start_time, self._recorded = time.perf_counter(), True
@@ -34,13 +34,13 @@ class HarnessPlayer:
 
     @property
     def play(self) -> Stepwise:
-        """The current episode. Raises StateError before the first."""
+        """The current episode. Raises StateError before the first one."""
         if self._play is None:
             raise StateError("no episode has started: call reset first")
         return self._play
 
     def end(self) -> None:
-        """Record the episode, whether or not its goal was reached."""
+        """Record the episode, successful or not."""
         if not self._recorded:
             self._record()
 

@@ -52,7 +52,7 @@ class AssayBenchmark(StepBenchmark):
 
     @classmethod
     def configure_render(cls, mode: str) -> dict[str, str]:
-        """No variables: Assay detects the GL backend itself."""
+        """Return no environment variables: Assay detects the GL backend itself."""
         return {}
 
     def __init__(
@@ -69,7 +69,8 @@ class AssayBenchmark(StepBenchmark):
     ) -> None:
         """``out`` is the run, ``policy`` the model's name; ``options`` are those of ``assay run``.
 
-        The others are those of vla-eval's own LIBERO benchmark; a model server that declares its needs overrides them.
+        The other parameters are those of vla-eval's LIBERO benchmark; a model server that declares its needs
+        overrides them.
         """
         super().__init__()
         chosen = RunOptions.of(None, **options)
@@ -88,7 +89,7 @@ class AssayBenchmark(StepBenchmark):
         self._convention: Convention = replace(adopt_parameters(CONVENTION, wanted), wait=num_steps_wait)
 
     def get_tasks(self) -> list[dict[str, Any]]:
-        """One entry per condition and task."""
+        """Return one entry per condition and task."""
         return [
             {"name": task.name, "suite": task.condition, "task_id": number, "assay_task": task.task}
             for number, task in enumerate(self._tasks.values())
@@ -106,7 +107,7 @@ class AssayBenchmark(StepBenchmark):
         return observation
 
     def step(self, action: dict[str, Any]) -> StepResult:
-        """Execute the action of a model server."""
+        """Execute the model server's action."""
         play = self._player.play
         try:
             (executed, *_) = self._convention.decode_actions(action.get("actions", action.get("action")))
@@ -123,7 +124,7 @@ class AssayBenchmark(StepBenchmark):
         return StepResult(play.observation, float(play.succeeded), play.over, {"success": play.succeeded})
 
     def make_obs(self, raw_obs: Observation, task: dict[str, Any]) -> dict[str, Any]:
-        """The message to the model server."""
+        """Return the message to the model server."""
         convention = self._convention
         sent: dict[str, Any] = {
             "images": convention.images(raw_obs),
@@ -140,7 +141,7 @@ class AssayBenchmark(StepBenchmark):
         return {"success": self._player.play.succeeded}
 
     def get_metadata(self) -> dict[str, Any]:
-        """Limits on steps and episodes."""
+        """Return the limits on steps and episodes."""
         specs = [spec for task in self._tasks.values() for spec in task.specs]
         return {
             "max_steps": max(map(horizon, specs)),
@@ -148,7 +149,7 @@ class AssayBenchmark(StepBenchmark):
         }
 
     def get_hold_action(self, last_action: dict[str, Any] | None) -> dict[str, Any]:
-        """The action that keeps the pose and the gripper."""
+        """Return the action that keeps the pose and the gripper."""
         held = STILL.copy()
         if self._convention.absolute:
             held[:6] = controller_state(self._player.play.observation)[:6]
@@ -160,12 +161,12 @@ class AssayBenchmark(StepBenchmark):
         return {"actions": held}
 
     def get_action_spec(self) -> dict[str, DimSpec]:
-        """LIBERO's action specification."""
+        """Return LIBERO's action specification."""
         position = POSITION_ABSOLUTE if self._convention.absolute else POSITION_DELTA
         return {"position": position, "rotation": ROTATION_AA, "gripper": GRIPPER_CLOSE_POS}
 
     def get_observation_spec(self) -> dict[str, DimSpec]:
-        """LIBERO's observation specification, limited to what is sent."""
+        """Return LIBERO's observation specification, limited to the observations that are sent."""
         sent = {"agentview": IMAGE_RGB, "language": LANGUAGE}
         if len(self._convention.cameras) > 1:
             sent["wrist"] = IMAGE_RGB
@@ -174,7 +175,7 @@ class AssayBenchmark(StepBenchmark):
         return sent
 
     def render(self) -> np.ndarray:
-        """Both cameras side by side, upright: uint8, (256, 512, 3)."""
+        """Render both cameras side by side, upright: uint8, (256, 512, 3)."""
         play = self._player.play
         return play.env.frame(play.observation)
 

@@ -23,18 +23,18 @@ from assay.support.files import replacing
 from assay.support.plugins import registered_addresses
 
 DEFAULT_IMAGE_SIZE = 256
-"""Pixels each way; LIBERO's policies are trained on images of this size."""
+"""Height and width of images, pixels, as in the training data of LIBERO's policies."""
 DEFAULT_MAX_EPISODES = 50
-"""Limit of exports with images, which take time and space."""
+"""Default number of episodes in exports with images, which take time and space."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """Options of all exporters; each uses those that concern it."""
+    """Options of all exporters; each exporter uses those that apply to it."""
 
     out: Path | None = None
     episodes: str = "all"
-    """all, failures, or comma-separated keys."""
+    """Selected episodes: all, failures, or comma-separated keys."""
     most: int | None = None
     """Maximum number of episodes."""
     images: bool = True
@@ -44,7 +44,7 @@ class ExportOptions:
     dataset: str = ""
 
     def require_out(self, tool: str, example: str) -> Path:
-        """The output path. Raises RunError if the option is missing."""
+        """Return the output path. Raises RunError if the option is missing."""
         if self.out is None:
             raise RunError(f"--to {tool} needs --out, such as {example}")
         return self.out
@@ -55,7 +55,7 @@ class ExportedEpisode:
     """A stored episode with its trajectory."""
 
     row: dict[str, Any]
-    """The row of `Store.frame`."""
+    """Row of the episode in `Store.frame`."""
     spec: EpisodeSpec
     trajectory: Trajectory
 
@@ -66,7 +66,7 @@ class ExportedEpisode:
 
 
 def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, Any]], int]:
-    """The rows of the selected episodes, evenly spaced if there are too many, and the number left out.
+    """Return the rows of the selected episodes, evenly spaced if there are too many, and the number omitted.
 
     Raises RunError if no episode is selected or a key is ambiguous.
     """
@@ -90,7 +90,7 @@ def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, An
 
 
 def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[ExportedEpisode]:
-    """The episodes of some rows with their trajectories; those without a readable trajectory are left out."""
+    """Yield the episodes of some rows with their trajectories; those without a readable trajectory are omitted."""
     for row in rows:
         spec = store.specs([row["id"]])[0]
         for _, trajectory in store.trajectories([row["id"]]):
@@ -182,11 +182,11 @@ EXPORTERS: Mapping[str, Callable[[Store, ExportOptions], str]] = MappingProxyTyp
         "hf": _export_hf,
     }
 )
-"""Exporters by name: each writes a run and returns a line about it."""
+"""Exporters by name; each writes a run and returns a one-line summary."""
 
 
 def export_to(tool: str, store: Store, options: ExportOptions) -> str:
-    """Export a run with the exporter of a tool; returns a line about it. Raises RunError."""
+    """Export a run with the exporter of a tool and return its one-line summary. Raises RunError."""
     if tool not in EXPORTERS:
         raise RunError(f"--to '{tool}': {did_you_mean(tool, EXPORTERS, most=9)}")
     return EXPORTERS[tool](store, options)

@@ -29,11 +29,11 @@ from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_s
 from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images, write_dataset
 
 NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.success": pl.Boolean()}
-"""The result of each frame's action."""
+"""Columns with the result of each frame's action."""
 
 
 def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> tuple[int, int]:
-    """Write episodes into a new folder; returns the numbers of episodes written and left out.
+    """Write episodes into a new folder; returns the numbers of episodes written and omitted.
 
     Raises RunError if the folder is not empty or the episodes cannot be replayed.
     """

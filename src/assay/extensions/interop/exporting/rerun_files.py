@@ -32,15 +32,15 @@ from assay.runs.replay import replay
 from assay.runs.store import Store
 
 STEP = "step"
-"""The timeline, in control steps."""
+"""Name of the timeline, in control steps."""
 IMAGE_INTERVAL = 5
-"""Steps between two images."""
+"""Control steps between two images."""
 COLOURS = {"success": (38, 130, 72), "failure": (188, 52, 44), "error": (190, 120, 20)}
 ACTIONS = ("x", "y", "z", "rx", "ry", "rz", "gripper")
 
 
 def write_recordings(store: Store, folder: Path, options: ExportOptions) -> tuple[int, int]:
-    """Write episodes into a folder; returns the numbers of episodes written and left out.
+    """Write episodes into a folder; returns the numbers of episodes written and omitted.
 
     Images are rendered by replaying the recorded actions, which takes about as long as the episodes did.
     """
@@ -66,7 +66,7 @@ def write_recordings(store: Store, folder: Path, options: ExportOptions) -> tupl
 
 
 def _blueprint(images: bool) -> rrb.Blueprint:
-    """Layout of the viewer."""
+    """Return the layout of the viewer."""
     camera = [rrb.Spatial2DView(origin="camera", name="camera")] if images else []
     return rrb.Blueprint(
         rrb.Horizontal(
@@ -122,7 +122,7 @@ def _log_goal(recording: rr.RecordingStream, row: dict[str, Any]) -> None:
 
 
 def _render(episode: ExportedEpisode, store: Store) -> Iterator[tuple[int, bytes]]:
-    """Steps and JPEG images of the replayed episode."""
+    """Yield steps and JPEG images of the replayed episode."""
     env = world_of(episode.spec.task).open(store.states)
     observations: list[Any] = []
     try:

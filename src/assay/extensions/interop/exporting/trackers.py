@@ -12,12 +12,12 @@ from assay.measures.summary import Summary
 
 
 def _values(row: TrackedEpisode) -> dict[str, Any]:
-    """The numbers and texts that are logged for one episode."""
+    """Return the numbers and texts that are logged for one episode."""
     return {**row.scalars(), **{f"episode/{name}": value for name, value in row.texts().items()}}
 
 
 class Wandb:
-    """A run of W&B: a step per episode, a table of rates at the end.
+    """A W&B run: one step per episode, a table of rates at the end.
 
     ``WANDB_MODE=offline`` needs no account; ``wandb sync`` uploads later.
     """
@@ -26,7 +26,7 @@ class Wandb:
         self._wandb: Any = importlib.import_module("wandb")
 
     def start(self, about: TrackedRun) -> int:
-        """Start a run or resume the one of the same id; returns its next step."""
+        """Start a run, or resume the run with the same id; returns its next step."""
         self._run = self._wandb.init(
             project=about.project,
             name=about.name,
@@ -52,14 +52,14 @@ class Wandb:
 
 
 class Trackio:
-    """A run of Trackio, Hugging Face's local dashboard: ``trackio show --project assay``."""
+    """A run in Trackio, Hugging Face's local dashboard: ``trackio show --project assay``."""
 
     def __init__(self) -> None:
         self._trackio: Any = importlib.import_module("trackio")
         self._last_step: int | None = None
 
     def start(self, about: TrackedRun) -> int:
-        """Start a run or resume the one of the same name; returns its next step."""
+        """Start a run, or resume the run with the same name; returns its next step."""
         storage = importlib.import_module("trackio.sqlite_storage").SQLiteStorage
         name = f"{about.name}-{about.id[:8]}"
         last = storage.get_max_step_for_run(about.project, name)
@@ -80,7 +80,7 @@ class Trackio:
         self._run.log(_values(row), step=row.number)
 
     def finish(self, summary: Summary) -> None:
-        """Log rates with intervals beside the last episode and end the run."""
+        """Log rates with intervals at the step of the last episode and end the run."""
         if self._last_step is not None:
             self._run.log(summary.metrics("final/"), step=self._last_step)
         self._trackio.finish()
@@ -103,7 +103,7 @@ class TensorBoard:
         self._string_type: Any = importlib.import_module(f"{proto}.types_pb2").DT_STRING
 
     def start(self, about: TrackedRun) -> int:
-        """Open the folder of a run; returns the number of episodes in its files."""
+        """Open the folder of a run; returns the number of episodes that are already in its files."""
         folder = about.folder / "tensorboard" / f"{about.name}-{about.id[:8]}"
         self._step = self._count_episodes(folder)
         writer = importlib.import_module("tensorboard.summary.writer.event_file_writer")

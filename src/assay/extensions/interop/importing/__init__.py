@@ -1,1 +1,1 @@
-"""Other people's logs as runs."""
+"""Imports logs of other evaluation tools as runs."""

@@ -42,7 +42,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "error": ("error",),
     "policy": ("policy", "model"),
 }
-"""Accepted column names by meaning; the first match counts, and the first name of each is the documented one."""
+"""Accepted column names by meaning; the first match is used, and the first name of each is the documented one."""
 REQUIRED = ("task", "success")
 NO_SEED_REMARK = (
     "no column has the seed: the n-th episodes of a task are assumed to start alike in all conditions"
@@ -50,7 +50,7 @@ NO_SEED_REMARK = (
 
 
 def read_table(file: Path) -> tuple[Evaluation, ...]:
-    """The evaluations in a table, one per policy. Raises ReleaseError that names the invalid row."""
+    """Return the evaluations in a table, one per policy. Raises ReleaseError that names the invalid row."""
     text = text_of(file)
     delimiter = max(",\t;", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
@@ -95,7 +95,7 @@ def _episode(
     trials: Counter[tuple[str, str, str]],
     place: str,
 ) -> ReportedEpisode:
-    """The episode of a row. ``trials`` counts the episodes of each policy, condition and task."""
+    """Return the episode of a row. ``trials`` counts the episodes of each policy, condition and task."""
     suite, name = cells.get("suite", ""), cells["task"]
     task = find_task(name, suite) or "/".join(part for part in (suite, name) if part)
     if not task:
@@ -124,7 +124,7 @@ def _episode(
 
 
 def _match_columns(names: Sequence[str], file: Path) -> dict[str, str]:
-    """The column of the table for each meaning."""
+    """Return the name of the table's column for each meaning."""
     lower = {name.strip().lower(): name for name in names}
     columns = {
         meaning: next(lower[candidate] for candidate in candidates if candidate in lower)
@@ -157,7 +157,7 @@ def _parse_number(text: str, name: str, place: str) -> float:
 
 
 def _parse_label(text: str) -> Label:
-    """A number if the text is one, or else the text."""
+    """Return a number if the text is one, otherwise the text."""
     with suppress(ValueError):
         return int(text)
     with suppress(ValueError):

@@ -49,7 +49,7 @@ from assay.tasks.formats import ReleaseError, text_of
 VLA_EVAL_STATUS = {"success": Outcome.SUCCESS, "fail": Outcome.FAILURE, "error": Outcome.ERROR}
 VLA_EVAL_TABLES = {"episode_results", "eval_metadata", "step_rows"}
 STATE_SIZE = 8
-"""Position 3, orientation 3, fingers 2."""
+"""Length of a state: position 3, orientation 3, fingers 2."""
 PRO_REGULAR_ENDS = ("success", "max_steps")
 """Termination reasons of LIBERO-PRO that are not errors."""
 LEROBOT_REMARK = (
@@ -61,7 +61,7 @@ PRO_REMARK = (
 
 
 def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
-    """The evaluation in a recording of vla-eval. Raises ReleaseError."""
+    """Return the evaluation in a recording of vla-eval. Raises ReleaseError."""
     episodes: dict[tuple[str, str, int, str], ReportedEpisode] = {}
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
@@ -136,7 +136,7 @@ def _vla_eval_episode(
 
 
 def _vla_eval_trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajectory:
-    """Path and actions of an episode; empty unless every step has them."""
+    """Return path and actions of an episode; empty unless every step has them."""
     query = "SELECT fields FROM step_rows WHERE sid = ? AND eid = ? ORDER BY step_id"
     steps = [json.loads(fields) for (fields,) in db.execute(query, (sid, eid))]
 
@@ -156,7 +156,7 @@ def _vla_eval_trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajecto
 
 
 def _vla_eval_policy(metadata: dict[str, Any]) -> str:
-    """The name that the model server reports; empty if it reports none."""
+    """Return the policy name that the model server reports; empty if it reports none."""
     for evaluation in metadata.values():
         server = evaluation.get("server_info") or {}
         for name in ("model", "model_name", "model_server"):
@@ -187,7 +187,7 @@ def _is_vla_eval(path: Path, head: bytes) -> bool:
 
 
 def read_lerobot(file: Path) -> tuple[Evaluation, ...]:
-    """The evaluation in lerobot's ``eval_info.json``. Raises ReleaseError."""
+    """Return the evaluation in lerobot's ``eval_info.json``. Raises ReleaseError."""
     episodes: list[ReportedEpisode] = []
 
     def add(task: str, trial: int, success: object, reward: float | None) -> None:
@@ -220,7 +220,7 @@ def _is_lerobot(path: Path, head: bytes) -> bool:
 
 
 def read_libero_pro(file: Path) -> tuple[Evaluation, ...]:
-    """The evaluations in LIBERO-PRO's ``episodes.jsonl``, one per policy. Raises ReleaseError."""
+    """Return the evaluations in LIBERO-PRO's ``episodes.jsonl``, one per policy. Raises ReleaseError."""
     by_policy: dict[str, list[ReportedEpisode]] = {}
     for number, line in enumerate(text_of(file).splitlines(), start=1):
         if line.strip():
@@ -268,7 +268,7 @@ def _libero_pro_episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
 
 
 def _libero_pro_trajectory(path: str, folder: Path) -> Trajectory:
-    """Trajectory from a trace file, at its recorded path or beside the list of episodes; empty if it is missing."""
+    """Read a trace file at its recorded path or beside the list of episodes; empty if it is missing."""
     places = (Path(path), folder / path, folder / "action_traces" / Path(path).name) if path else ()
     file = next((place for place in places if place.is_file()), None)
     steps = [json.loads(line) for line in text_of(file).splitlines() if line.strip()] if file else []

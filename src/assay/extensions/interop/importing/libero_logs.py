@@ -41,7 +41,7 @@ _CHECKPOINT = re.compile(r"(?:pretrained_checkpoint|[Mm]odel(?: name)?)[:=] ?'?(
 
 
 def read_log(file: Path) -> tuple[Evaluation, ...]:
-    """The evaluation in a log. Raises ReleaseError if it has no episodes."""
+    """Return the evaluation in a log. Raises ReleaseError if it has no episodes."""
     text = text_of(file, most=MAX_BYTES)
     match = _SUITE.search(text)
     suite = match[1] if match else _suite_in_name(file.stem)
@@ -91,12 +91,12 @@ def _episodes(text: str, suite: str) -> Iterator[ReportedEpisode]:
 
 
 def _is_unknown_control(episode: ReportedEpisode) -> bool:
-    """Whether an episode has no suffix of a change, and its prompt is not the instruction of a built-in task."""
+    """Return whether a prompt without a perturbation suffix is not the instruction of a built-in task."""
     return episode.condition == CONTROL and episode.task not in tasks.built_in_ids()
 
 
 def _mark_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpisode, ...]:
-    """In a log of LIBERO-plus, unknown prompts are its rewordings, which have no suffix."""
+    """Mark unknown prompts in a log of LIBERO-plus as its rewordings, which have no suffix."""
     if not any(episode.condition.startswith("libero-plus/") for episode in episodes):
         return episodes
     category, change = PLUS_CATEGORIES["language"]
@@ -119,7 +119,7 @@ def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
 
 
 def _suite_in_name(stem: str) -> str:
-    """The suite in a file's name, ``EVAL-libero_goal_swap-openvla-2026_01_01``; empty if the name has no suite."""
+    """Return the suite in a file name such as ``EVAL-libero_goal_swap-openvla-2026_01_01``; empty if it has none."""
     for part in re.split(r"[-. ]", stem):
         if any(part == suite or part.startswith(f"{suite}_") for suite in tasks.suites()):
             return part

@@ -45,13 +45,13 @@ from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, r
 
 EXPERIMENT = "para"
 MAX_BYTES = 1_000_000_000
-"""Maximum size of one log; those of 4,092 episodes of 300 steps have 70 million bytes."""
+"""Maximum size of one log; a log of 4,092 episodes of 300 steps has 70 million bytes."""
 STATE_SIZES = (7, 8)
 """Valid lengths of a row of ``proprio_states``."""
 ACTION_SIZE = 7
 _LOGS = "eval*.json"
 UNKNOWN = "unknown"
-"""Type of an original instruction in the logs; also the name of a model that no file names."""
+"""Type of an original instruction in the logs; also the name of a model if no file names it."""
 T = TypeVar("T")
 Rows = list[list[float]]
 
@@ -69,11 +69,11 @@ class LoggedEpisode:
     num_steps: Annotated[int, Field(ge=0)]
     bddl_file: str = ""
     actions: Rows = field(default_factory=list, repr=False)
-    """(num_steps, 7); empty if they were removed from the log."""
+    """Executed actions, (num_steps, 7); empty if they were removed from the log."""
     proprio_states: Rows = field(default_factory=list, repr=False)
-    """(num_steps, 7 or 8); empty if they were removed."""
+    """States before each action, (num_steps, 7 or 8); empty if they were removed from the log."""
     action_chunk_boundaries: list[int] | None = field(default=None, repr=False)
-    """The steps at which the policy was called."""
+    """Steps at which the policy was called."""
 
     @property
     def is_original(self) -> bool:
@@ -82,12 +82,12 @@ class LoggedEpisode:
 
     @property
     def types(self) -> Types:
-        """The paraphrase's types. Raises ReleaseError for an unknown combination."""
+        """Object and action type of the paraphrase. Raises ReleaseError for an unknown combination."""
         official = self.paraphrase_type, "+".join(self.categories), "+".join(self.subcategories)
         return types_of(official, self.bddl_file)
 
     def trajectory(self) -> Trajectory:
-        """The logged trajectory; missing parts are empty. Raises ReleaseError for invalid shapes.
+        """Return the logged trajectory; missing parts are empty. Raises ReleaseError for invalid shapes.
 
         A state is logged before each action and none after the last, so there are as many states as actions.
         """
@@ -124,21 +124,21 @@ class ParaSettings:
     control_mode: str = ""
     """``absolute`` if actions are target poses (X-VLA's script); otherwise they are pose changes."""
     total_tasks: int = 0
-    """Episodes of the whole evaluation."""
+    """Number of episodes in the evaluation, over all tasks."""
     timestamp: str = ""
     """Start time."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParaLog:
-    """The episodes of one task and seed; of all tasks in a log of ``--mode original``."""
+    """Episodes of one task and seed, or of all tasks in a log of ``--mode original``."""
 
     eval_id: int
     episodes: tuple[LoggedEpisode, ...]
 
 
 def find_models(folder: Path) -> dict[str, Path]:
-    """Folders of models' logs by name: this folder, or those in it. Raises ReleaseError without logs."""
+    """Return the folders of models' logs by name: this folder or its subfolders. Raises ReleaseError without logs."""
     candidates = (folder, *sorted(path for path in folder.glob("*") if path.is_dir()))
     models = [candidate for candidate in candidates if _seed_folders(candidate)]
     if not models:
@@ -151,7 +151,7 @@ def find_models(folder: Path) -> dict[str, Path]:
 
 
 def read_logs(folder: Path) -> Iterator[tuple[Path, int, ParaSettings, ParaLog]]:
-    """File, seed, settings and episodes of each log of a model. Raises ReleaseError for an invalid log."""
+    """Yield file, seed, settings and episodes of each log of a model. Raises ReleaseError for an invalid log."""
     for seed_folder in _seed_folders(folder):
         metadata = seed_folder / "meta.json"
         settings = _read(metadata, ParaSettings) if metadata.is_file() else ParaSettings()
@@ -187,7 +187,7 @@ def _read(file: Path, kind: type[T]) -> T:
 
 
 WordingKey = tuple[Types, int, int]
-"""A wording: its types, its task's number (eval) and its number within both."""
+"""Key of a wording: its types, its task's number (``eval``), and its number among those of this type and task."""
 
 
 @dataclass(slots=True)
@@ -197,19 +197,19 @@ class ImportedLogs:
     out: Path
     episodes: int = 0
     controls: int = 0
-    """Episodes of ``--mode original``."""
+    """Number of episodes of ``--mode original``."""
     reworded: int = 0
-    """Controls whose instruction differs from LIBERO's own instruction of the task."""
+    """Number of controls whose instruction differs from LIBERO's instruction of the task."""
     paths: int = 0
-    """Episodes with a trajectory."""
+    """Number of episodes with a trajectory."""
     unscored: int = 0
-    """Episodes whose wording is not in the metadata; PRIDE leaves them out for want of similarities."""
+    """Number of episodes whose wording is not in the metadata; without similarities, PRIDE excludes them."""
     unknown: int = 0
-    """Episodes left out because the metadata does not name their task."""
+    """Number of episodes omitted because the metadata does not name their task."""
     unrun: int = 0
-    """Wordings of the metadata that are in no log."""
+    """Number of wordings in the metadata that no log contains."""
     expected: int = 0
-    """Episodes of the evaluation according to its settings."""
+    """Number of episodes of the evaluation according to its settings."""
     seeds: tuple[int, ...] = ()
 
 
@@ -260,18 +260,18 @@ def import_models(
 
 @dataclass(slots=True)
 class _ModelImport:
-    """The import of one model's logs, file by file, so that memory is bounded by the largest log."""
+    """Imports one model's logs file by file, so that memory is bounded by the largest log."""
 
     wordings: dict[WordingKey, PublishedParaphrase]
     task_ids: dict[int, str]
     """Task ids by the tasks' numbers in the logs."""
     summary: ImportedLogs
     logged: set[tuple[int, WordingKey]] = field(default_factory=set)
-    """Seeds and wordings of the episodes so far."""
+    """Seeds and wordings of the episodes imported so far."""
     scored: set[WordingKey] = field(default_factory=set)
-    """Wordings of the metadata that are in the logs."""
+    """Wordings of the metadata found in the logs."""
     repetitions: Counter[tuple[str, int, Types, str]] = field(default_factory=Counter)
-    """Episodes by task, seed, types and text."""
+    """Number of episodes by task, seed, types and text."""
     controls: set[tuple[str, int]] = field(default_factory=set)
     """Tasks and seeds that have a control."""
     evaluations: dict[Path, tuple[int, ParaSettings]] = field(default_factory=dict)
@@ -311,7 +311,7 @@ class _ModelImport:
     def _specs(
         self, file: Path, seed: int, settings: ParaSettings, log: ParaLog
     ) -> Iterator[tuple[EpisodeSpec, LoggedEpisode]]:
-        """The specs of a log's episodes; episodes of unknown tasks are counted and left out."""
+        """Yield the specs of a log's episodes; episodes of unknown tasks are counted and omitted."""
 
         def spec(task: str, condition: str, words: tuple[Say, ...], labels: dict[str, Label]) -> EpisodeSpec:
             return EpisodeSpec(

@@ -1,4 +1,4 @@
-"""Episodes as other evaluations report them, and the names that these use for LIBERO's tasks.
+"""Episodes as reported by other evaluations, and their names for LIBERO's tasks.
 
     libero_goal, "open the top drawer and put the bowl inside"             LIBERO's task: a control
     libero_goal_swap, ...                                                  LIBERO-PRO's suite of swapped positions
@@ -21,14 +21,14 @@ from assay.episodes.perturbation import changed_by
 from assay.tasks.formats import Label, ReleaseError, libero_pro, task_and_suffix
 
 SCENE_PREFIX = re.compile(r"^[A-Z_]*SCENE\d+_")
-"""Prefix of the names of LIBERO-100's task files; the instruction follows."""
+"""Prefix of the names of LIBERO-100's task files, before the instruction."""
 AXES: Mapping[str, str] = {
     **dict.fromkeys((Change.NAMES, Change.WORDING, Change.SURFACE, Change.TASK), "words"),
     **dict.fromkeys((Change.SENSES, Change.LATENCY), "senses"),
     **dict.fromkeys((Change.POSITION, Change.APPEARANCE, Change.OBJECT, Change.CLUTTER), "world"),
     **dict.fromkeys((Change.ROOM, Change.CAMERA, Change.ROBOT, Change.DIFFICULTY, Change.WORLD), "world"),
 }
-"""The axis of each change that findings name."""
+"""Perturbation axis of each change that findings name."""
 PRO_CHANGES: Mapping[str, str] = {
     "object": Change.OBJECT,
     "position": Change.POSITION,
@@ -67,18 +67,18 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReportedEpisode:
-    """One episode of another evaluation."""
+    """One episode reported by another evaluation."""
 
     task: str
-    """Id of a built-in task, or else the evaluation's name for it."""
+    """Id of a built-in task, or the evaluation's own name for another task."""
     trial: int
     """Seed, or number of the episode within its task and condition; equal trials have equal initial states."""
     outcome: Outcome
     condition: str = CONTROL
     change: str = ""
-    """The change as findings name it (``position``); empty to use the condition's name."""
+    """Name of the change in findings (``position``); empty to use the condition's name."""
     variant: str = ""
-    """Tells several episodes of one condition, task and trial apart."""
+    """Label that distinguishes episodes of the same condition, task and trial."""
     steps: int = 0
     seconds: float = 0.0
     decisions: int = 0
@@ -95,7 +95,7 @@ class Evaluation:
     tool: str
     """Program that wrote the file: ``vla-eval``, ``lerobot-eval``, ..."""
     policy: str
-    """Empty if the file does not name it."""
+    """Name of the policy; empty if the file does not contain it."""
     episodes: tuple[ReportedEpisode, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
     started: str = ""
@@ -107,14 +107,14 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class ResultFormat:
-    """A file format that results are imported from."""
+    """A file format from which results can be imported."""
 
     name: str
-    """For messages: "vla-eval recording (recording-*.sqlite)"."""
+    """Name in messages: "vla-eval recording (recording-*.sqlite)"."""
     recognises: Callable[[Path, bytes], bool]
-    """Whether a file has this format, from its path and first bytes."""
+    """Returns whether a file has this format, given its path and first bytes."""
     read: Callable[[Path], tuple[Evaluation, ...]]
-    """Reads the evaluations of a file. Raises ReleaseError if it is invalid."""
+    """Returns the evaluations of a file. Raises ReleaseError if it is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class TaskCondition:
 
 
 def parse_outcome(value: object, place: str) -> Outcome:
-    """Success, failure or error from a reported value. Raises ReleaseError for anything else."""
+    """Convert a reported value to success, failure or error. Raises ReleaseError for anything else."""
     text = str(value).strip().lower()
     for outcome, words in _OUTCOMES.items():
         if text in words:
@@ -138,12 +138,12 @@ def parse_outcome(value: object, place: str) -> Outcome:
 
 
 def normalise(text: str) -> str:
-    """An instruction, or a file name that contains it, in lower case with single blanks."""
+    """Convert an instruction, or a file name that contains it, to lower case with single spaces."""
     return " ".join(SCENE_PREFIX.sub("", text.removesuffix(".bddl")).replace("_", " ").lower().split())
 
 
 def find_task(name: str, suite: str = "") -> str | None:
-    """The id of a built-in task from an id, a number in its suite, a file name or an instruction.
+    """Return the id of a built-in task from an id, a number in its suite, a file name or an instruction.
 
     None if there is no such task or several tasks share the instruction.
     """
@@ -160,7 +160,7 @@ def find_task(name: str, suite: str = "") -> str | None:
 def parse_names(
     suite: str, task: str, category: str | None = None, difficulty: int | None = None
 ) -> TaskCondition:
-    """The task and condition of a reported suite and task name, number or prompt.
+    """Return the task and condition of a reported suite and task name, number or prompt.
 
     ``category``, ``difficulty``: those of LIBERO-plus, if the file has them.
     """
@@ -189,7 +189,7 @@ def parse_names(
 
 
 def pro_condition(kind: str) -> tuple[str, str]:
-    """The condition of LIBERO-PRO's ``perturbation_type`` and the change that findings name; ``none`` is a control."""
+    """Return the condition of LIBERO-PRO's ``perturbation_type`` and its name in findings; ``none`` is a control."""
     if kind in ("", "none"):
         return CONTROL, ""
     parts = [PRO_TYPES.get(part, part) for part in kind.split("+")]
@@ -197,12 +197,12 @@ def pro_condition(kind: str) -> tuple[str, str]:
 
 
 def plus_condition(category: str) -> str:
-    """The condition of a category of LIBERO-plus, as in the experiment ``libero-plus``."""
+    """Return the condition of a category of LIBERO-plus, as in the experiment ``libero-plus``."""
     return f"libero-plus/{'-'.join(category.lower().split())}"
 
 
 def _parse_suite(name: str) -> tuple[str, str, str]:
-    """LIBERO's suite, the condition and the change; names of other suites are returned unchanged."""
+    """Return LIBERO's suite, the condition and the change; names of other suites are returned unchanged."""
     base = next((suite for suite in tasks.suites() if name == suite or name.startswith(f"{suite}_")), "")
     rest = name.removeprefix(base).lstrip("_") if base else ""
     if not base or not rest:
@@ -216,7 +216,7 @@ def _parse_suite(name: str) -> tuple[str, str, str]:
 
 
 def _changed_part(suffix: re.Match[str]) -> str:
-    """The part of LIBERO-plus's suffix that differs from the default; empty if none does."""
+    """Return the part of LIBERO-plus's suffix that differs from the default; empty if none does."""
     for part in ("file", "level", "language", "noise"):
         if suffix[part] is not None:
             return suffix[part] if part in ("file", "level") else part
@@ -227,7 +227,7 @@ def _changed_part(suffix: re.Match[str]) -> str:
 
 @cache
 def _tasks_by_instruction(suite: str) -> dict[str, str]:
-    """Unambiguous instructions -> ids of the tasks of a suite, or of all suites if it is empty."""
+    """Return ids of the tasks of a suite (of all suites if empty) by instruction, without ambiguous instructions."""
     ids: dict[str, set[str]] = {}
     for id in tasks.built_in_ids():
         if id.startswith(f"{suite}/" if suite else ""):

@@ -1,4 +1,4 @@
-"""Results of other evaluations as runs; the format of each file is recognised from its content."""
+"""Imports results of other evaluations as runs; the format of each file is recognised from its content."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
 
 LARGEST = 2**63 - 1
-"""The largest integer that SQLite stores."""
+"""Largest integer that SQLite stores."""
 FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
-"""Every supported format, in the order in which they are tried."""
+"""Supported formats, in the order in which they are tried."""
 EXPERIMENT = "imported"
 REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
-"""The condition of LIBERO-plus's rewordings."""
+"""Condition of LIBERO-plus's rewordings."""
 NOT_REPEATABLE = "it was done elsewhere, and its report does not say how to repeat it"
 _HEAD_BYTES = 65_536
-"""Bytes of a file from which its format is recognised."""
+"""Number of bytes of a file from which its format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """A file of results and, if the user names one, its condition."""
+    """A file of results, with the condition that the user assigns to it, if any."""
 
     file: Path
     condition: str = ""
-    """Condition of those episodes that the file itself reports as controls."""
+    """Condition assigned to the episodes that the file reports as controls; empty to keep them as controls."""
 
     @classmethod
     def parse(cls, text: str) -> ResultFile:
-        """``FILE`` or ``CONDITION=FILE``; an existing file whose name contains "=" is taken as the file."""
+        """Parse ``FILE`` or ``CONDITION=FILE``; an existing file whose name contains "=" is taken as the file."""
         condition, equals, file = text.partition("=")
         if not equals or Path(text).exists():
             return cls(Path(text))
@@ -68,10 +68,10 @@ class ImportedResults:
     controls: int
     errors: int
     paths: int
-    """Episodes with a trajectory."""
+    """Number of episodes with a trajectory."""
     tasks: int
     unpaired: int
-    """Changed episodes without a control of the same task and trial."""
+    """Number of perturbed episodes without a control of the same task and trial."""
     remarks: tuple[str, ...]
 
 
@@ -117,7 +117,7 @@ def import_results(
 
 
 def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
-    """The run file of each name: ``out`` itself, or a file in the folder ``out``. Raises RunError if one exists."""
+    """Return the run file of each name: ``out``, or a file in the folder ``out``. Raises RunError if it exists."""
     names = list(names)
     if out.suffix == SUFFIX:
         if len(names) > 1:
@@ -133,7 +133,7 @@ def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
 
 
 def _read(file: Path) -> tuple[Evaluation, ...]:
-    """The evaluations in a file, or in the known result file of a folder. Raises ReleaseError."""
+    """Return the evaluations in a file, or in the known result file of a folder. Raises ReleaseError."""
     if file.is_dir():
         candidates = [file / name for name in ("eval_info.json", "episodes.jsonl")]
         candidates += sorted(file.glob("recording-*.sqlite"))
@@ -208,7 +208,7 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRes
 
 
 def _mixed_labels(labels: Iterable[Mapping[str, Label]]) -> set[str]:
-    """Names of labels of which some values are text and others are not."""
+    """Return the names of labels whose values are texts in some episodes and not in others."""
     kinds: dict[str, set[bool]] = {}
     for label in labels:
         for name, value in label.items():
@@ -218,7 +218,10 @@ def _mixed_labels(labels: Iterable[Mapping[str, Label]]) -> set[str]:
 
 
 def _spec(episode: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
-    """The spec of an episode; its change has a name but cannot be repeated. ``text_labels`` are stored as texts."""
+    """Return the spec of an episode, whose change is named but cannot be replayed.
+
+    Labels in ``text_labels`` are stored as texts.
+    """
     labels: dict[str, Label] = {
         name: str(value) if name in text_labels else value
         for name, value in episode.labels.items()
@@ -262,7 +265,7 @@ def _metadata(evaluations: list[Evaluation], policy: str, count: int) -> dict[st
 def _remarks(
     evaluations: list[Evaluation], changed: list[ReportedEpisode], unpaired: int, *, has_controls: bool
 ) -> Iterable[str]:
-    """Limits of the imported results, a sentence each."""
+    """Return the limitations of the imported results, one sentence each."""
     yield from dict.fromkeys(remark for evaluation in evaluations for remark in evaluation.remarks)
     known = tasks.built_in_ids()
     lost = sum(episode.condition == REWORDED and episode.task not in known for episode in changed)

@@ -28,9 +28,9 @@ from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_s
 from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images
 
 IMAGE_SIZES = range(16, 2049, 2)
-"""Valid heights and widths of images, pixels; the video format requires even ones."""
+"""Valid heights and widths of images, pixels; the video format requires even numbers."""
 NOISE_CORRELATION = 0.8
-"""Of the disturbance from one step to the next: a push lasts about five steps."""
+"""Correlation of the disturbance between consecutive steps: a push lasts about five steps."""
 NOISE_SCALE = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])
 """Relative strength of the disturbance along the axes of an action, translation and rotation."""
 
@@ -42,9 +42,9 @@ class Collected:
     episodes: int
     frames: int
     left_out: int
-    """Attempts at which the oracle failed."""
+    """Number of attempts at which the oracle failed."""
     short: Mapping[str, int]
-    """Tasks with fewer episodes than requested, and their number of episodes."""
+    """Task -> number of episodes, for tasks with fewer episodes than requested."""
 
 
 class Demonstrator(Oracle):
@@ -57,12 +57,12 @@ class Demonstrator(Oracle):
         """Begin an episode."""
         super().reset(instruction, spec)
         self.undisturbed: list[np.ndarray] = []
-        """The oracle's own actions, each (7,)."""
+        """The oracle's actions before the disturbance is added, each (7,)."""
         self._push = np.zeros(6)
         self._rng = stream("demonstrations", "noise", spec.task, spec.seed)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The oracle's action plus the disturbance, (1, 7)."""
+        """Return the oracle's action plus the disturbance, (1, 7)."""
         action = super().act(observation)
         self.undisturbed.append(action[0])
         if not self._noise:
@@ -75,7 +75,7 @@ class Demonstrator(Oracle):
 
 
 def max_attempts(episodes: int) -> int:
-    """The number of seeds of a task that are tried at most to record ``episodes`` of them."""
+    """Return the maximum number of seeds of a task that are tried to record ``episodes`` episodes."""
     return 2 * episodes + 10
 
 
@@ -91,10 +91,10 @@ def collect(
     orientation: Orientation = Orientation.ROTATED,
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
-    """Extend a folder to ``episodes`` successful episodes of each task, from ``seeds`` or from 0 on.
+    """Extend a folder to ``episodes`` successful episodes of each task, from ``seeds`` or from seed 0 on.
 
-    Episodes that are in the folder already are not repeated. ``orientation`` defaults to that of the images which
-    policy servers receive. ``on_episode`` is called with the task of each episode in the folder.
+    Episodes already in the folder are not repeated. ``orientation`` defaults to that of the images sent to policy
+    servers. ``on_episode`` is called with the task of each episode in the folder.
     """
     if size not in IMAGE_SIZES:
         raise DemonstrationError(
@@ -120,7 +120,7 @@ def collect(
 def _demonstrate(
     folder: DemonstrationFolder, task: Task, assets: AssetPack, seeds: Sequence[int]
 ) -> Iterator[int]:
-    """Yield the seeds from which a task is demonstrated; new seeds are attempted on the way."""
+    """Yield the seeds from which a task is demonstrated, attempting new seeds as needed."""
     wanted = folder.demonstrations
     simulation: Simulation | None = None
     try:
@@ -149,9 +149,9 @@ def _demonstrate(
 def _attempt(
     simulation: Simulation, task: Task, spec: EpisodeSpec, wanted: Demonstrations, scratch: Path
 ) -> RecordedEpisode | FailedAttempt:
-    """Run the oracle once; videos are written to ``scratch``.
+    """Run the oracle once and write videos to ``scratch``.
 
-    Images are rendered afterwards, so that a failed attempt renders none.
+    Images are rendered only after success, so failed attempts cost no rendering.
     """
     observations: deque[Observation] = deque()
     oracle = Demonstrator(wanted.recipe.noise)

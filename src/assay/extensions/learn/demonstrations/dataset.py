@@ -1,6 +1,6 @@
-"""Demonstrations as a LeRobotDataset with a file of Assay's own, ``meta/assay.json``.
+"""Demonstrations as a LeRobotDataset with an additional file, ``meta/assay.json``.
 
-That file holds asset pack, image size and orientation, the recipe, and the attempts that failed.
+That file holds the asset pack, image size and orientation, the recipe, and the failed attempts.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from assay.tasks.formats.lerobot_writer import (
 
 OURS = "meta/assay.json"
 DEFAULT_ORIENTATION = Orientation.UPRIGHT
-"""Of folders of Assay that do not state it."""
+"""Image orientation of Assay folders that do not state it."""
 T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt that is not recorded."""
+    """An attempt at which the oracle failed, so that no episode is recorded."""
 
     task: str
     """The task's id."""
@@ -56,18 +56,18 @@ class Demonstrations:
     pack: str
     """Name of the asset pack."""
     size: int
-    """Height and width of the images."""
+    """Height and width of the images, pixels."""
     episodes: tuple[RecordedEpisode, ...] = ()
     left_out: tuple[FailedAttempt, ...] = ()
     recipe: Recipe = PLAIN
     orientation: Orientation = Orientation.ROTATED
 
     def seeds(self, task: str) -> frozenset[int]:
-        """The seeds from which a task was demonstrated."""
+        """Return the seeds from which a task was demonstrated."""
         return frozenset(episode.seed for episode in self.episodes if episode.task == task)
 
     def merge(self, others: Iterable[Demonstrations]) -> Demonstrations:
-        """These and others of the same kind, each attempt once."""
+        """Return the union with other demonstrations of the same kind, each attempt once."""
         parts = (self, *others)
         return Demonstrations(
             self.pack,
@@ -87,7 +87,7 @@ def _sort(attempts: Iterable[T]) -> tuple[T, ...]:
 
 
 def write(folder: Path, demonstrations: Demonstrations, *, max_frames: int = MAX_FRAMES_PER_FILE) -> None:
-    """Write demonstrations into a new folder; without any episode, the failed attempts only."""
+    """Write demonstrations into a new folder; without episodes, write only the failed attempts."""
     if demonstrations.episodes:
         write_dataset(
             folder,
@@ -108,7 +108,7 @@ def write(folder: Path, demonstrations: Demonstrations, *, max_frames: int = MAX
 
 
 def read(folder: Path) -> Demonstrations:
-    """Read a folder written by `write`. Raises DemonstrationError for anything else."""
+    """Read a folder written by `write`. Raise DemonstrationError for any other folder."""
     try:
         ours = json.loads((folder / OURS).read_text())
         left_out = tuple(

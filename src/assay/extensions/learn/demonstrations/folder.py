@@ -1,12 +1,12 @@
-"""A dataset's folder that grows and survives interruption at any moment.
+"""A dataset folder that can be extended and survives interruption at any time.
 
     .staged/NAME/    one complete attempt: a small dataset
-    .next/           the whole dataset while it is written
-    .ready/          the whole dataset, to replace the old one; the next process completes an interrupted exchange
+    .next/           the complete dataset while it is written
+    .ready/          the complete dataset that replaces the old one; the next process completes an interrupted exchange
     meta/ data/ videos/
 
-Each of these appears by renaming. Staged attempts are merged in the order of tasks and seeds, so the result does not
-depend on how often the work was interrupted.
+Each folder is created atomically by renaming. Staged attempts are merged in the order of tasks and seeds, so the
+result does not depend on how often the work was interrupted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OURS = (".staged", ".next", ".ready", ".scratch", ".lock")
 
 
 class DemonstrationFolder:
-    """Demonstrations on disk, to which attempts are added."""
+    """A dataset folder to which attempts are added."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class DemonstrationFolder:
         return self.root / ".scratch"
 
     def add(self, attempt: RecordedEpisode | FailedAttempt) -> None:
-        """Stage one attempt; it is stored when this returns."""
+        """Stage one attempt; it is on disk when this returns."""
         demonstrations = self.demonstrations
         if isinstance(attempt, RecordedEpisode):
             part = replace(demonstrations, episodes=(attempt,), left_out=())
@@ -100,7 +100,7 @@ class DemonstrationFolder:
             self._exchange()
 
     def _exchange(self) -> None:
-        """Replace the old dataset by the new one; may be interrupted and repeated."""
+        """Replace the old dataset by the new one. Safe to interrupt and repeat."""
         if (self._ready / "meta").exists():
             _remove(self.root / "meta")  # first out and last in: half an exchange is not taken for a dataset
         for name in _PARTS:
@@ -119,7 +119,7 @@ def open_folder(
     recipe: Recipe = PLAIN,
     orientation: Orientation = Orientation.ROTATED,
 ) -> Iterator[DemonstrationFolder]:
-    """Open a folder for this process alone; a missing one is created."""
+    """Open a folder exclusively for this process; create it if it is missing."""
     root.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         try:

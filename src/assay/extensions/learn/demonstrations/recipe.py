@@ -1,4 +1,4 @@
-"""How demonstrations are varied: disturbed actions, few initial states, relocated objects."""
+"""Variation of demonstrations: disturbed actions, a limited number of initial states, relocated objects."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from assay.tasks import Task
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How demonstrations are varied; by default not at all."""
+    """Variation of demonstrations; none by default."""
 
     noise: float = 0.0
     """Standard deviation of the disturbance added to the oracle's actions, which are in [-1, 1].
 
-    The disturbed action is executed and the oracle's own is recorded, so that demonstrations show how to recover
+    The disturbed action is executed and the undisturbed one is recorded, so that demonstrations show how to recover
     (after DART, Laskey et al. 2017).
     """
     starts: int = 0
-    """Number of different initial states, those of the first seeds in turn; 0 for one per seed."""
+    """Number of distinct initial states, taken from the first seeds in turn; 0 for one per seed."""
     relocate: float = 0.0
     """Displacement of objects as a share of the distance to their nearest neighbour; 0 for none."""
 
@@ -41,16 +41,16 @@ class Recipe:
         return " ".join(options) or "no variation"
 
     def spec(self, task: str, seed: int, pack: str, first_seed: int) -> EpisodeSpec:
-        """The episode of a seed; initial states are counted from ``first_seed``."""
+        """Return the episode of a seed; initial states are counted from ``first_seed``."""
         changes = (Relocate(self.relocate),) if self.relocate else ()
         start = first_seed + (seed - first_seed) % self.starts if self.starts else None
         return EpisodeSpec(task, seed, pack, perturbations=changes, start=start)
 
     def task(self, task: Task, spec: EpisodeSpec) -> Task:
-        """The task with its objects relocated for an episode. Raises PerturbationError."""
+        """Return the task with its objects relocated for an episode. Raise PerturbationError if this fails."""
         with planned_on(spec.pack):
             return apply_perturbations(task, spec.perturbations, seed=spec.world_seed)
 
 
 PLAIN = Recipe()
-"""The oracle undisturbed, from each seed's own initial state."""
+"""The undisturbed oracle, with a separate initial state for each seed."""

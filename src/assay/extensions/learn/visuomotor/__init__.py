@@ -1,10 +1,11 @@
-"""Language-conditioned visuomotor policies for LIBERO's world, by behaviour cloning: `assay learn`.
+"""Language-conditioned visuomotor policies for LIBERO's world, trained by behaviour cloning with `assay learn`.
 
-    settings        inputs, head, image size, chunk
+    settings        inputs, action head, image size, chunk length
     frames          demonstrations (LeRobotDataset) as arrays, images in memory maps
-    instructions    embeddings of instructions, one wording or many
-    network         images, proprioception and words to chunks of actions
-    training        the loop, resumable bit for bit, and the checkpoint;  policy: the network in the simulator
+    instructions    embeddings of instructions, in one wording or many
+    network         from images, proprioception and instruction to action chunks
+    training        the training loop, resumable bit for bit, and the checkpoint
+    policy          the network in the simulator
 
-Torch, the extra ``learn``, is needed to train and to act.
+Training and inference need torch, the extra ``learn``.
 """

@@ -24,26 +24,26 @@ from assay.tasks.formats.lerobot_features import FEATURE_NAMES
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 WIDTHS = {"state": 8, "action": 7}
-"""Size of a state (position, axis times angle, two fingers) and of an action."""
+"""Number of components of a state (position, axis times angle, two fingers) and of an action."""
 _CACHE_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameArrays:
-    """All frames of a data set, episode after episode."""
+    """All frames of a data set, in the order of episodes."""
 
     images: Mapping[str, np.ndarray]
-    """By camera: uint8, (frames, pixels, pixels, 3), upright."""
+    """Camera -> images, uint8, (frames, pixels, pixels, 3), upright."""
     states: np.ndarray
-    """float32, (frames, 8)."""
+    """Robot states, float32, (frames, 8)."""
     actions: np.ndarray
-    """float32, (frames, 7), in [-1, 1]; above 0 the gripper closes."""
+    """Actions, float32, (frames, 7), in [-1, 1]; positive values close the gripper."""
     episodes: np.ndarray
-    """The episode of each frame, int64, (frames,)."""
+    """Index of each frame's episode, int64, (frames,)."""
     instructions: tuple[str, ...]
-    """Of each episode."""
+    """The instruction of each episode."""
     tasks: tuple[str, ...]
-    """The task id of each episode; empty if Assay did not record it."""
+    """The task id of each episode; empty if the data set was not recorded by Assay."""
     size: int
     """Height and width of the data set's images, pixels."""
 
@@ -51,7 +51,7 @@ class FrameArrays:
         return len(self.actions)
 
     def first(self, count: int) -> FrameArrays:
-        """The first ``count`` episodes of each instruction; images are copied into memory."""
+        """Return the first ``count`` episodes of each instruction, with images copied into memory."""
         counts: Counter[str] = Counter()
         chosen = []
         for number, text in enumerate(self.instructions):
@@ -72,8 +72,8 @@ class FrameArrays:
 def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> FrameArrays:
     """Read a data set; its images are scaled down once and cached in the user's cache folder.
 
-    ``orientation`` of the stored images defaults to what the data set states, otherwise rotated, as nearly all data
-    of LIBERO is. Raises DemonstrationError.
+    ``orientation`` of the stored images defaults to that stated in the data set, otherwise to rotated, as in nearly
+    all LIBERO data. Raises DemonstrationError if the data set is invalid.
     """
     if not (folder / INFO).is_file():
         raise DemonstrationError(
@@ -114,7 +114,7 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
 
 
 def _feature_name(data: LerobotFolder, role: str) -> str:
-    """The name of the feature that holds a camera, the state or the action. Raises DemonstrationError."""
+    """Return the name of the feature that holds a camera, the state or the action. Raises DemonstrationError."""
     for name in FEATURE_NAMES[role]:
         feature = data.features.get(name)
         if feature is not None and (role not in WIDTHS or list(feature["shape"]) == [WIDTHS[role]]):
@@ -127,7 +127,7 @@ def _feature_name(data: LerobotFolder, role: str) -> str:
 
 
 def _numbers(row: LerobotEpisode, names: Mapping[str, str]) -> tuple[np.ndarray, np.ndarray]:
-    """The states and actions of an episode."""
+    """Return the states and actions of an episode."""
     table = row.frames((names["state"], names["action"]))
     states, actions = (
         np.array(table[names[role]].to_list(), dtype=np.float32) for role in ("state", "action")
@@ -140,7 +140,7 @@ def _numbers(row: LerobotEpisode, names: Mapping[str, str]) -> tuple[np.ndarray,
 def _images(
     data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str, pixels: int, orientation: Orientation
 ) -> Iterator[np.ndarray]:
-    """The images of a camera, upright, (pixels, pixels, 3), frame by frame."""
+    """Yield the images of a camera, upright, (pixels, pixels, 3), frame by frame."""
     for row in rows:
         for image in _decode_images(data, row, name):
             yield downscale(orient(image, orientation), pixels)
@@ -165,7 +165,7 @@ def downscale(image: np.ndarray, pixels: int) -> np.ndarray:
 
 
 def _cache_key(folder: Path, pixels: int, orientation: Orientation) -> str:
-    """A digest of paths, sizes and modification times of a data set's files."""
+    """Return a digest of paths, sizes and modification times of a data set's files."""
     files = sorted(path for path in folder.rglob("*") if path.suffix in (".parquet", ".mp4", ".json"))
     stats = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     description = json.dumps([_CACHE_FORMAT, str(folder.resolve()), pixels, orientation, stats])
@@ -175,7 +175,7 @@ def _cache_key(folder: Path, pixels: int, orientation: Orientation) -> str:
 def _cached_images(
     key: str, readers: Mapping[str, Callable[[], Iterator[np.ndarray]]], shape: tuple[int, ...]
 ) -> dict[str, np.ndarray]:
-    """Memory maps of images by camera; created on first use."""
+    """Return memory maps of images by camera, created on first use."""
     folder = cache_folder() / "frames" / key
     files = [f"{name}.npy" for name in readers]
     if not folder.is_dir():

@@ -14,12 +14,12 @@ from assay.perturb.words.distance.models import minilm_files
 from assay.perturb.words.grid.generate import paraphrases
 
 PARAPHRASES_SEED = 1_000_000
-"""For training; the experiment ``para`` draws with seed 0, so that the two differ."""
+"""Seed of the training paraphrases; the experiment ``para`` uses seed 0, so that its wordings differ."""
 
 
 @lru_cache(maxsize=4096)
 def embed(text: str) -> np.ndarray:
-    """The unit embedding of an instruction, float32, (384,); zeros for a blank one."""
+    """Return the unit embedding of an instruction, float32, (384,); zeros for a blank one."""
     if not text.strip():
         return np.zeros(WIDTH, np.float32)
     return np.asarray(_encoder().sentences([text])[0], dtype=np.float32)
@@ -31,9 +31,9 @@ def _encoder() -> Encoder:
 
 
 def wordings(instructions: Sequence[str], ids: Sequence[str], per_cell: int) -> list[list[str]]:
-    """The wordings of each episode's instruction: its own, and ``per_cell`` paraphrases of each cell of the grid.
+    """Return the wordings of each episode's instruction: the original and ``per_cell`` paraphrases per grid cell.
 
-    Raises DemonstrationError where the task of an episode is unknown.
+    Raises DemonstrationError if the task of an episode is unknown.
     """
     if not per_cell:
         return [[text] for text in instructions]

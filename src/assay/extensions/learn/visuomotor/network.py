@@ -19,17 +19,17 @@ from assay.perturb.words.distance import encoder
 ACTION_SIZE = 7
 BINS = 256
 BIN_RANGE = 6.0
-"""Bins cover normalised actions from -6 to 6 standard deviations: rotations are rare and then fast."""
+"""Range of the bins, standard deviations of normalised actions: rotations are rare but fast."""
 TOKEN_WIDTH = 64
-"""Width of one action of a chunk, in the head of bins."""
+"""Width of the token of each action in a chunk, in the bins head."""
 FLOW_STEPS = 10
-"""Integration steps from noise to actions."""
+"""Number of integration steps from noise to actions."""
 FLOW_DRAWS = 4
-"""Noises and times that a flow learns from per frame: they cost little beside the images."""
+"""Draws of noise and time per training frame; they are cheap compared with encoding the images."""
 
 
 class RegressionHead(nn.Module):
-    """A chunk of actions by the least absolute error (ACT, OpenVLA-OFT)."""
+    """Predicts a chunk of actions with an L1 loss (ACT, OpenVLA-OFT)."""
 
     def __init__(self, width: int, chunk: int) -> None:
         super().__init__()
@@ -41,15 +41,15 @@ class RegressionHead(nn.Module):
         return _mean((self.actions(features, noise) - wanted).abs().mean(dim=-1), counts)
 
     def actions(self, features: Tensor, noise: Tensor) -> Tensor:
-        """(n, chunk, 7)."""
+        """Return normalised actions, (n, chunk, 7)."""
         return self.out(features).view(-1, self.chunk, ACTION_SIZE)
 
 
 class BinsHead(nn.Module):
-    """Each number as one of 256 bins, by cross-entropy (OpenVLA); the prediction is the median.
+    """Predicts each action component as one of 256 bins with cross-entropy (OpenVLA); returns the median.
 
-    Not the mode: a tenth to a fifth of all demonstrated steps have the clipped full speed and share one bin, other
-    speeds spread over many, so the mode would be full speed far too often.
+    The mode would be full speed far too often: a tenth to a fifth of all demonstrated steps have the clipped full
+    speed and share one bin, while other speeds spread over many bins.
     """
 
     def __init__(self, width: int, chunk: int) -> None:
@@ -67,7 +67,7 @@ class BinsHead(nn.Module):
         return _mean(errors.view_as(wanted).mean(dim=-1), counts)
 
     def actions(self, features: Tensor, noise: Tensor) -> Tensor:
-        """(n, chunk, 7)."""
+        """Return normalised actions, (n, chunk, 7)."""
         below = self._logits(features).softmax(dim=-1).cumsum(dim=-1) < 0.5
         median = below.sum(dim=-1).clamp(max=BINS - 1)
         return ((median + 0.5) / BINS * 2 - 1) * self.reach
@@ -78,7 +78,7 @@ class BinsHead(nn.Module):
 
 
 class FlowHead(nn.Module):
-    """A chunk that flows from noise along a velocity (flow matching, pi0), in ten steps."""
+    """Generates a chunk by integrating a velocity field from noise (flow matching, pi0), in ten steps."""
 
     def __init__(self, width: int, chunk: int) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class FlowHead(nn.Module):
         return _mean((velocity - (wanted - noise)).square().mean(dim=-1), counts)
 
     def actions(self, features: Tensor, noise: Tensor) -> Tensor:
-        """(n, chunk, 7)."""
+        """Return normalised actions, (n, chunk, 7)."""
         actions = noise
         for step in range(FLOW_STEPS):
             times = torch.full((len(noise),), step / FLOW_STEPS)
@@ -121,7 +121,7 @@ HEADS: dict[Head, type[RegressionHead] | type[BinsHead] | type[FlowHead]] = {
 
 
 def _mean(errors: Tensor, counts: Tensor) -> Tensor:
-    """Mean of errors (n, chunk) with weights 0 or 1 (n, chunk)."""
+    """Return the mean of errors (n, chunk) with weights 0 or 1 (n, chunk)."""
     return (errors * counts).sum() / counts.sum()
 
 
@@ -135,11 +135,11 @@ class NetworkInput:
     """A batch of inputs."""
 
     images: tuple[Tensor, ...]
-    """Of each camera: uint8, (n, pixels, pixels, 3); none for a network without images."""
+    """Images of each camera: uint8, (n, pixels, pixels, 3); empty for a network without images."""
     states: Tensor
-    """(n, 11)."""
+    """Proprioception, (n, 11)."""
     words: Tensor
-    """(n, 384)."""
+    """Instruction embeddings, (n, 384)."""
 
 
 class ImageEncoder(nn.Module):
@@ -158,7 +158,7 @@ class ImageEncoder(nn.Module):
         nn.init.zeros_(self.film.bias)
 
     def forward(self, image: Tensor, language: Tensor) -> Tensor:
-        """(n, 3 * CHANNELS[-1])."""
+        """Return image features, (n, 3 * CHANNELS[-1])."""
         pixels = image.permute(0, 3, 1, 2).float() / 127.5 - 1
         gain, shift = self.film(language)[:, :, None, None].chunk(2, dim=1)
         heat = torch.relu(self.fine(self.coarse(pixels)) * (1 + gain) + shift)
@@ -178,7 +178,7 @@ class ResidualBlock(nn.Module):
         )
 
     def forward(self, features: Tensor) -> Tensor:
-        """(n, width)."""
+        """Return features, (n, width)."""
         return features + self.layers(features)
 
 
@@ -209,7 +209,7 @@ class Network(nn.Module):
             getattr(self, f"{name}_scale").copy_(values.std(dim=0).clamp(min=least))
 
     def features(self, inputs: NetworkInput) -> Tensor:
-        """(n, width)."""
+        """Return features of a batch of inputs, (n, width)."""
         words = torch.zeros_like(inputs.words) if Input.WORDS in self.settings.without else inputs.words
         language = self.said(20 * words)  # a unit vector has entries of about 0.05
         states = (inputs.states - self.state_mean) / self.state_scale
@@ -220,15 +220,15 @@ class Network(nn.Module):
     def loss(
         self, inputs: NetworkInput, actions: Tensor, counts: Tensor, noise: Tensor, times: Tensor
     ) -> Tensor:
-        """The loss of chunks (n, chunk, 7); ``counts`` (n, chunk) is 0 for padding.
+        """Return the loss of chunks (n, chunk, 7); ``counts`` (n, chunk) is 0 for padding.
 
-        ``noise`` (m, chunk, 7) and ``times`` (m,) are random numbers for heads that need some, m a multiple of n.
+        ``noise`` (m, chunk, 7) and ``times`` (m,) are random numbers for heads that need them; m is a multiple of n.
         """
         wanted = (actions - self.action_mean) / self.action_scale
         return self.head.loss(self.features(inputs), wanted, counts, noise, times)
 
     def forward(self, inputs: NetworkInput, noise: Tensor) -> Tensor:
-        """Chunks of actions, (n, chunk, 7), in [-1, 1]; the gripper is -1 or 1."""
+        """Return chunks of actions, (n, chunk, 7), in [-1, 1]; the gripper component is -1 or 1."""
         actions = self.head.actions(self.features(inputs), noise) * self.action_scale + self.action_mean
         gripper = torch.where(actions[..., 6:] > 0, 1.0, -1.0)
         return torch.cat([actions[..., :6].clamp(-1, 1), gripper], dim=-1)

@@ -23,9 +23,9 @@ EXECUTED = 8
 
 
 class VisuomotorPolicy:
-    """A network trained by `assay learn`: two cameras, proprioception and the instruction to chunks of actions.
+    """A network trained by `assay learn`; maps two cameras, proprioception and the instruction to action chunks.
 
-    ``noise`` scales the initial noise of a flow: 1 samples actions as in training, 0 is deterministic.
+    ``noise`` scales the initial noise of a flow head: 1 samples actions as in training, 0 is deterministic.
     """
 
     def __init__(self, checkpoint: str = "", execute: int = EXECUTED, noise: float = 1.0) -> None:
@@ -54,11 +54,11 @@ class VisuomotorPolicy:
         self._rng = stream("learned", spec.task, spec.seed)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next actions, (execute, 7)."""
+        """Return the next actions, (execute, 7)."""
         return self.foresee(observation)[0][: self._execute]
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """All actions of the next chunk, (chunk, 7), and how many of them are executed."""
+        """Return all actions of the next chunk, (chunk, 7), and the number of them that are executed."""
         import torch
 
         from assay.extensions.learn.visuomotor.network import NetworkInput

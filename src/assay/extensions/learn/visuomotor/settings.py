@@ -1,4 +1,4 @@
-"""Choices that determine a network: inputs, action head and sizes."""
+"""Settings of a network: inputs, action head and sizes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ PROPRIOCEPTION_WIDTH = 11
 
 
 class Head(StrEnum):
-    """How a network represents actions."""
+    """Action head of a network."""
 
     REGRESSION = "regression"
-    """A whole chunk by the least absolute error, as ACT and OpenVLA-OFT."""
+    """Predict a chunk with an L1 loss, as ACT and OpenVLA-OFT do."""
     BINS = "bins"
-    """Each number as one of 256 bins, as OpenVLA."""
+    """Predict each action component as one of 256 bins, as OpenVLA does."""
     FLOW = "flow"
-    """A chunk that flows from noise along a learned velocity, as pi0."""
+    """Integrate a learned velocity from noise to a chunk, as pi0 does."""
 
 
 class Input(StrEnum):
@@ -28,7 +28,7 @@ class Input(StrEnum):
     WORDS = "words"
     IMAGES = "images"
     STATE = "state"
-    """Proprioception: pose of the end effector and the fingers."""
+    """Proprioception: end-effector pose and finger positions."""
 
 
 class NetworkSettings(BaseModel):
@@ -40,17 +40,18 @@ class NetworkSettings(BaseModel):
     without: tuple[Input, ...] = ()
     """Inputs that are withheld."""
     pixels: int = Field(default=64, ge=32, le=128, multiple_of=16)
-    """Height and width of the input images."""
+    """Height and width of the input images, pixels."""
     chunk: int = Field(default=16, ge=1, le=64)
-    """Actions predicted at once."""
+    """Number of actions predicted at once."""
     width: int = Field(default=256, ge=16, le=2048)
-    """Of the hidden layers."""
+    """Width of the hidden layers."""
 
 
 def proprioception(states: np.ndarray) -> np.ndarray:
     """Convert states (n, 8) with axis times angle to float32 (n, 11) with two columns of the rotation matrix.
 
-    The gripper points down, half a turn from the world's axes, where axis and angle jump and the matrix does not.
+    The gripper points down, half a turn from the world's axes, where the axis-angle vector is discontinuous and the
+    matrix is not.
     """
     columns = Rotation.from_rotvec(states[:, 3:6]).as_matrix()[:, :, :2].reshape(len(states), 6)
     return np.concatenate([states[:, :3], columns, states[:, 6:]], axis=1).astype(np.float32)

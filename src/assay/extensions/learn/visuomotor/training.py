@@ -1,4 +1,4 @@
-"""Behaviour cloning, and the checkpoint that it writes. Needs torch.
+"""Behaviour cloning and its checkpoints. Needs torch.
 
 Training is resumable bit for bit: every random number is derived from the seed and the step.
 """
@@ -35,17 +35,17 @@ from assay.support.training import (
 )
 
 _HOLD_OUT_INTERVAL = 20
-"""Every 20th episode is held out."""
+"""One in this many episodes is held out."""
 _STATE_NOISE = 0.05
-"""Noise added to states, in standard deviations, so that positions must be read from images as well."""
+"""Noise added to states, standard deviations, so that the network must also read positions from images."""
 _AVERAGING = 0.998
-"""Decay of the exponential moving average of the weights, which is the result of the training."""
+"""Decay of the exponential moving average of the weights; the averaged network is the result."""
 _SNAPSHOT_INTERVAL_S = 60.0
-"""Between snapshots from which an interrupted training is resumed."""
+"""Interval between the snapshots from which an interrupted training is resumed, seconds."""
 
 
 class TrainingRecord(BaseModel):
-    """How a network was trained, stored in its checkpoint."""
+    """Training data, options and results of a network, stored in its checkpoint."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,17 +55,17 @@ class TrainingRecord(BaseModel):
     data: str
     """Names of the folders of demonstrations."""
     episodes: dict[str, int]
-    """Demonstrations by instruction, including those held out."""
+    """Number of demonstrations by instruction, including held-out ones."""
     frames: int
     paraphrases: int
-    """Per cell of the paraphrase grid; 0: the task's own wording only."""
+    """Paraphrases per cell of the paraphrase grid; 0 for the task's original wording only."""
     seed: int
     steps: int
     batch: int
     processor_minutes: float
     parameters: int
     held_out: dict[str, float]
-    """On episodes held out: mean absolute error of translation and rotation, accuracy of the gripper.
+    """Metrics on held-out episodes: mean absolute error of translation and rotation, accuracy of the gripper.
 
     Empty with fewer than 20 episodes, of which none is held out.
     """
@@ -73,7 +73,7 @@ class TrainingRecord(BaseModel):
 
 
 class TrainingExamples:
-    """Frames, the chunk of actions that follows each, and the wordings of its instruction."""
+    """Frames, the action chunk that follows each, and the wordings of its instruction."""
 
     def __init__(self, frames: FrameArrays, wordings: list[list[str]], settings: NetworkSettings) -> None:
         self.frames, self.settings = frames, settings
@@ -87,7 +87,7 @@ class TrainingExamples:
         self.learnt, self.held_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
     def inputs(self, chosen: np.ndarray, rng: np.random.Generator | None = None) -> NetworkInput:
-        """A batch of frames; with ``rng``, in a random wording and with noisy states."""
+        """Return a batch of frames; with ``rng``, in a random wording and with noisy states."""
         states, episodes = self.states[chosen], self.frames.episodes[chosen]
         words = [self.wordings[episode][0] for episode in episodes]
         if rng is not None:
@@ -103,7 +103,7 @@ class TrainingExamples:
         )
 
     def chunks(self, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """The actions that follow frames, (n, chunk, 7), and 1 or 0 (n, chunk) for those inside the episode."""
+        """Return the actions that follow frames, (n, chunk, 7), and a mask (n, chunk), 1 inside the episode."""
         steps = chosen[:, None] + np.arange(self.settings.chunk)
         inside = steps < self.ends[chosen][:, None]
         actions = self.frames.actions[np.minimum(steps, self.ends[chosen][:, None] - 1)]
@@ -112,7 +112,7 @@ class TrainingExamples:
 
 @dataclass(slots=True)
 class _TrainingState:
-    """Everything needed to resume a training."""
+    """State from which a training is resumed."""
 
     network: Network
     averaged: Network
@@ -158,7 +158,7 @@ def train(
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
     checkpoint: Callable[[int, Network], None] = lambda step, network: None,
 ) -> tuple[Network, float]:
-    """Train a network; returns it and the processor time, seconds.
+    """Train a network; return it and the processor time, seconds.
 
     The file ``snapshot`` holds the state of the training and the ``identity`` of data and options. An interrupted
     training is resumed from it and ends with the same network. ``checkpoint`` is called with the averaged network
@@ -198,7 +198,7 @@ def train(
 
 
 def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, step: int) -> torch.Tensor:
-    """The loss of a step's batch; the order of frames is drawn anew for each epoch."""
+    """Return the loss of a step's batch; the frames are reshuffled for each epoch."""
     learnt = examples.learnt
     size = min(size, len(learnt))
     epoch, place = divmod(step, len(learnt) // size)
@@ -214,8 +214,10 @@ def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, st
 def _open_loop_errors(
     network: Network, examples: TrainingExamples, chosen: np.ndarray, first: int = 8
 ) -> dict[str, float]:
-    """Errors of the ``first`` actions after frames: mean absolute error of translation and rotation, and the share
-    of steps in which the gripper agrees with the demonstration.
+    """Return the errors of the ``first`` actions after frames.
+
+    These are the mean absolute error of translation and rotation, and the share of steps in which the gripper agrees
+    with the demonstration.
     """
     deviations: list[np.ndarray] = []
     inside: list[np.ndarray] = []
@@ -235,7 +237,7 @@ def _open_loop_errors(
 
 
 def load_network(path: Path) -> tuple[Network, TrainingRecord]:
-    """Read a checkpoint of `assay learn`. Raises PolicyError if it is damaged or of another kind."""
+    """Read a checkpoint of `assay learn`. Raise PolicyError if it is damaged or of another kind."""
     return load_checkpoint(path, TrainingRecord, lambda record: Network(record.settings), "assay learn")
 
 
@@ -251,7 +253,7 @@ def train_to_file(
     every: int = 0,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> TrainingRecord:
-    """Train on demonstrations and write the network to a file; also every ``every`` steps, unless that is 0."""
+    """Train on demonstrations and write the network to a file, also every ``every`` steps unless that is 0."""
     texts = wordings(frames.instructions, frames.tasks, paraphrases)
     examples = TrainingExamples(frames, texts, settings)
 
@@ -295,7 +297,7 @@ def train_to_file(
 def _identity(
     frames: FrameArrays, settings: NetworkSettings, schedule: Schedule, paraphrases: int, seed: int
 ) -> str:
-    """A digest of data and options: an interrupted training is resumed only if it is the same."""
+    """Return a digest of data and options; a training is resumed only if the digest is unchanged."""
     digest = hashlib.sha256()
     for part in (frames.actions, frames.states, frames.episodes, *frames.images.values()):
         digest.update(np.ascontiguousarray(part).data)

@@ -1,4 +1,4 @@
-"""LIBERO-Para's near and far failures by its own rule, and its figures of trajectories."""
+"""LIBERO-Para's near and far failures by the paper's rule, and its figures of trajectories."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "far failure": (ORANGE, lambda group: group.far_share()),
     "not judged": (RULE, lambda group: group.unjudged / group.episodes),
 }
-"""Results of an episode: colour, and share of a group."""
+"""Outcomes of an episode: colour in figures, and function that returns the share within a group."""
 MAX_PATHS = 40
-"""Successful trajectories drawn per task, evenly over its episodes."""
+"""Maximum number of successful trajectories drawn per task, evenly spaced over its episodes."""
 _RULE = (
     "By the paper's rule, for paraphrases only: a near failure is at most as far from the task's mean successful "
     "trajectory (dynamic time warping) as its farthest success; a far failure is farther."
@@ -58,7 +58,7 @@ def _failures(run: PaperRun) -> NearFarFailures:
 
 @by_run(_failures)
 def failures_table(results: dict[str, NearFarFailures]) -> Table:
-    """Table 4: success, near and far failures as shares of all; the highest share of far failures first."""
+    """Table 4: shares of success, near and far failures; the highest share of far failures first."""
     return model_table(
         "failures",
         "Near and far failures, the largest share of far ones first",
@@ -201,7 +201,7 @@ def _types(name: str, title: str, caption: str, sides: tuple[Mapping[str, np.nda
 
 
 def _paths(run: PaperRun, task: TaskFailures, condition: pl.Expr, limit: int) -> np.ndarray:
-    """Some of a task's trajectories, evenly over its episodes: (paths, 50, 3)."""
+    """Return up to ``limit`` trajectories of a task, evenly spaced over its episodes: (paths, 50, 3)."""
     episodes = _failures(run).episodes
     own = episodes.filter((pl.col("task") == task.task) & (pl.col("goal") == task.goal)).sort("id")
     successes, ids = own.filter("success")["id"].to_numpy(), own.filter(condition)["id"].to_numpy()
@@ -210,7 +210,7 @@ def _paths(run: PaperRun, task: TaskFailures, condition: pl.Expr, limit: int) ->
 
 
 def _space(axes: Axes, *, small: bool = False) -> None:
-    """Three axes in metres, seen from the robot's left."""
+    """Set up 3D axes in metres, viewed from the robot's left."""
     axes.view_init(elev=24, azim=-35)  # type: ignore[attr-defined]
     axes.set_box_aspect((1, 1, 0.8), zoom=1.12 if small else 1.0)  # type: ignore[call-arg, arg-type]
     axes.tick_params(labelsize=5 if small else 6, pad=-3 if small else -2)

@@ -203,7 +203,7 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
 
 
 def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
-    """Distance, success and deviation of each cell, and their correlation in words."""
+    """Return distance, success and deviation of each cell, and a text with their correlation."""
     cells = [
         (cell.pd, cell.success, cell.spread or 0.0)
         for cell in run.data.result(CELLS)
@@ -219,7 +219,7 @@ def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
 
 @by_run(_distances)
 def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]], str]]) -> Drawing:
-    """Figure 16: success against PD, cell by cell, one panel per model."""
+    """Figure 16: success of each cell against PD, one panel per model."""
     across = min(len(results), 3)
     down = -(-len(results) // across)
 

@@ -1,4 +1,4 @@
-"""LIBERO-Para's tables, made from the cells of its grid: means over seeds, and means of cells."""
+"""LIBERO-Para's tables, computed from the cells of its grid: means over seeds, and means of cells."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from assay.support.extras import require
 from assay.support.stats.significance import t_below
 
 CellKey = tuple[str, str]
-"""An object type and an action type."""
+"""Object type and action type of a cell."""
 ORIGINAL: CellKey = (NONE, NONE)
-"""The cell of the original instruction: the controls."""
+"""Cell of the original instruction, which holds the controls."""
 CATEGORIES = {
     "lexical": ("addition", "contextual", "habitual"),
     "structural": ("coordination", "subordination"),
@@ -42,31 +42,31 @@ SCOPES: dict[str, Callable[[CellKey], bool]] = {
     "both": lambda key: NONE not in key,
     "all": lambda key: key != ORIGINAL,
 }
-"""The changed part of the instruction, as the analysis script of the release groups paraphrases."""
+"""Scopes of a paraphrase (the changed part of the instruction), as in the analysis script of the release."""
 OWN_DISTANCES = ("PD", "1 - S_K", "1 - S_T")
 EXAMPLE_ORIGINALS = 3
-"""Number of original instructions in Table 10's examples: those with the most paraphrases."""
+"""Number of original instructions among Table 10's examples: those with the most paraphrases."""
 _RENAMED = ("contextual", "habitual")
 
 
 @dataclass(frozen=True, slots=True)
 class ParaCell(Result):
-    """One cell of the grid."""
+    """Results of one cell of the grid."""
 
     key: CellKey
     success: float
     """Success rate, mean over seeds."""
     spread: float | None
-    """Standard deviation over seeds (of a population, as in the release); None with one seed."""
+    """Population standard deviation over seeds, as in the release; None with one seed."""
     seeds: dict[int, float]
     """Success rate by seed."""
     episodes: int
     pd: float | None
-    """Mean distance of its wordings from the original; None if they were not scored."""
+    """Mean paraphrase distance of the cell's wordings from the original; None if they were not scored."""
 
 
 def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
-    """The cells with episodes, row by row; the original if there are controls."""
+    """Return the cells with episodes, row by row, including the original instruction if there are controls."""
     worded = valid_rows(paraphrases(frame))
     controls = frame.filter((pl.col("condition") == CONTROL) & (pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64), object=pl.lit(NONE), action=pl.lit(NONE)
@@ -100,23 +100,23 @@ CELLS = Measure(
 
 
 def cell_rates(run: PaperRun) -> dict[CellKey, float]:
-    """The success rate of each cell of a run."""
+    """Return the success rate of each cell of a run."""
     return {cell.key: cell.success for cell in run.data.result(CELLS)}
 
 
 def average(models: Sequence[Mapping[CellKey, float]]) -> dict[CellKey, float]:
-    """The mean over models of each cell that all of them have."""
+    """Return the mean over models of each cell that all models have."""
     shared = [key for key in models[0] if all(key in model for model in models)] if models else []
     return {key: float(np.mean([model[key] for model in models])) for key in shared}
 
 
 def action_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
-    """The unweighted mean of the cells of each action type; ``none`` includes the original if it is there."""
+    """Return the unweighted mean of the cells of each action type; ``none`` includes the original if present."""
     return _group_means((key[1], value) for key, value in cells.items())
 
 
 def category_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
-    """The mean of the action types of each category."""
+    """Return the mean of the action types of each category."""
     types = action_means(cells)
     return _group_means(
         (name, types[kind]) for name, kinds in CATEGORIES.items() for kind in kinds if kind in types
@@ -124,12 +124,12 @@ def category_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
 
 
 def object_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
-    """The unweighted mean of the cells of each object type, without the original."""
+    """Return the unweighted mean of the cells of each object type, without the original."""
     return _group_means((key[0], value) for key, value in cells.items() if key != ORIGINAL)
 
 
 def scope_means(cells: Mapping[CellKey, float]) -> dict[str, tuple[float, float | None]]:
-    """Mean and standard deviation over cells (of a sample, as in the release) by scope."""
+    """Return mean and sample standard deviation over cells, as in the release, by scope."""
     means = {}
     for name, contains in SCOPES.items():
         values = [value for key, value in cells.items() if contains(key)]
@@ -311,7 +311,7 @@ def cost_table(results: dict[str, pl.DataFrame]) -> Table:
 
 
 def _scored_wordings(run: PaperRun) -> pl.DataFrame:
-    """One row per wording: object, action, original, text, success and the distances."""
+    """Return one row per wording: object, action, original, text, success and the distances."""
     rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
     rates = rows.group_by("task", "object", "action", "instruction").agg(pl.col("success").mean())
     success = {
@@ -353,7 +353,7 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """The correlation of two samples (n,) and its two-sided p if both were normal and independent."""
+    """Return Pearson's r of two samples (n,) and its two-sided p-value, assuming independent normal samples."""
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1.0, 1.0))
     freedom = len(x) - 2
     if freedom < 1 or abs(r) == 1:
@@ -402,7 +402,7 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.DataFrame) -> Table:
-    """Of some originals: an added adverb, another name, and another name in a question or hint."""
+    """Return examples for some originals: an added adverb, another name, another name in a question or hint."""
     cells, _ = of_each(runs, cell_rates)
     success = average(list(cells.values()))
     is_renamed = pl.col("object").is_in(_RENAMED)
@@ -449,7 +449,7 @@ EXHIBITS = (
 
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
-    """Statistics of the paraphrases of all runs, each with the largest multiplicity of a run and seed."""
+    """Return statistics of the paraphrases of all runs, each with its largest multiplicity in a run and seed."""
     results, _ = of_each(runs, wordings_of)
     together: Counter[GridWording] = Counter()
     for wordings in results.values():
@@ -458,7 +458,7 @@ def stats_of(runs: Sequence[PaperRun]) -> GridStats:
 
 
 def wordings_of(run: PaperRun) -> Counter[GridWording]:
-    """Paraphrases of a run with their multiplicity within one seed."""
+    """Return the paraphrases of a run with their maximum multiplicity within a seed."""
     rows = paraphrases(run.data.frame)
     scores = [
         pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)

@@ -24,26 +24,29 @@ from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Par
 from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
 SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
-"""In the order of the paper's table."""
+"""LIBERO suites in the order of the paper's table."""
 DIMENSIONS = ("object", "position", "semantic", "task", "environment")
-"""LIBERO-PRO's changes; the conditions of ``pro`` and ``libero-pro`` are named after them."""
+"""Perturbation dimensions of LIBERO-PRO, after which the conditions of ``pro`` and ``libero-pro`` are named."""
 COLUMNS = (CONTROL, *DIMENSIONS)
 DRAWS = {
     "": ("pro", "libero-pro"),
     "joint draws": ("libero-pro/joint",),
     "frozen files": ("libero-pro/frozen",),
 }
-"""Ways of choosing the changes, and the prefixes of their conditions: changes by rule or single entries of the
-release's tables, joint draws, and the release's frozen files."""
+"""Sampling methods of the changes, and the prefixes of their conditions.
+
+The methods are changes by rule or single entries of the release's tables, joint draws, and the release's frozen
+files.
+"""
 ALL_SUITES, TOTAL = "all", "total"
-"""The row of the mean over suites and the column of the mean over dimensions."""
+"""Names of the row with the mean over suites and the column with the mean over dimensions."""
 
 SuiteColumn = tuple[str, str]
-"""A LIBERO suite, and the control or a dimension."""
+"""A LIBERO suite, and the control or a perturbation dimension."""
 
 
 def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
-    """Its tables and figures; ``beside``: with the published numbers."""
+    """Yield the sections of the paper's report; ``beside`` adds the published numbers."""
     yield PaperSection(
         "Five dimensions on four suites",
         "Success rate of each model under one change at a time, and without changes (control).",
@@ -81,18 +84,18 @@ def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SuiteResults:
-    """A run by suite and dimension."""
+    """Results of one run by suite and dimension."""
 
     rates: Mapping[SuiteColumn, Rate]
-    """Success, including controls; only where an episode finished without an error."""
+    """Success rates, including controls, of the cells with an episode that finished without an error."""
     drops: Mapping[SuiteColumn, Drop]
-    """Paired difference from the controls."""
+    """Paired differences from the controls."""
 
 
 def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tuple[Missing, ...]]:
-    """Results by the name of the run and the way of drawing, and a line for each run without any.
+    """Return results by name of the run and sampling method, and a line for each run without results.
 
-    Raises MeasureError if no run has any.
+    Raises MeasureError if no run has results.
     """
     results: dict[str, SuiteResults] = {}
     missing: list[Missing] = []
@@ -113,7 +116,7 @@ def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tu
 
 
 def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
-    """Rates and drops under the conditions with these prefixes; None if no episode has one."""
+    """Compute rates and drops of the conditions with these prefixes; None if no episode has such a condition."""
     parts = pl.col("condition").str.extract_groups("^(.+)/([^/]+)$").struct
     prefix, change = parts.field("1"), parts.field("2")
     is_own = prefix.is_in(prefixes) & change.is_in(DIMENSIONS)
@@ -137,7 +140,7 @@ def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
 
 
 def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
-    """Success of each model by suite and dimension; ``beside``: with the published numbers."""
+    """Success of each model by suite and dimension; ``beside`` adds the published numbers."""
     results, missing = suite_results(runs)
     rows: list[tuple[Value, ...]] = []
     for name, result in results.items():
@@ -168,7 +171,7 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
 def _leaderboard_rows(
     model: str, shares: Mapping[SuiteColumn, float], source: str | None
 ) -> Iterator[tuple[Value, ...]]:
-    """A row for each suite of a model, and one for their mean."""
+    """Yield a row for each suite of a model, and one for their mean."""
     suites = [suite for suite in SUITES if any(key[0] == suite for key in shares)]
     lines = {suite: {name: shares.get((suite, name)) for name in COLUMNS} for suite in suites}
     if len(suites) > 1:
@@ -188,7 +191,7 @@ def _is_release(run: PaperRun) -> bool:
 
 
 def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """The leaderboard with intervals and the paired difference from the controls."""
+    """Yield the leaderboard with intervals and paired differences from the controls."""
     results, missing = suite_results(runs)
     rows: list[tuple[Value, ...]] = []
     for name, result in results.items():
@@ -227,7 +230,7 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
-    """The unweighted mean of cells and its Wilson interval, with the cells treated as independent."""
+    """Return the unweighted mean of cells and its Wilson interval, with the cells treated as independent."""
     known = [(cell.rate, cell.effective) for cell in cells if cell.rate is not None and cell.effective]
     mean = sum(rate for rate, _ in known) / len(known)
     variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in known]
@@ -238,7 +241,7 @@ def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
 
 @cache
 def load_published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
-    """The source of the authors' numbers, and success (0 to 1) by model, suite and column."""
+    """Return the source of the authors' numbers, and success (0 to 1) by model, suite and column."""
     content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
     return content["source"], {
         model: {

@@ -1,4 +1,4 @@
-"""LIBERO-X: five levels of difficulty, labels of tasks, and time limits."""
+"""LIBERO-X: five levels of difficulty, task labels, and time limits."""
 
 from __future__ import annotations
 

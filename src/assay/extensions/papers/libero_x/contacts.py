@@ -20,23 +20,26 @@ from assay.tasks.language.lexicon import thing_of
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """Objects touched within a time limit."""
+    """Statistics of the objects touched within a time limit."""
 
     factor: float | None
-    """Multiple of the reference time; None for no limit but the task's horizon."""
+    """Time limit as a multiple of the reference time; None to limit episodes only by the task's horizon."""
     count: int
     things: float
-    """Mean number of different objects that an episode touches."""
+    """Mean number of different objects touched in an episode."""
     astray: float
-    """Share of episodes that touch an object that their goal does not name."""
+    """Share of episodes that touch an object not named by their goal."""
     interval: Interval
-    """Wilson interval of that share, over starts and variants."""
+    """Wilson interval of ``astray``, clustered by initial state and variant."""
     recovered: int
-    """Episodes that touch such an object and still succeed within the limit."""
+    """Number of episodes that touch such an object and still succeed within the limit."""
 
 
 def touching(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> tuple[Touching, ...]:
-    """Objects touched within each limit that the run determines. Raises MeasureError if contacts are not recorded."""
+    """Measure the objects touched within each limit for which the run has data.
+
+    Raises MeasureError if contacts are not recorded.
+    """
     if "contacts" not in frame.columns or frame["contacts"].null_count() == len(frame):
         raise MeasureError("the run does not record contacts over time")
     rows = with_references(frame).filter(pl.col("truth") != "{}").drop_nulls("contacts")
@@ -71,12 +74,12 @@ def touching(frame: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> 
 
 @lru_cache(maxsize=65_536)
 def contacts_of(text: str | None) -> dict[str, Intervals]:
-    """Contact intervals of each object, from the record of an episode."""
+    """Parse the contact intervals of each object from an episode's record."""
     return json.loads(text) if text else {}
 
 
 def asked_for(truth: str) -> set[str]:
-    """Objects that a goal names, or whose regions it names."""
+    """Return the objects that a goal names directly or through their regions."""
     return {thing_of(name) for atom in atoms(truth) for name in atom.split()[1:]}
 
 

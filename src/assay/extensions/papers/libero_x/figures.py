@@ -55,19 +55,19 @@ CELL_M = 0.015
 """Cell size of the heat map of paths, metres."""
 PANELS_PER_ROW = 3
 WITHIN = f" within {DEFAULT_LIMIT:g} times the reference time, if that is known"
-"""The criterion of success, in captions."""
+"""Success criterion, for captions."""
 MARGIN_M = 0.02
 TIMELINES = 4
-"""Timelines drawn per run."""
+"""Number of timelines drawn per run."""
 
 
 def _unnamed_if_single(results: dict[str, T]) -> dict[str, T]:
-    """Results by run; a single run needs no name in the legend."""
+    """Return results by run, with an empty name for a single run, which needs no legend."""
     return results if len(results) > 1 else {"": next(iter(results.values()))}
 
 
 def _positions(run: PaperRun) -> np.ndarray:
-    """All positions of the end effector, (n, 3). Raises MeasureError if no episode has a trajectory."""
+    """Return all positions of the end effector, (n, 3). Raises MeasureError if no episode has a trajectory."""
     points = run.data.paths.points
     if not len(points):
         raise MeasureError("no episode has a trajectory")
@@ -76,7 +76,7 @@ def _positions(run: PaperRun) -> np.ndarray:
 
 @by_run(_positions)
 def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
-    """Figure 3: visits of the end effector, from above."""
+    """Figure 3: heat map of the end effector's positions, from above."""
     points = np.concatenate(list(positions.values()))
     low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
     bins = [np.arange(low[axis], high[axis] + CELL_M, CELL_M) for axis in (0, 1)]
@@ -127,13 +127,13 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
 
 
 def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with success as in the paper's Tables II to IV: within its default time limit."""
+    """Return the rows with success as in the paper's Tables II to IV: within the default time limit."""
     return within_limit(frame, DEFAULT_LIMIT)
 
 
 @by_run(lambda run: curve(_within_limit(run.data.plausible), "level"))
 def decline_figures(results: dict[str, SuccessCurve]) -> Iterator[Part]:
-    """Figure 5: success on each level, and the cost of each level against the one before."""
+    """Figure 5: success on each level, and the drop from each level to the next."""
     curves = _unnamed_if_single(results)
     success = LEVELS.draw_runs(curves)
     yield replace(success, caption=f"Success{WITHIN}. {success.caption}")
@@ -225,7 +225,7 @@ def _limits_by_level(run: PaperRun) -> dict[int, tuple[Limit, ...]]:
 
 @by_run(_limits_by_level)
 def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
-    """Figure 7: success against the time limit, level by level."""
+    """Figure 7: success against the time limit, for each level."""
     levels = sorted({level for result in results.values() for level in result})
     runs = _unnamed_if_single(results)
     rows = -(-len(levels) // PANELS_PER_ROW)
@@ -247,7 +247,7 @@ def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
 
 
 def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Figure 9: objects touched within each limit, and the episodes of each run that touched the most."""
+    """Figure 9: objects touched within each limit, and each run's episodes with the most touched objects."""
     results, missing = of_each(runs, lambda run: touching(level_rows(run)))
     yield _contacts_table(results)
     yield _contacts_figure(_unnamed_if_single(results))

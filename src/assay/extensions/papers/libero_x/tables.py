@@ -1,4 +1,4 @@
-"""LIBERO-X's Tables II to IX: success by level, kind of level 4, form of level 5 and label, within time limits."""
+"""LIBERO-X's Tables II to IX: success by level, kind (level 4), form (level 5) and label, within time limits."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assay.report.papers.base import ExhibitPlan, PaperRun, Part, of_each
 from assay.tasks.labels import COLUMN, CONFOUNDING, FAMILIES, UNSEEN, label_order
 
 DEFAULT_LIMIT = 1.1
-"""The time limit of Tables II to IV, times the human time."""
+"""Time limit of Tables II to IV, as a multiple of the human time."""
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
-"""The time limits of Tables V to IX, times the reference time."""
+"""Time limits of Tables V to IX, as multiples of the reference time; None for no limit."""
 LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5: "Table IX"}
-"""The paper's table of labels by level."""
+"""Name of the paper's table of labels by level."""
 ALL = "all"
-"""The column of all episodes of a table."""
+"""Name of the column of all episodes."""
 LimitsByColumn = dict[str, tuple[Limit, ...]]
 """Column of a table -> success within each limit that the run has data for."""
 Shares = Mapping[str, float]
@@ -43,12 +43,12 @@ class PublishedTables:
     unseen: PublishedTable
     forms: PublishedTable
     labels: Mapping[int, PublishedTable]
-    """By level."""
+    """Tables of labels by level."""
 
 
 @cache
 def load_published() -> PublishedTables:
-    """The authors' Tables II to IX."""
+    """Return the authors' Tables II to IX."""
     content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
     labels = [label for family in FAMILIES.values() for label in family]
 
@@ -75,7 +75,7 @@ def load_published() -> PublishedTables:
 
 
 def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
-    """The episodes of some levels (by default all) in which success is expected, with their reference times.
+    """Return the episodes of some levels (by default all) in which success is expected, with their reference times.
 
     Raises MeasureError if no episode matches.
     """
@@ -137,7 +137,7 @@ def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) 
 
 
 def _with_all(rows: pl.DataFrame, column: str, order: Sequence[str]) -> LimitsByColumn:
-    """Success of all rows, and of each value of a column: those of the paper first, in its order."""
+    """Measure success of all rows, and of each value of a column: the paper's values first, in its order."""
     factors = (DEFAULT_LIMIT, None)
     parts = limits_by(rows, (column,), factors) if rows[column].null_count() < len(rows) else {}
     by_value = {str(value): limits for (value,), limits in parts.items()}
@@ -152,7 +152,7 @@ def _tables(
     what: str,
     theirs: PublishedTable | None,
 ) -> Iterator[Part]:
-    """The paper's table, a row for each model and limit; and the same with intervals, a row for each cell."""
+    """Yield the paper's table, with rows per model and limit, and a table with intervals, with rows per cell."""
     results, missing = of_each(runs, measure)
     theirs = theirs or {}
     names = dict.fromkeys(name for shares in (*theirs.values(), *results.values()) for name in shares)
@@ -204,7 +204,7 @@ def _tables(
 
 
 def heading(what: str, name: str) -> str:
-    """The heading of a column; numbers are followed by what they count."""
+    """Return the heading of a column; the unit follows a number (``2 subtasks``)."""
     if what == "level":
         return f"level {name}"
     if what == "label" and name[0].isdigit():

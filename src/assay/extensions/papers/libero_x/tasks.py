@@ -16,11 +16,11 @@ from assay.report.papers.base import PaperRun, Part, of_each
 from assay.tasks.labels import COLUMN, Asked, Census, census, read
 
 OWN_LEVELS = (1, 4)
-"""Levels with tasks of their own: 2 and 3 repeat those of 1, and 5 those of 4."""
+"""Levels with their own tasks: 2 and 3 repeat those of 1, and 5 repeats those of 4."""
 
 
 def _census_of(run: PaperRun, *levels: int) -> Census:
-    """Census of the tasks of a run's levels: each task of a level, and each other goal that a seed sampled."""
+    """Count the tasks of a run's levels: each task of a level, and each other goal that a seed sampled."""
     rows = level_rows(run, *levels).filter(pl.col("truth") != "{}")
     if not len(rows):
         raise MeasureError("no episode records its goal")
@@ -50,7 +50,7 @@ def label_tree(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def flows(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Figure 12: from predicates through objects to containers."""
+    """Figure 12: flow diagram from predicates through objects to containers."""
     yield from _draw_distinct(runs, flow_figure, "flows", lambda result: result.flows)
 
 
@@ -60,7 +60,7 @@ def _draw_distinct(
     name: str,
     content: Callable[[Census], object],
 ) -> Iterator[Part]:
-    """One figure for each run, or a single one if their tasks are the same."""
+    """Draw one figure for each run, or a single figure if all runs have the same tasks."""
     results, missing = of_each(runs, lambda run: _census_of(run, *OWN_LEVELS))
     if len({repr(content(result)) for result in results.values()}) == 1:
         results = {"": next(iter(results.values()))}

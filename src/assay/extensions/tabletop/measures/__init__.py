@@ -1,1 +1,1 @@
-"""What is measured in tabletop runs, with its tables, figures and findings."""
+"""Measures of tabletop runs, with their tables, figures and findings."""

@@ -1,8 +1,8 @@
 """Hypotheses that the diagnosis tests in tabletop runs: reliance on the prompt, the order of objects, retries, ...
 
-Nonsense or masked prompts no longer ask for the task. A policy that needs its prompt then
-succeeds by luck alone; how many of its successes it keeps tells how many it owes to something else. What a run
-cannot tell for want of successes it does not tell.
+Nonsense or masked prompts no longer specify the task. A policy that needs its prompt then succeeds only by chance;
+the share of successes it keeps shows how much of its success has other causes. Hypotheses with too few successes
+remain untested.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from assay.measures.views.wording import percent
 from assay.support.stats.intervals import Interval
 
 ABLE = 0.1
-"""A policy that succeeds in less than this share of the controls, beyond doubt, does not do the tasks."""
+"""Success rate in controls significantly below which a policy counts as unable to do the tasks."""
 RARE = 0.2
-"""A share that is small, if it is less than this beyond doubt."""
+"""Share significantly below which something counts as rare."""
 UNHARMED = 0.1
-"""A loss that is small, if it is less than this beyond doubt."""
+"""Loss significantly below which a policy counts as unharmed."""
 UNTOLD: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         PromptFlaw.UNTOLD: ("mask=instruction", "instruction=other"),
@@ -53,7 +53,7 @@ UNTOLD: Mapping[str, tuple[str, ...]] = MappingProxyType(
         PromptFlaw.PICTURELESS: ("mask=visual",),
     }
 )
-"""Flaw -> conditions under which success is luck, the most telling first."""
+"""Flaw -> conditions under which success is due to chance, the most informative first."""
 LOST: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         Flaw.WORDING: ("paraphrase",),
@@ -91,7 +91,7 @@ _TESTED = (*UNTOLD, *LOST, PromptFlaw.RETRIES, PromptFlaw.NOVELTY)
 
 
 def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test everything that tabletop runs can test; yield the rest as untested."""
+    """Yield all tests that tabletop runs allow, and the remaining flaws as untested."""
     able = []
     for run, profile in among:
         result, control = profile.get(NAME), profile.get(CONTROLS)
@@ -124,7 +124,7 @@ def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def _has_data(flaw: str, found: Tabletop) -> bool:
-    """Whether a run could test a flaw if it had more successes."""
+    """Return whether a run could test a flaw if it had more successes."""
     if flaw == PromptFlaw.RETRIES:
         return isinstance(found.again, Retried)
     if flaw == PromptFlaw.NOVELTY:
@@ -170,7 +170,7 @@ def _of_run(run: int, found: Tabletop) -> Iterator[FlawTest]:
 
 
 def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
-    """Losses where success is expected, one test for each."""
+    """Yield one test for each loss under conditions in which success is expected."""
     sizes = [loss(item.interval) for item in evidence if item.interval is not None]
     refuted = all(size.high < UNHARMED for size in sizes)
     for item, size in zip(evidence, sizes, strict=True):
@@ -179,7 +179,7 @@ def _cost_tests(flaw: str, evidence: Sequence[Evidence]) -> Iterator[FlawTest]:
 
 
 def _bare(condition: str) -> str:
-    """A condition without the folder that an experiment may put before it."""
+    """Return a condition without the prefix that an experiment may add."""
     return condition.rpartition("/")[2]
 
 
@@ -208,7 +208,7 @@ def _describe_condition(name: str) -> str:
 
 
 def tabletop_wording(finding: Finding) -> tuple[str, str]:
-    """The evidence of a run on tables in a sentence, and a caveat."""
+    """Return the evidence of a tabletop run as a sentence, and a caveat."""
     first, *rest = finding.evidence
     if finding.flaw == PromptFlaw.NOVELTY:
         levels = [

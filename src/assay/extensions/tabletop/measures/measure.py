@@ -1,4 +1,4 @@
-"""The part of a report that is about the tabletop: the paper's tables with intervals, and how to read them."""
+"""Tabletop section of a report: the paper's tables with intervals, and their interpretation."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ S = TypeVar("S", LevelScore, TaskScore)
 def _contrasts_table(
     found: Tabletop, report: RunReport, *, name: str, change: str, concerns: Callable[[str], bool]
 ) -> Table | None:
-    """Differences to the control under the conditions that the table ``concerns``."""
+    """Return a table of differences from the control under the conditions for which ``concerns`` is true."""
     contrasts = [contrast for contrast in found.against if concerns(contrast.condition)]
     fields: tuple[tuple[str, str, Kind], ...] = (
         ("control", "control", "share"),
@@ -104,7 +104,7 @@ def _contrasts_table(
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
-    """Scores of several runs by condition and level, as the paper has them."""
+    """Return a table of scores of several runs by condition and level, in the paper's layout."""
     levels = sorted({score.level for result in runs.values() for score in result.levels})
     by_run = {
         (run, score.condition, score.level): score for run, result in runs.items() for score in result.levels
@@ -142,7 +142,7 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
 
 
 def numbers(found: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
-    """Scores of the levels."""
+    """Yield the scores of the levels."""
     for control in _controls(found.levels):
         about = f"Success in controls of level {control.level}, mistakes allowed: the mean over its tasks."
         yield KeyNumber.of(
@@ -151,7 +151,7 @@ def numbers(found: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
 
 
 def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
-    """Scores of the levels, and which of words and images it needs more."""
+    """Yield sentences on the scores of the levels, and on whether the policy needs words or images more."""
     usual = list(_controls(found.levels))
     if usual:
         names = ", ".join(
@@ -173,7 +173,7 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
 
 
 def reading_table(found: Tabletop, report: RunReport) -> Table:
-    """What the run says, question by question."""
+    """Return a table of the run's answer to each question."""
     sentences = {finding.flaw: format_finding(finding).text for finding in report.diagnosis}
     return Table(
         "table-reading",
@@ -186,7 +186,7 @@ def reading_table(found: Tabletop, report: RunReport) -> Table:
 
 
 def levels_table(found: Tabletop, report: RunReport) -> Table:
-    """Success by condition and level, and that of acting at random if a run of the report has it."""
+    """Return a table of success by condition and level, with a random policy's success if a run provides it."""
     chance = report.random(NAME)
     return Table.of(
         "table-levels",
@@ -202,7 +202,7 @@ def levels_table(found: Tabletop, report: RunReport) -> Table:
 
 
 def tasks_table(found: Tabletop, report: RunReport) -> Table:
-    """Success by condition, level and task, and that of acting at random if a run of the report has it."""
+    """Return a table of success by condition, level and task, with a random policy's if a run provides it."""
     chance = report.random(NAME)
     return Table.of(
         "table-tasks",
@@ -220,7 +220,7 @@ def tasks_table(found: Tabletop, report: RunReport) -> Table:
 
 
 def _random_columns(share: str, key: tuple[str, ...], scores: Sequence[S] | None) -> tuple[Column, ...]:
-    """Columns of success when acting at random, matched by ``key``; none if that was not measured."""
+    """Return columns of a random policy's success, matched by ``key``; empty if it was not measured."""
     if scores is None:
         return ()
     read_key = attrgetter(*key)
@@ -243,7 +243,7 @@ LEVELS = ("L1", "L2", "L3", "L4")
 
 
 def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Success of each task at each level with nothing changed: with mistakes allowed, and without."""
+    """Draw the success of each unperturbed task at each level, with mistakes allowed and without."""
     control_scores = {(task.kind, task.level): task for task in measured.tasks if task.condition == CONTROL}
     kinds = sorted({kind for kind, _ in control_scores}, key=lambda kind: int(kind[1:]))
     levels = [level for level in LEVELS if any(level == scored_level for _, scored_level in control_scores)]
@@ -285,7 +285,7 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """The score of each condition at each level, and the measured score of acting at random."""
+    """Draw the score of each condition at each level, and the measured score of a random policy."""
     scores, random = measured.levels, report.random(NAME)
     chance = {
         score.level: score.allowed.score
@@ -329,7 +329,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """What is kept under each condition of the successes that a policy has when nothing is changed."""
+    """Draw the share of a policy's unperturbed successes that it keeps under each condition."""
     groups: dict[str, list[Mark]] = {}
     for retained in measured.kept:
         name = "told what to do" if retained.plausible else "not told what to do"
@@ -365,7 +365,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
-    """The levels of several runs with nothing changed; one line for each."""
+    """Draw the unperturbed scores by level of several runs, one line for each."""
     controls = {
         run: {score.level: score.allowed for score in result.levels if score.condition == CONTROL}
         for run, result in runs.items()
@@ -408,7 +408,7 @@ def _cell(axes: Axes, row: int, column: int, share: float | None, *, there: bool
 
 
 def _score(axes: Axes, each: LevelScore, row: int) -> None:
-    """Both means of a condition, the strict one a little below; behind them the control's."""
+    """Draw both means of a condition, the strict one slightly lower, over that of the control."""
     if each.control is not None and each.condition != CONTROL:
         axes.plot([each.control] * 2, [row - 0.38, row + 0.12], color=FAINT, linewidth=1.4, zorder=1)
     for mean, off, colour, shape, filled in (

@@ -1,4 +1,4 @@
-"""Scores: each task at each level, the level as the unweighted mean of its tasks, and what changes cost."""
+"""Scores: each task at each level, the level as the unweighted mean of its tasks, and the cost of changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEEDED = ("kind", "level", "best")
 
 
 def table_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows by level and task, conditions as they are met. Raises MeasureError where these are not known."""
+    """Sort the rows by condition, level and task. Raise MeasureError if a required column is missing."""
     require(frame, *NEEDED)
     number = pl.col("kind").str.strip_prefix("T").cast(pl.Int64, strict=False)
     order = frame.select("condition").unique(maintain_order=True).with_row_index("_met")
@@ -39,30 +39,32 @@ def table_rows(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def flawless(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows as they are judged when no mistake is allowed: success takes the fewest actions."""
+    """Return the rows with mistakes disallowed: only successes with the fewest actions remain successes."""
     late = (pl.col("outcome") == "success") & (pl.col("steps") > pl.col("best"))
     return frame.with_columns(outcome=pl.when(late).then(pl.lit("failure")).otherwise("outcome"))
 
 
 BINS = 12 * 50 + 2 * 100
-"""What the paper counts as equally likely choices of an action; it adds up what it should multiply."""
+"""Number of equally likely actions according to the paper, which adds the axes' bins instead of multiplying them."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskScore(Result):
-    """One task at one level under one condition."""
+    """Scores of one task at one level under one condition."""
 
     condition: Annotated[str, Column("condition")]
     kind: Annotated[str, Column("task")]
-    """``T1`` to ``T17``."""
+    """Task kind, ``T1`` to ``T17``."""
     level: Annotated[str, Column("level")]
-    """``L1`` to ``L4``."""
+    """Level of novelty, ``L1`` to ``L4``."""
     allowed: Rate
-    """Success with mistakes allowed."""
+    """Success rate with mistakes allowed."""
     flawless: Rate
-    """Success with the fewest actions."""
+    """Success rate with the fewest actions."""
     chance: Annotated[float | None, Column("chance", "chance")]
-    """The paper's convention, 1/800 for each action that is needed: mean over the episodes that count."""
+    """Chance level by the paper's convention, 1/800 to the power of the fewest actions; mean over the valid
+    episodes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,43 +75,43 @@ class MeanScore(Result):
     effective: float
     """Effective sample size."""
     interval: Annotated[Interval, Column("95 % interval", "share")]
-    """Wilson's, stratified by task."""
+    """Wilson interval, stratified by task."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelScore(Result):
-    """One level under one condition."""
+    """Scores of one level under one condition."""
 
     condition: Annotated[str, Column("condition")]
     level: Annotated[str, Column("level")]
     tasks: Annotated[int, Column("tasks", "count")]
-    """Tasks with a valid episode."""
+    """Number of tasks with a valid episode."""
     control: Annotated[float | None, Column("control, same tasks", "share")]
-    """The score of the same tasks unchanged, with mistakes allowed."""
+    """Score of the same tasks unperturbed, with mistakes allowed."""
     count: Annotated[int, Column("n", "count")]
     errors: Annotated[int, Column("errors", "count")]
     allowed: MeanScore
     flawless: MeanScore
     chance: Annotated[float, Column("chance", "chance")]
-    """Mean over the tasks."""
+    """Mean of the tasks' chance levels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Against(Result):
-    """Paired difference to the control at a level, over pairs with the same task and seed.
+    """Paired difference from the control at a level, over pairs with the same task and seed.
 
     A difficulty draws another scene; every other condition shares the scene of its control.
     """
 
     condition: Annotated[str, Column("condition")]
     level: str | None
-    """None for all together."""
+    """Level of novelty; None for all levels combined."""
     allowed: Drop
     flawless: Drop
 
 
 def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore, ...]:
-    """Every task at every level under every condition; ``ignoring`` columns that go with a start."""
+    """Score every task at every level under every condition; ``ignoring``: columns determined by the start."""
     by = ("condition", "level", "kind")
     counted = rows.with_columns(
         _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
@@ -127,11 +129,10 @@ def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore,
 
 
 def mean_of(found: Sequence[Rate]) -> MeanScore:
-    """The unweighted mean of tasks' success rates; each must have an episode that counts.
+    """Return the unweighted mean of tasks' success rates; each task must have a valid episode.
 
-    Only what happens within a task is left to chance. The variance of the mean is that of independent tasks,
-    from rates with half a success and half a failure added to each: a task that always succeeds, or never, is
-    not known for certain.
+    Only the outcomes within a task are random. The variance of the mean assumes independent tasks and adds half a
+    success and half a failure to each, so that a task that always or never succeeds still has uncertainty.
     """
     hits, counts = np.array([(rate.successes, rate.count) for rate in found], float).T
     near = (hits + 0.5) / (counts + 1)
@@ -142,7 +143,7 @@ def mean_of(found: Sequence[Rate]) -> MeanScore:
 
 
 def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
-    """Every level under every condition; left out where no episode counts."""
+    """Score every level under every condition; levels without valid episodes are omitted."""
     groups: dict[tuple[str, str], list[TaskScore]] = {}
     for task in tasks:
         groups.setdefault((task.condition, task.level), []).append(task)
@@ -164,7 +165,7 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
 
 
 def _control_score(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
-    """The mean score of some unperturbed tasks; None if one of them is missing."""
+    """Return the mean score of some unperturbed tasks; None if one of them is missing."""
     rates = [
         score.allowed.rate for score in unchanged if score.kind in kinds and score.allowed.rate is not None
     ]
@@ -172,9 +173,9 @@ def _control_score(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | N
 
 
 def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
-    """What each condition costs, at each level and altogether; empty where nothing was changed.
+    """Return the cost of each condition, at each level and overall; empty if nothing was perturbed.
 
-    ``ignoring`` columns that go with a start.
+    ``ignoring``: columns determined by the start.
     """
     contrasts: list[Against] = []
     for by in (("condition", "level"), ("condition",)):
@@ -204,13 +205,13 @@ class PromptFlaw(StrEnum):
 
 
 TOLERATED = 0.05
-"""The share of successes that may be luck."""
+"""Share of successes that may be due to chance."""
 SWEEPS = ("T12", "T13")
-"""Tasks whose fewest actions are a lower bound: blocks may lie in each other's way."""
+"""Tasks whose minimum number of actions is a lower bound, because blocks may obstruct each other."""
 FIRST = "L1"
-"""The level at which nothing is new but the places."""
+"""The level at which only positions are new."""
 WORDLESS, BLIND = "mask=language", "mask=visual"
-"""Conditions without the words of a prompt, and without its pictures."""
+"""Conditions without the words of a prompt, and without its images."""
 _BY_PICTURES, _BY_WORDS = ("T4", "T10", "T11"), ("T2", "T14", "T15")
 STILL_INFORMED_TASKS = MappingProxyType(
     {
@@ -220,87 +221,87 @@ STILL_INFORMED_TASKS = MappingProxyType(
         BLIND: _BY_WORDS,
     }
 )
-"""Tasks of which what a condition leaves of the prompt still says what to do: their successes tell nothing.
+"""Condition -> tasks that the rest of the prompt still specifies, so that their successes are uninformative.
 
-Pictures show the table as it is to be; words name textures, or the only container there is.
+Images show the goal state of the table; words name textures, or the only container.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSuccess(Result):
-    """Share of the starts that succeed unperturbed that still succeed under a condition.
+    """Share of the starts with unperturbed success that also succeed under a condition.
 
-    Tasks that the rest of the prompt still specifies are left out.
+    Tasks that the rest of the prompt still specifies are omitted.
     """
 
     condition: str
     plausible: bool
     kept: int
     count: int
-    """Pairs whose control succeeds."""
+    """Number of pairs whose control succeeds."""
     starts: int
     share: float
     interval: Interval
-    """Wilson's, over starts."""
+    """Wilson interval of `share`, clustered by start."""
     p: float
-    """One-sided, exact: more than the 5 % that may be luck."""
+    """Exact one-sided p-value of a share above the 5 % that may be due to chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retried(Result):
-    """Successes of controls that took more than the fewest actions; sweeps are left out."""
+    """Successes of controls with more than the fewest actions, without sweeping tasks."""
 
     again: int
     successes: int
     count: int
-    """Controls, sweeps left out."""
+    """Number of controls, without sweeping tasks."""
     share: float
-    """again / successes"""
+    """Share of successes that needed retries: again / successes."""
     interval: Interval
-    """Wilson's."""
+    """Wilson interval of `share`."""
     p: float
-    """One-sided, exact: more than 5 %."""
+    """Exact one-sided p-value of a share above 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class Modalities(Result):
-    """Without the words of the prompt, and without its pictures; the same starts, whose controls succeed."""
+    """Success without words and without images in the prompt, over the same starts with successful controls."""
 
     starts: int
     wordless: int
-    """Successes without the words."""
+    """Number of successes without the words."""
     blind: int
-    """Successes without the pictures."""
+    """Number of successes without the images."""
     change: float
-    """Rate without pictures - rate without words."""
+    """Success rate without images minus success rate without words."""
     interval: Interval
-    """Newcombe's, over starts."""
+    """Newcombe interval of `change`, over starts."""
     p: float
-    """Exact, over starts."""
+    """Exact p-value, over starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Novelty(Result):
-    """A level against the first; controls only, and tasks that both have, unless it has none of these."""
+    """Comparison of a level with the first, in controls; restricted to shared tasks if there are any."""
 
     level: str
     same_tasks: bool
-    """Whether tasks are compared with themselves; otherwise with others, which may be easier."""
+    """Whether the same tasks are compared; otherwise different tasks, which may differ in difficulty."""
     tasks: int
     hits: int
-    """Successes at the first level."""
+    """Number of successes at the first level."""
     usual: MeanScore
-    """Of the first level."""
+    """Score at the first level."""
     score: MeanScore
     change: float
     interval: Interval
-    """Newcombe's, from both means."""
+    """Newcombe interval of `change`, from both means."""
     p: float
-    """Exact: within tasks, or between all episodes of either level."""
+    """Exact p-value: stratified by task, or between all episodes of the two levels."""
 
 
 def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
-    """How much of its success is kept under each condition; those without a successful control left out."""
+    """Measure the success kept under each condition; conditions without a successful control are omitted."""
     both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     results = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
@@ -331,7 +332,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
-    """How many successes took more than the fewest actions. Raises MeasureError where none were allowed."""
+    """Count the successes with more than the fewest actions. Raise MeasureError if extra actions were not allowed."""
     usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
     if len(lost) and (lost["steps"] <= lost["best"]).all():
@@ -344,7 +345,7 @@ def measure_retries(rows: pl.DataFrame) -> Retried:
 
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
-    """Whether words or pictures are missed more."""
+    """Compare success without words with success without images. Raise MeasureError if no start has both."""
     both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     one, other = (
         both.filter(pl.col("condition") == name)
@@ -365,7 +366,7 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
 
 
 def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
-    """Each level against the first."""
+    """Compare each level with the first."""
     levels: dict[str, dict[str, TaskScore]] = {}
     for task in tasks:
         if task.condition == CONTROL and task.allowed.count:
@@ -396,19 +397,19 @@ def _novelty(level: str, first: dict[str, TaskScore], now: dict[str, TaskScore])
 
 
 MIN_SUCCESSES = 10
-"""Successful controls without which nothing is read from a condition."""
+"""Minimum number of successful controls for conclusions about a condition."""
 
 
 @dataclass(frozen=True, slots=True)
 class NothingMore(Result):
-    """Too few episodes succeed for further tests."""
+    """Detail of a finding: too few episodes succeed for further tests."""
 
     unable: bool
-    """Whether the policy significantly fails at the tasks; otherwise successes are too few."""
+    """Whether the policy significantly fails at the tasks; otherwise it has too few successes."""
 
     @property
     def caveat(self) -> str:
-        """Caveat of the finding that carries it."""
+        """The caveat of the finding."""
         why = "it does not perform the tasks" if self.unable else "too few episodes succeed"
         return f"{why}, so that nothing else can be tested"
 
@@ -419,24 +420,27 @@ NAME = "tabletop"
 
 @dataclass(frozen=True, slots=True)
 class Tabletop(Result):
-    """A run on tables."""
+    """Measures of a tabletop run."""
 
     tasks: tuple[TaskScore, ...]
-    """By condition, level and task."""
+    """Scores by condition, level and task."""
     levels: tuple[LevelScore, ...]
-    """By condition and level."""
+    """Scores by condition and level."""
     against: tuple[Against, ...]
-    """By condition and level, then by condition."""
+    """Differences from the control by condition and level, then by condition."""
     kept: tuple[KeptSuccess, ...]
-    """By condition."""
+    """Kept success by condition."""
     again: Retried | Missing
     modalities: Modalities | Missing
     novelty: tuple[Novelty, ...]
-    """Every level but the first."""
+    """Comparison of every other level with the first."""
 
 
 def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
-    """Measure a run on tables, ``ignoring`` columns that go with a start. Raises MeasureError where all of it broke."""
+    """Measure a tabletop run, ``ignoring`` columns determined by the start.
+
+    Raises MeasureError if no episode is valid.
+    """
     rows = table_rows(frame)
     valid_rows(rows)
     tasks = task_scores(rows, ignoring)

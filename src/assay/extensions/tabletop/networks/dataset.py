@@ -1,6 +1,6 @@
 """Training data: actions as bins, recorded episodes as examples, and examples as batches of arrays.
 
-Bins are a centimetre wide for x and y of both poses, and five degrees for the turn between them.
+Bins are a centimetre wide for x and y of both poses, and five degrees for the rotation between them.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from assay.extensions.tabletop.world.simulation import action
 
 BINS = (50, 100, 50, 100, 72)
-"""How many there are for x, y, x, y and the turn. The last one goes round."""
+"""Number of bins for x, y, x, y and the rotation; the bins of the rotation are periodic."""
 _LOW = np.array([X_LOW, Y_LOW, X_LOW, Y_LOW, -np.pi])
 _HIGH = np.array([X_HIGH, Y_HIGH, X_HIGH, Y_HIGH, np.pi])
 _WIDE = EXTENT["top"] * WIDTH / HEIGHT
-"""What the view from above covers from left to right, metres."""
+"""Width of the area covered by the top view, metres."""
 _SPREAD = 0.7
-"""How far a target reaches into the bins beside it, bins."""
+"""Standard deviation of the smoothed target over neighbouring bins, bins."""
 
 
 def to_bins(actions: np.ndarray) -> np.ndarray:
-    """Where actions (n, 12) lie on the axes, in bins and fractions of them, (n, 5)."""
+    """Convert actions (n, 12) to fractional bin positions, (n, 5)."""
     turn = 2 * (np.arctan2(actions[:, 11], actions[:, 8]) - np.arctan2(actions[:, 5], actions[:, 2]))
     turn = (turn + np.pi) % (2 * np.pi) - np.pi
     values = np.column_stack([actions[:, 0:2], actions[:, 6:8], turn])
@@ -49,14 +49,14 @@ def to_bins(actions: np.ndarray) -> np.ndarray:
 
 
 def from_bins(chosen: np.ndarray) -> np.ndarray:
-    """The action in the middle of some bins (5,): (12,)."""
+    """Return the action (12,) at the centre of bins (5,)."""
     x0, y0, x1, y1, turn = _LOW + (np.asarray(chosen) + 0.5) / BINS * (_HIGH - _LOW)
     # Bins of turns lie on multiples of five degrees, so that no turn is among them.
     return action((x0, y0), (x1, y1), turn - np.pi / BINS[-1])
 
 
 def bin_centres(axis: int) -> np.ndarray:
-    """The middle of each bin of an axis, (bins,): shares of the view from above, or of a whole turn."""
+    """Return the centre of each bin of an axis, (bins,), as a share of the top view or of a full turn."""
     count = BINS[axis]
     if axis == len(BINS) - 1:
         return np.arange(count) / count
@@ -66,7 +66,7 @@ def bin_centres(axis: int) -> np.ndarray:
 
 
 def bins_to_shares(positions: np.ndarray) -> np.ndarray:
-    """Actions in bins (n, 5) as shares of the view from above, and of a whole turn: float32, (n, 5)."""
+    """Convert bin positions (n, 5) to shares of the top view and of a full turn: float32, (n, 5)."""
     metres = _LOW[:4] + positions[:, :4] / BINS[:4] * (_HIGH - _LOW)[:4]
     middle, covered = np.array([(X_LOW + X_HIGH) / 2, 0.0] * 2), np.array([EXTENT["top"], _WIDE] * 2)
     turns = positions[:, 4:] / BINS[-1]
@@ -74,7 +74,7 @@ def bins_to_shares(positions: np.ndarray) -> np.ndarray:
 
 
 def target_shares(positions: np.ndarray, axis: int) -> np.ndarray:
-    """What each bin of an axis is to get when the truth lies at positions (n,): (n, bins), sums of one."""
+    """Return the smoothed target distribution over an axis's bins for true positions (n,): (n, bins)."""
     count, turns = BINS[axis], axis == len(BINS) - 1
     away = np.arange(count) + (0.0 if turns else 0.5) - positions[:, None]
     if turns:
@@ -84,14 +84,14 @@ def target_shares(positions: np.ndarray, axis: int) -> np.ndarray:
 
 
 def nearest_bins(positions: np.ndarray) -> np.ndarray:
-    """The bins in which positions (n, 5) lie: int64, (n, 5)."""
+    """Return the bins that contain positions (n, 5): int64, (n, 5)."""
     chosen = np.floor(positions)
     chosen[:, -1] = np.round(positions[:, -1]) % BINS[-1]
     return np.asarray(np.clip(chosen, 0, np.array(BINS) - 1), dtype=np.int64)
 
 
 def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """Where actions lie in bins (..., 5) after everything went a way (x, y), metres."""
+    """Return the bin positions (..., 5) of actions translated by ``way`` (x, y), metres."""
     by = np.array(way) / (X_HIGH - X_LOW, Y_HIGH - Y_LOW) * BINS[:2]
     return np.asarray(bins + np.array([*by, *by, 0.0]), dtype=np.float32)
 
@@ -99,20 +99,20 @@ def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
 LATEST = 3
 """Number of remembered observations, including the current one, in addition to the first of the episode."""
 OLDEST = 15
-"""Actions ago; what is older counts as this old."""
+"""Maximum age of an observation or action, in actions; older ones have this age."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Observations and actions in their order; the last observation is the present."""
+    """Observations and actions in chronological order; the last observation is the current one."""
 
     seen: tuple[ViewTokens, ...]
     done: np.ndarray
-    """Where the actions between them lay in bins, (len(seen) - 1, 5)."""
+    """Bin positions of the actions between the observations, (len(seen) - 1, 5)."""
 
     @property
     def now(self) -> ViewTokens:
-        """The present."""
+        """The current observation."""
         return self.seen[-1]
 
     def iter_remembered(self) -> Iterator[tuple[int, ViewTokens]]:
@@ -134,11 +134,11 @@ class History:
 
 
 STRANGE = 64
-"""Places for words that training did not know; each has one of them by its letters."""
+"""Number of hash slots for words that do not occur in training."""
 
 
 _PLACES = ("T4", "T5")
-"""Tasks whose prompts show where things are to be."""
+"""Tasks whose prompts show target positions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +149,16 @@ class PromptVocabulary:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of word ids."""
         return 1 + len(self.known) + STRANGE
 
     def numbers(self) -> Mapping[str, int]:
-        """The numbers of known words."""
+        """Return the ids of the training words."""
         return {word: index for index, word in enumerate(self.known, start=1)}
 
     @staticmethod
     def of(texts: Iterable[str]) -> PromptVocabulary:
-        """All words of some texts."""
+        """Create the vocabulary of all words in some texts."""
         return PromptVocabulary(tuple(sorted({word for text in texts for word in split_words(text)})))
 
 
@@ -174,7 +174,7 @@ class Example:
     """0 for suction, 1 for the spatula."""
     bins: np.ndarray
     room: np.ndarray
-    """How far the whole table can be moved: least and most, x and y, metres, (2, 2)."""
+    """Range of translations that keep all objects on the table: minimum and maximum of x and y, metres, (2, 2)."""
 
     def translate_randomly(self, rng: np.random.Generator) -> Example:
         """Return a randomly translated copy; unchanged if the prompt shows positions or there is no room."""
@@ -186,7 +186,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Examples side by side. Pictures' tokens come one after the other; slots count them from 1."""
+    """Padded examples. The tokens of all images are concatenated; slots index them from 1."""
 
     sight: ViewTokens
     words: np.ndarray
@@ -196,13 +196,13 @@ class Batch:
     table: np.ndarray
     """int64, (examples, tokens of tables): slot; 0 for none."""
     ages: np.ndarray
-    """int64, like ``table``: how many actions ago it was seen; 0 for the present."""
+    """int64, like ``table``: age of the observation in actions; 0 for the current one."""
     done: np.ndarray
-    """float32, (examples, actions so far, 5): shares of the view from above, the earliest action first."""
+    """float32, (examples, previous actions, 5): shares of the top view, the earliest action first."""
     since: np.ndarray
-    """int64, (examples, actions so far): age in actions, from 1; 0 for no action."""
+    """int64, (examples, previous actions): age in actions, from 1; 0 for no action."""
     tools: np.ndarray
-    """int64, (examples,)."""
+    """int64, (examples,): 0 for suction, 1 for the spatula."""
 
 
 def make_batch(
@@ -211,7 +211,7 @@ def make_batch(
     tools: Sequence[int],
     vocabulary: PromptVocabulary,
 ) -> Batch:
-    """Prompts and histories as arrays."""
+    """Convert prompts and histories to padded arrays."""
     numbers = vocabulary.numbers()
     strange = 1 + len(vocabulary.known)
     sights: list[ViewTokens] = []
@@ -266,17 +266,17 @@ def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """All examples of a folder in one form."""
+    """All examples of a folder, in one token form."""
 
     form: TokenForm
     examples: tuple[Example, ...]
     vocabulary: PromptVocabulary
     paraphrased: bool
-    """Whether prompts are in other words than the tasks' own."""
+    """Whether prompts are paraphrased."""
 
     @property
     def episodes(self) -> dict[str, int]:
-        """How many there are of each task."""
+        """The number of episodes of each task."""
         return dict(Counter(task for task, _ in {(example.task, example.seed) for example in self.examples}))
 
     @staticmethod
@@ -308,7 +308,7 @@ class Dataset:
 def _read(
     task: str, arrays: Mapping[str, np.ndarray], form: TokenForm, prompts: Sequence[str]
 ) -> list[Example]:
-    """Read one example for each action that is not a slip, with everything before it."""
+    """Read one example for each undisturbed action, with the history before it."""
     seeds = arrays["seeds"]
     if not len(seeds):
         return []

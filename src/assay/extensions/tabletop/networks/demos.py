@@ -1,6 +1,6 @@
 """Record the teacher's successful episodes as tokens: ``FOLDER/T1_1000000.npz``, a fixed number of seeds per file.
 
-A file appears when it is whole; what is there is not done again.
+Files are written atomically; complete files are not recorded again.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from assay.support.files import replacing
 from assay.support.streams import stream
 
 _PIXEL = EXTENT["top"] / HEIGHT
-"""Metres."""
+"""Size of a pixel in the top view, metres."""
 _TIP_CLEARANCE = 0.012
-"""Room around the tip beyond which more is of no use, metres."""
+"""Clearance around the tip beyond which more brings no advantage, metres."""
 
 
 class Teacher(TableOracle):
-    """An oracle whose choices can be seen in the picture from above.
+    """An oracle whose choices can be inferred from the top view.
 
-    It takes hold of a thing near its middle where there is room around the tip, and turns it only where that
-    matters. What the oracle draws at random would have to be learnt as noise.
+    It grasps an object near its centre where there is clearance around the tip, and rotates it only if the goal
+    requires that. The oracle's random choices would be noise to a learner.
     """
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12)."""
+        """Return one action, (1, 12)."""
         self._saw = observation
         return super().act(observation)
 
@@ -77,14 +77,14 @@ class Teacher(TableOracle):
 
 
 FIRST_SEED = 1_000_000
-"""From here on seeds are for training, below for evaluation."""
+"""First seed for training; smaller seeds are for evaluation."""
 SEEDS_PER_FILE = 50
 TASKS = tuple(kind.id for kind in KINDS.values() if Level.L1 in kind.levels)
-"""The thirteen that there are for training."""
+"""The thirteen training tasks."""
 ORIGINAL_SHARE = 0.2
-"""The share of episodes that keep their own words where the others are paraphrased."""
+"""Share of episodes that keep the original wording when the others are paraphrased."""
 SLIP_SHARE, MAX_SLIPS = 0.08, 2
-"""The share of actions that go wrong, so that the next one shows how to recover, and the most in an episode."""
+"""Share of disturbed actions, after which the next one shows how to recover, and their maximum per episode."""
 _FIELDS = ("crops", "boxes", "views", "places")
 
 
@@ -98,11 +98,11 @@ class Job:
 
     @property
     def file(self) -> Path:
-        """Where it is written."""
+        """The path of the file."""
         return self.folder / f"{self.task}_{self.seeds.start}.npz"
 
     def count_recorded(self) -> int | None:
-        """How many episodes are in the file; None if it is not there, or stops short of the last seed."""
+        """Return the number of episodes in the file; None if the file is missing or incomplete."""
         try:
             with np.load(self.file) as arrays:
                 return len(arrays["seeds"]) if arrays["tried"] >= len(self.seeds) else None
@@ -112,7 +112,7 @@ class Job:
 
 @dataclass(slots=True)
 class _Album:
-    """Pictures, each once."""
+    """A collection of distinct images."""
 
     sights: dict[TokenForm, list[ViewTokens]] = field(
         default_factory=lambda: {form: [] for form in TokenForm}
@@ -139,7 +139,7 @@ class _Album:
 
 
 class _Recorder(Teacher):
-    """A teacher that records its observations and slips; its actions are in the episode."""
+    """A teacher that records its observations and disturbances; its actions are in the episode."""
 
     def __init__(self, setting: Setting) -> None:
         self.saw: list[TableObservation] = []
@@ -156,7 +156,7 @@ class _Recorder(Teacher):
 
 
 def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """An action (1, 12) whose pick or whose place is 12 to 20 cm off."""
+    """Return an action (1, 12) with its pick or its place 12 to 20 cm off."""
     end = 6 * int(rng.integers(2))
     way, far = rng.uniform(0, 2 * np.pi), rng.uniform(0.12, 0.20)
     wrong = chosen.copy()
@@ -166,7 +166,7 @@ def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def list_jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
-    """What is to be recorded, file by file. Raises TaskError for a task that there is not."""
+    """Return the jobs to be recorded, one per file. Raise TaskError for an unknown task."""
     for task in tasks:
         if task not in KINDS:
             raise TaskError(f"there is no tabletop task '{task}': {did_you_mean(task, KINDS)}")
@@ -196,7 +196,10 @@ def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, i
 
 
 def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
-    """The fewest and the most actions in a recorded episode of each task; more than it takes where a hand slipped."""
+    """Return the minimum and maximum number of actions in recorded episodes of each task.
+
+    The maximum exceeds the necessary number if actions were disturbed.
+    """
     action_counts: dict[str, list[int]] = {}
     for job in wanted:
         with np.load(job.file) as arrays:
@@ -244,7 +247,7 @@ def record_job(job: Job) -> tuple[Job, int]:
 
 
 def paraphrase_most(task: TableTask) -> TableTask:
-    """A training task in other words, four times in five."""
+    """Paraphrase a training task's prompt with probability 4/5."""
     if stream("tabletop", "training", task.setting.id, "own words").random() < ORIGINAL_SHARE:
         return task
     return apply_perturbations(task, PromptParaphrase(), seed=task.setting.seed)

@@ -1,4 +1,4 @@
-"""A trained network that acts."""
+"""The policy of a trained network."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from assay.support.training import require_torch
 
 @dataclass(frozen=True, slots=True)
 class NetworkModel:
-    """How a network takes in its prompt, and what its tokens are."""
+    """Architecture of a network: how it conditions on the prompt, and the form of its tokens."""
 
     cross: bool
-    """Whether the table attends to the prompt; else both are one sequence."""
+    """Whether the table attends to the prompt by cross-attention; otherwise both are one sequence."""
     form: TokenForm
 
     @property
     def name(self) -> str:
-        """``cross-objects``."""
+        """The name of the architecture: ``cross-objects``."""
         return f"{'cross' if self.cross else 'concat'}-{self.form}"
 
 
@@ -48,21 +48,21 @@ MODELS = {
     model.name: model
     for model in (NetworkModel(cross, form) for cross in (True, False) for form in TokenForm)
 }
-"""By their names."""
+"""Models by name."""
 
 
 def find_model(name: str) -> NetworkModel:
-    """The model of that name. Raises PolicyError that says what is valid."""
+    """Return the model with a name. Raise PolicyError with the valid names for an unknown one."""
     if name not in MODELS:
         raise PolicyError(f"there is no model '{name}': {did_you_mean(name, MODELS)}")
     return MODELS[name]
 
 
 class LearnedPolicy:
-    """A network that `assay tabletop train` made; takes the likeliest action for the prompt and what it saw and did.
+    """A network trained by `assay tabletop train`; takes the most likely action given prompt and history.
 
-    With ``retry``, where the table looks as it did before its last action, as after a pick that missed, it draws
-    from the bins' distribution instead.
+    With ``retry``, it samples from the distribution over bins if the table looks the same as before its last action,
+    for example after a missed pick.
     """
 
     def __init__(self, checkpoint: str = "", retry: bool = False) -> None:
@@ -79,7 +79,7 @@ class LearnedPolicy:
         self._vocabulary = PromptVocabulary(self.description.vocabulary)
         self._retry = retry
         self.metadata: Mapping[str, object] = self.description.model_dump(exclude={"vocabulary"})
-        """How the network came about."""
+        """The training record of the network."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode."""
@@ -90,7 +90,7 @@ class LearnedPolicy:
         self._done: list[np.ndarray] = []
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12)."""
+        """Return one action, (1, 12)."""
         import torch
 
         tool = int(observation.tool is Tool.SPATULA)
@@ -104,7 +104,7 @@ class LearnedPolicy:
         return chosen
 
     def _again(self, observation: TableObservation) -> bool:
-        """Whether to try something else: the table looks as it did."""
+        """Return whether to sample an alternative because the table looks unchanged."""
         if not self._retry:
             return False
         view, before = observation.image("top"), self._before

@@ -23,13 +23,13 @@ from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, TableRenderer,
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
 MAX_PLACES = 32
-"""How many places there are in an order; what comes later shares the last one."""
+"""Number of positions in an order; later tokens share the last one."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 PATCH_ROWS, PATCH_COLUMNS = 2, 4
 
 
 class TokenForm(StrEnum):
-    """What one token of a picture is."""
+    """The content of an image token."""
 
     OBJECTS = "objects"
     PATCHES = "patches"
@@ -37,27 +37,27 @@ class TokenForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewTokens:
-    """Both views of something as tokens. What cannot be seen has none."""
+    """Tokens of both views of a scene or object. Parts that are not visible have no tokens."""
 
     crops: np.ndarray
     """uint8, (tokens, 32, 32, 3)."""
     boxes: np.ndarray
-    """float32, (tokens, 4): centre x and y, height and width, as shares of the picture."""
+    """float32, (tokens, 4): centre x and y, height and width, as shares of the image."""
     views: np.ndarray
-    """int64, (tokens,): which of `VIEWS`."""
+    """int64, (tokens,): index into `VIEWS`."""
     places: np.ndarray
-    """int64, (tokens,): the place in the order of its view."""
+    """int64, (tokens,): position in the order of its view."""
     form: TokenForm
 
     def __len__(self) -> int:
         return len(self.crops)
 
     def only(self, kept: np.ndarray | slice) -> ViewTokens:
-        """Some of its tokens."""
+        """Return a subset of the tokens."""
         return ViewTokens(self.crops[kept], self.boxes[kept], self.views[kept], self.places[kept], self.form)
 
     def permute(self, rng: np.random.Generator) -> ViewTokens:
-        """The same in another order, alike in both views."""
+        """Return the tokens in a random order of objects, the same in both views."""
         rank = rng.permutation(MAX_PLACES)
         places = np.zeros_like(self.places)
         for view in np.unique(self.views):
@@ -88,7 +88,7 @@ class ViewTokens:
 
     @staticmethod
     def join(sights: Sequence[ViewTokens]) -> ViewTokens:
-        """Concatenate the tokens of several, all of one form."""
+        """Concatenate several sets of tokens of the same form."""
         crops, boxes, views, places = (
             np.concatenate([getattr(sight, name) for sight in sights])
             for name in ("crops", "boxes", "views", "places")
@@ -97,18 +97,18 @@ class ViewTokens:
 
 
 Segments = tuple[str | ViewTokens, ...]
-"""A prompt in reading order: single words and punctuation, and pictures."""
+"""A prompt in reading order: single words and punctuation, and images."""
 
 
 def tokenize_observation(observation: TableObservation, form: TokenForm) -> ViewTokens:
-    """What a policy sees of the table."""
+    """Convert an observation of the table to tokens."""
     if form is TokenForm.OBJECTS:
         return _tokens_of_objects([observation.objects(camera) for camera in VIEWS])
     return tokens_of_patches([observation.patches(camera) for camera in VIEWS])
 
 
 def tokenize_picture(picture: Picture, form: TokenForm) -> ViewTokens:
-    """What a prompt shows. Patches without any content are left out."""
+    """Convert an image of a prompt to tokens; empty patches are omitted."""
     views = render_picture(picture)
     if form is TokenForm.OBJECTS:
         return _tokens_of_objects(
@@ -120,12 +120,12 @@ def tokenize_picture(picture: Picture, form: TokenForm) -> ViewTokens:
 
 
 def split_words(text: str) -> list[str]:
-    """The words and punctuation of a text, in small letters."""
+    """Split a text into words and punctuation, in lower case."""
     return _WORD.findall(text.lower())
 
 
 def tokenize_prompt(prompt: Prompt, form: TokenForm) -> Segments:
-    """A prompt as tokens; what is masked in it is not there."""
+    """Convert a prompt to tokens; masked parts are omitted."""
     parts: list[str | ViewTokens] = []
     for segment in prompt.segments:
         parts.extend(split_words(segment) if isinstance(segment, str) else [tokenize_picture(segment, form)])
@@ -139,7 +139,7 @@ def _tokens_of_objects(views: list[ObjectTokens]) -> ViewTokens:
 
 
 def tokens_of_patches(views: list[np.ndarray]) -> ViewTokens:
-    """The patches of each view, (8, 32, 32, 3), as tokens."""
+    """Convert the patches of each view, (8, 32, 32, 3), to tokens."""
     row, column = np.divmod(np.arange(PATCH_ROWS * PATCH_COLUMNS), PATCH_COLUMNS)
     middle = np.column_stack([(column + 0.5) / PATCH_COLUMNS, (row + 0.5) / PATCH_ROWS])
     boxes = np.column_stack([middle, np.full_like(middle, (1 / PATCH_ROWS, 1 / PATCH_COLUMNS))])
@@ -147,7 +147,7 @@ def tokens_of_patches(views: list[np.ndarray]) -> ViewTokens:
 
 
 def _tokens_of_views(views: list[tuple[np.ndarray, np.ndarray]], form: TokenForm) -> ViewTokens:
-    """From the crops and boxes of each view."""
+    """Build tokens from the crops and boxes of each view."""
     counts = [len(crops) for crops, _ in views]
     return ViewTokens(
         np.concatenate([crops for crops, _ in views]),
@@ -159,12 +159,12 @@ def _tokens_of_views(views: list[tuple[np.ndarray, np.ndarray]], form: TokenForm
 
 
 PIECE_SIDE = 8
-"""Of a piece, pixels: about six centimetres."""
+"""Side of a piece of a patch, pixels; about six centimetres."""
 _ACROSS = PATCH // PIECE_SIDE
 
 
 def cut_pieces(sight: ViewTokens) -> ViewTokens:
-    """The pieces that show something, (n, SIDE, SIDE, 3), each with the box of what it shows."""
+    """Return the pieces that are not background, (n, PIECE_SIDE, PIECE_SIDE, 3), with the boxes of their contents."""
     sight = sight.only(sight.views == VIEWS.index("top"))
     cut = _cut(sight.crops)
     content = (cut != _behind(cut, sight)).any(axis=-1)
@@ -181,7 +181,7 @@ def cut_pieces(sight: ViewTokens) -> ViewTokens:
 
 
 def _behind(cut: np.ndarray, sight: ViewTokens) -> np.ndarray:
-    """What there would be if there were no objects: the bare table or, in prompts, the wall everywhere."""
+    """Return the background of the pieces: the bare table or, in prompts, the uniform wall."""
     view = VIEWS.index("top")
     wall, table = bare_table()[view, 0, 0], bare_table()[view, PATCH, PATCH]
     alone = (cut == wall).all(axis=-1).sum() > (cut == table).all(axis=-1).sum()
@@ -189,14 +189,14 @@ def _behind(cut: np.ndarray, sight: ViewTokens) -> np.ndarray:
 
 
 def paste_patches(crops: np.ndarray) -> np.ndarray:
-    """All patches of both views as pictures: (views, height, width, 3)."""
+    """Assemble all patches of both views into images, (views, height, width, 3)."""
     grid = crops.reshape(len(VIEWS), 2, -1, PATCH, PATCH, 3).swapaxes(2, 3)
     return grid.reshape(len(VIEWS), 2 * PATCH, -1, 3)
 
 
 @cache
 def bare_table() -> np.ndarray:
-    """What the cameras see of a table without anything on it, as `pasted`."""
+    """Return the camera images of an empty table, in the format of `paste_patches`."""
     return paste_patches(_bare_patches())
 
 
@@ -208,26 +208,26 @@ def _bare_patches() -> np.ndarray:
 
 @cache
 def _bare_pieces() -> np.ndarray:
-    """Those of each patch: (views, patches, pieces, SIDE, SIDE, 3)."""
+    """Return the pieces of an empty table: (views, patches, pieces, PIECE_SIDE, PIECE_SIDE, 3)."""
     cut = _cut(_bare_patches())
     return cut.reshape(len(VIEWS), -1, *cut.shape[1:])
 
 
 def _cut(crops: np.ndarray) -> np.ndarray:
-    """Patches (n, PATCH, PATCH, 3) as (n, pieces, SIDE, SIDE, 3)."""
+    """Cut patches (n, PATCH, PATCH, 3) into pieces (n, pieces, PIECE_SIDE, PIECE_SIDE, 3)."""
     grid = crops.reshape(-1, _ACROSS, PIECE_SIDE, _ACROSS, PIECE_SIDE, 3).swapaxes(2, 3)
     return grid.reshape(-1, _ACROSS**2, PIECE_SIDE, PIECE_SIDE, 3)
 
 
 _TOP = VIEWS.index("top")
 _FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])
-"""How much of a way along x each view shows: the front view looks down at 45 degrees."""
+"""Foreshortening of displacements along x in each view; the front view looks down at 45 degrees."""
 _HEIGHTS = np.array([EXTENT[view] for view in VIEWS])
-"""What each view covers from its top to its bottom, metres."""
+"""Distance from the top to the bottom edge of each view, metres."""
 
 
 def room(objects: ViewTokens, ends: np.ndarray) -> np.ndarray:
-    """How far objects and the ends of an action (n, 2) can go on the table: least and most, (2, 2)."""
+    """Return the translations that keep objects and action ends (n, 2) on the table: minimum and maximum, (2, 2)."""
     boxes = objects.boxes[objects.views == _TOP].astype(np.float64)
     middle = np.column_stack([boxes[:, 1] - 0.5, (boxes[:, 0] - 0.5) * WIDTH / HEIGHT]) * EXTENT["top"]
     half = boxes[:, 2:] * (0.5, 0.5 * WIDTH / HEIGHT) * EXTENT["top"]

@@ -1,10 +1,10 @@
 """The networks: {cross-attention, concatenation} over {objects, patches}. Needs torch.
 
-A picture's token is the sum of what a small network makes of its crop, and of embeddings of its box, view
-and place in the order. A prompt is a sequence of words and such tokens, read by a separate encoder.
-The table is the tokens of the present and of some earlier observations, and one token for each action so far, each
-with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
-The action is read from one further token, coordinate by coordinate, each knowing those before it.
+The embedding of an image token is the sum of the features of its crop, computed by a small network, and of embeddings
+of its box, view and position in the order. A prompt is a sequence of words and image tokens, read by a separate
+encoder. The table is represented by the tokens of the current and some earlier observations, and one token for each
+previous action, each with its age. They attend to the prompt (cross), or prompt and table are one sequence (concat).
+The action is decoded from one further token, coordinate by coordinate, each conditioned on those before it.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ from assay.support.training import (
 WIDTH = 128
 HEADS = 4
 READING, DECIDING = 2, 3
-"""Layers of the prompt's encoder and of what comes after it."""
+"""Number of layers of the prompt encoder and of the layers after it."""
 LONGEST = 384
-"""Tokens of a prompt that have a position of their own; further ones share the last."""
+"""Number of prompt positions with an embedding; later tokens share the last one."""
 POINTS = 6
-"""Features of a crop whose places are taken in."""
+"""Number of features of a crop whose positions are encoded."""
 WAVES = 40
-"""Frequencies in which places are taken in and given out: the highest has a period of five centimetres."""
+"""Number of frequencies that encode and decode positions; the highest has a period of five centimetres."""
 
 
 def waves(shares: Tensor) -> Tensor:
-    """Places (..., n), shares of a picture, as waves: (..., n * 2 * WAVES).
+    """Encode positions (..., n), shares of an image, as sines and cosines: (..., n * 2 * WAVES).
 
-    A place that is copied from a box to a head goes the whole way linearly, so that copying is soon learnt.
+    The path of a position from a box to a head is linear, so that copying is learned quickly.
     """
     angles = shares[..., None] * torch.pi * torch.arange(WAVES)
     return torch.cat([angles.cos(), angles.sin()], dim=-1).flatten(-2)
 
 
 class PictureEncoder(nn.Module):
-    """Tokens of pictures as vectors."""
+    """Encodes image tokens as vectors."""
 
     def __init__(self, form: TokenForm) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class PictureEncoder(nn.Module):
         self.norm = nn.LayerNorm(WIDTH)
 
     def forward(self, sight: ViewTokens) -> Tensor:
-        """(tokens, WIDTH)."""
+        """Return token embeddings, (tokens, WIDTH)."""
         first, which = distinct(sight.crops)
         crops = torch.from_numpy(sight.crops[first]).permute(0, 3, 1, 2).float() / 127.5 - 1
         boxes = torch.from_numpy(sight.boxes)
@@ -101,7 +101,7 @@ class PictureEncoder(nn.Module):
         return self.norm(self.crop(crops)[which] + where + extent + order)
 
     def _points(self, fine: Tensor) -> tuple[Tensor, Tensor]:
-        """In which row and column of a crop some of its features are, -0.5 to 0.5: (crops, POINTS) each."""
+        """Return the rows and columns of some features in each crop, -0.5 to 0.5: (crops, POINTS) each."""
         heat = self.points(fine)
         share = heat.flatten(2).softmax(dim=-1).view_as(heat)
         steps = (torch.arange(heat.shape[-1]) + 0.5) / heat.shape[-1] - 0.5
@@ -109,9 +109,9 @@ class PictureEncoder(nn.Module):
 
 
 def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
-    """The first of each kind among crops, and for each crop which of these it equals.
+    """Return the indices of the distinct crops, and for each crop the index of its distinct crop.
 
-    What lies still looks the same in every observation that is remembered, so that a network need look at it once.
+    Static objects look the same in every remembered observation, so the network encodes them once.
     """
     slot_by_crop: dict[bytes, int] = {}
     which = [slot_by_crop.setdefault(crop.tobytes(), len(slot_by_crop)) for crop in crops]
@@ -120,14 +120,14 @@ def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
 
 
 def _in_picture(rows: Tensor, columns: Tensor, boxes: Tensor) -> Tensor:
-    """Places in crops, (tokens, POINTS) each, as places in the whole picture, (tokens, POINTS, 2)."""
+    """Convert positions in crops, (tokens, POINTS) each, to positions in the image, (tokens, POINTS, 2)."""
     # A crop is square: as wide and high as the longer side of its box, in pixels of 1 : 2 pictures.
     side = torch.maximum(boxes[:, 2], 2 * boxes[:, 3])[:, None]
     return boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
 
 
 class AxisHead(nn.Module):
-    """The bins of one axis: waves that add up where the action lies."""
+    """Predicts the bins of one axis as a sum of waves."""
 
     def __init__(self, axis: int) -> None:
         super().__init__()
@@ -151,7 +151,7 @@ def _attend(attention: nn.MultiheadAttention, asking: Tensor, asked: Tensor, emp
 
 
 class PromptNetwork(nn.Module):
-    """From a batch to the bins of an action."""
+    """Maps a batch to the bins of an action."""
 
     def __init__(self, words: int, *, cross: bool, form: TokenForm) -> None:
         super().__init__()
@@ -184,10 +184,10 @@ class PromptNetwork(nn.Module):
     def forward(
         self, batch: Batch, chosen: Tensor | None = None, *, rng: np.random.Generator | None = None
     ) -> tuple[list[Tensor], Tensor]:
-        """For each axis the logits of its bins, (examples, bins), and the bins, (examples, axes).
+        """Return for each axis the logits of its bins, (examples, bins), and the bins, (examples, axes).
 
-        Each axis knows what was taken on those before it: the bins in ``chosen``; without them, bins drawn by
-        ``rng``; without that, the likeliest.
+        Each axis is conditioned on the bins of those before it: the bins in ``chosen`` if given, otherwise bins
+        sampled with ``rng`` if given, otherwise the most likely ones.
         """
         state = self._state(batch)
         logits, bins = [], []
@@ -236,7 +236,10 @@ class PromptNetwork(nn.Module):
         return self.decider.norm(state)[:, 0]
 
     def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """The prompt, (examples, 1 + length, WIDTH), and where it is empty; its first token never is."""
+        """Return the encoded prompt, (examples, 1 + length, WIDTH), and its padding mask.
+
+        The first token is never padding.
+        """
         words, slots = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
         positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)
         tokens = self.words(words) + seen[slots] + self.positions(positions)
@@ -248,7 +251,7 @@ class PromptNetwork(nn.Module):
 _HELD_OUT = 25
 """One in this many episodes is held out."""
 _SHIFTED = 0.7
-"""The share of examples that are moved on the table."""
+"""Share of examples that are translated on the table."""
 _SORTED = 4
 """Number of batches that are sorted by length together."""
 
@@ -262,9 +265,9 @@ def train(
     permute: bool = False,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> tuple[PromptNetwork, int, dict[str, float]]:
-    """A trained network, after how many batches, and how it does on episodes that were held out.
+    """Train a network; return it, the number of batches, and its scores on held-out episodes.
 
-    With ``permute`` objects come in another order each time.
+    With ``permute``, the order of objects is randomised each time.
     """
     torch.manual_seed(seed)
     torch.set_num_threads(1)
@@ -284,7 +287,7 @@ def train(
 
 
 def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
-    """Batches without end, of prompts about as long as each other, so that little is padding."""
+    """Yield batches indefinitely, each of prompts of similar length to reduce padding."""
     lengths = np.array(
         [sum(1 if isinstance(part, str) else len(part) for part in e.prompt) for e in examples]
     )
@@ -310,13 +313,13 @@ def train_step(
     vocabulary: PromptVocabulary,
     rate: float,
 ) -> float:
-    """One step; returns the loss before it."""
+    """Take one optimisation step; return the loss before it."""
     batch, positions = _batch(examples, vocabulary)
     return descend(network, optimizer, batch_loss(network, batch, positions), rate)
 
 
 def batch_loss(network: PromptNetwork, batch: Batch, positions: np.ndarray) -> Tensor:
-    """Cross-entropy to bins near the truth (examples, axes), the mean over axes."""
+    """Return the mean cross-entropy over axes to smoothed targets at positions (examples, axes)."""
     logits, _ = network(batch, torch.from_numpy(nearest_bins(positions)))
     terms = [
         nn.functional.cross_entropy(logits[axis], torch.from_numpy(target_shares(positions[:, axis], axis)))
@@ -328,7 +331,7 @@ def batch_loss(network: PromptNetwork, batch: Batch, positions: np.ndarray) -> T
 def score_held_out(
     network: PromptNetwork, examples: Sequence[Example], vocabulary: PromptVocabulary
 ) -> dict[str, float]:
-    """For each task the share of examples in which every axis is at most two bins off."""
+    """Return for each task the share of examples in which every axis is at most two bins off."""
     hits: dict[str, list[bool]] = {}
     with torch.inference_mode():
         for first in range(0, len(examples), 64):
@@ -352,26 +355,26 @@ def _batch(examples: Sequence[Example], vocabulary: PromptVocabulary) -> tuple[B
 
 
 class NetworkDescription(BaseModel):
-    """How a network came about."""
+    """Training data and options of a network, stored in its checkpoint."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     model: str
     vocabulary: tuple[str, ...]
     episodes: dict[str, int]
-    """Demonstrations by task, those held out among them."""
+    """Number of demonstrations by task, including held-out ones."""
     first_seed: int
     last_seed: int
     paraphrased: bool
     permuted: bool
-    """Whether objects came in another order each time."""
+    """Whether the order of objects was randomised each time."""
     seed: int
     steps: int
     batch: int = 64
     minutes: float
     parameters: int
     held_out: dict[str, float]
-    """By task, the share of held out examples whose action was nearly the teacher's."""
+    """Task -> share of held-out examples with an action close to the teacher's."""
     torch: str
 
 

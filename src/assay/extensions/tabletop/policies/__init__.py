@@ -1,1 +1,1 @@
-"""Policies for the table with known flaws."""
+"""Tabletop policies with known flaws."""

@@ -1,7 +1,7 @@
-"""Things in a picture from above: where they are, what shape and what texture they have. From pixels alone.
+"""Objects in a top view: position, shape and texture, from pixels alone.
 
-What shapes and textures look like is known, as their names are; what lies on this table is not. Shapes are compared in
-polar coordinates around their centres, in which a turn is a shift.
+The shapes and textures that exist are known, with their names; the contents of this table are not. Shapes are
+compared in polar coordinates around their centres, in which a rotation is a shift.
 """
 
 from __future__ import annotations
@@ -19,53 +19,53 @@ from assay.extensions.tabletop.world.scene import SOLIDS, X_HIGH, X_LOW
 from assay.extensions.tabletop.world.textures import DARK, GREY, SIDE, SPAN, TEXTURES, TWINNED, texture
 
 PIXEL = EXTENT["top"] / HEIGHT
-"""Metres."""
+"""Size of a pixel in the top view, metres."""
 _RADII, _ANGLES = 44, 120
-"""Of the polar grid, a pixel and three degrees apart."""
+"""Numbers of radii and angles of the polar grid, spaced by one pixel and three degrees."""
 _RADIUS = np.arange(_RADII) + 0.5
 _ANGLE = np.arange(_ANGLES) * 2 * np.pi / _ANGLES
 _GRID = np.stack([np.outer(_RADIUS, np.cos(_ANGLE)), np.outer(_RADIUS, np.sin(_ANGLE))])
-"""Rows and columns from the centre, pixels, (2, _RADII, _ANGLES)."""
+"""Row and column offsets of the polar grid from its centre, pixels, (2, _RADII, _ANGLES)."""
 _LEVELS = 8
-"""Of each colour, in histograms."""
+"""Number of histogram bins per colour channel."""
 _LIGHTS = (0.72, 0.78, 0.83, 0.87, 0.93, 1.0)
-"""How bright textures come out: on rims, on tops, on markings."""
+"""Brightness factors of rendered textures: on rims, on tops, on markings."""
 _ALIKE = 0.09
-"""How much worse a texture may fit than the one that fits best."""
+"""Maximum excess of a plausible texture's difference over that of the best fit."""
 _FEWEST = 6
-"""Pixels of a thing."""
+"""Minimum number of pixels of an object."""
 _TIP_CLEARANCE = 0.012
-"""Room around the tip beyond which more is of no use, metres."""
+"""Clearance around the tip beyond which more brings no advantage, metres."""
 LINES = ("line", "three-sided rectangle")
 _KNOWN = tuple(name for name in SOLIDS if name not in (*LINES, "shorter block"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenObject:
-    """One thing as it is seen."""
+    """An object as perceived in the images."""
 
     box: tuple[float, float, float, float]
-    """x_min, y_min, x_max, y_max, metres."""
+    """Bounding box: x_min, y_min, x_max, y_max, metres."""
     centre: np.ndarray
-    """Of its pixels, metres, (2,)."""
+    """Centroid of the object's pixels, metres, (2,)."""
     outline: np.ndarray
-    """Its mask around its centre, 0 to 1, (_RADII, _ANGLES)."""
+    """Polar mask around the object's centre, 0 to 1, (_RADII, _ANGLES)."""
     pixels: np.ndarray
-    """Where it is seen: rows and columns, (n, 2)."""
+    """Rows and columns of the object's pixels, (n, 2)."""
     colours: np.ndarray
-    """Histogram."""
+    """Colour histogram, (_LEVELS ** 3,)."""
     light: float
     """Mean brightness, 0 to 255."""
     tall: float
-    """Rows from its foot to its top in the front view, less what its depth takes up: about its height, pixels."""
+    """Approximate height: rows from foot to top in the front view minus the share due to its depth, pixels."""
 
     @property
     def middle(self) -> np.ndarray:
-        """Of its box, metres, (2,)."""
+        """Centre of the bounding box, metres, (2,)."""
         return np.array([self.box[0] + self.box[2], self.box[1] + self.box[3]]) / 2
 
     def shape(self) -> tuple[str, np.ndarray, float]:
-        """The most similar shape, where its origin is, metres, and its yaw."""
+        """Return the most similar shape, the position of its origin, metres, and its yaw, radians."""
         overlaps = {name: _overlaps(_template(name)[0], self.outline) for name in _KNOWN}
         name = max(overlaps, key=lambda each: overlaps[each].max())
         yaw = float(_ANGLE[int(overlaps[name].argmax())])
@@ -74,11 +74,11 @@ class SeenObject:
         return name, self.centre - (c * x - s * y, s * x + c * y), yaw
 
     def like(self, name: str) -> float:
-        """How much it looks like a shape, 0 to 1."""
+        """Return the similarity to a shape, 0 to 1."""
         return float(_overlaps(_template(name)[0], self.outline).max())
 
     def grip(self, attempt: int = 0) -> np.ndarray:
-        """A place near its middle with room around the tip, metres, (2,); others at later attempts."""
+        """Return a grasp point near the centre with clearance around the tip, metres, (2,); it varies by attempt."""
         first = self.pixels.min(axis=0) - 1
         mask = np.zeros(self.pixels.max(axis=0) - first + 2, dtype=bool)
         rows, columns = (self.pixels - first).T
@@ -90,7 +90,7 @@ class SeenObject:
 
 
 def see_objects(views: Views) -> list[SeenObject]:
-    """The things in the view from above; the front view tells how tall they are."""
+    """Return the objects in the top view; their heights are estimated from the front view."""
     picture, labels = views["top"]
     front = views["front"][1]
     objects = []
@@ -133,13 +133,13 @@ def _see_object(
 
 
 def _metres(pixels: np.ndarray) -> np.ndarray:
-    """Where on the table pixels (n, 2) lie, (n, 2)."""
+    """Return the positions on the table of pixels (n, 2), metres, (n, 2)."""
     x = (X_LOW + X_HIGH) / 2 + (pixels[:, 0] + 0.5 - HEIGHT / 2) * PIXEL
     return np.column_stack([x, (pixels[:, 1] + 0.5 - WIDTH / 2) * PIXEL])
 
 
 def histogram(colours: np.ndarray) -> np.ndarray:
-    """Shares of colours (n, 3), each spread over the bins next to it, (_LEVELS ** 3,)."""
+    """Return the histogram of colours (n, 3), each distributed over adjacent bins, (_LEVELS ** 3,)."""
     scaled = np.clip(colours / 256 * _LEVELS - 0.5, 0, _LEVELS - 1 - 1e-6)
     low = scaled.astype(int)
     part = scaled - low
@@ -152,28 +152,31 @@ def histogram(colours: np.ndarray) -> np.ndarray:
 
 
 def histogram_difference(one: np.ndarray, other: np.ndarray) -> float:
-    """How different two histograms are, 0 to 1."""
+    """Return the difference between two histograms, 0 to 1."""
     return 1.0 - float(np.minimum(one, other).sum())
 
 
 def nearest_texture(thing: SeenObject) -> str:
-    """The texture that it seems to have, by name."""
+    """Return the name of the most similar texture."""
     return min(_texture_histograms(), key=lambda name: texture_difference(thing, name))
 
 
 def may_have_texture(thing: SeenObject, name: str) -> bool:
-    """Whether it may have a texture: no other fits it much better. Stripes and dots of two colours are hard to tell."""
+    """Return whether a texture is plausible, with no other fitting much better.
+
+    Two-coloured stripes and dots look similar.
+    """
     return texture_difference(thing, name) < texture_difference(thing, nearest_texture(thing)) + _ALIKE
 
 
 def texture_difference(thing: SeenObject, name: str) -> float:
-    """How much a thing differs from a texture, 0 to 1."""
+    """Return the difference between an object and a texture, 0 to 1."""
     return min(histogram_difference(thing.colours, histogram) for histogram in _texture_histograms()[name])
 
 
 @cache
 def _texture_histograms() -> Mapping[str, tuple[np.ndarray, ...]]:
-    """The histograms of every texture in every light, as blurred as they are seen."""
+    """Return the histograms of every texture at every brightness, blurred as in the camera images."""
     blur = max(1, round(PIXEL / SPAN * SIDE))
     histograms = {}
     for name in (*TEXTURES, *(DARK + texture_name for texture_name in TWINNED), GREY):
@@ -185,7 +188,7 @@ def _texture_histograms() -> Mapping[str, tuple[np.ndarray, ...]]:
 
 @cache
 def _template(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """A shape's mask around its centre at yaw 0, and where its centre is, metres from its origin."""
+    """Return the mask of a shape around its centre at yaw 0, and the centre relative to its origin, metres."""
     cells = (np.mgrid[-_RADII : _RADII + 1, -_RADII : _RADII + 1] * PIXEL).reshape(2, -1)
     filled = cells[:, _covers(name, cells)]
     centre = filled.mean(axis=1)
@@ -194,7 +197,7 @@ def _template(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _covers(name: str, places: np.ndarray) -> np.ndarray:
-    """Which places (2, n), metres from its origin, a shape covers, (n,)."""
+    """Return a mask (n,) of the positions (2, n), metres from its origin, that a shape covers."""
     covered = np.zeros(places.shape[1], dtype=bool)
     for piece in SOLIDS[name].pieces:
         for share in (0.0, 0.25, 0.5, 0.75, 1.0):  # walls lean
@@ -206,18 +209,18 @@ def _covers(name: str, places: np.ndarray) -> np.ndarray:
 
 
 def _overlaps(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Shared area as a share of what either covers, for every turn of the first, (_ANGLES,)."""
+    """Return the intersection over union for every rotation of the first mask, (_ANGLES,)."""
     turned = np.fft.ifft(np.conj(np.fft.fft(one, axis=1)) * np.fft.fft(other, axis=1), axis=1).real
     both = _RADIUS @ turned
     return np.asarray(both / ((_RADIUS @ one).sum() + (_RADIUS @ other).sum() - both))
 
 
 def shape_similarity(one: SeenObject, other: SeenObject) -> float:
-    """How alike two things are in shape, whichever way they lie, 0 to 1."""
+    """Return the rotation-invariant similarity of two objects' shapes, 0 to 1."""
     return float(_overlaps(one.outline, other.outline).max())
 
 
 def turn_between(pairs: list[tuple[SeenObject, SeenObject]]) -> float:
-    """By how much things were turned, the same in every pair: radians, counter-clockwise."""
+    """Return the rotation common to all pairs of objects, radians, counter-clockwise."""
     worth = sum(_overlaps(before.outline, after.outline) for before, after in pairs)
     return float(_ANGLE[int(np.argmax(worth))])

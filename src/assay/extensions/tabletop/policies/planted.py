@@ -1,4 +1,4 @@
-"""Policies with known flaws, to calibrate the instrument."""
+"""Policies with known flaws, to validate the diagnosis."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.support.streams import stream
 
 _SAME_PLACE = 1e-6
-"""Metres."""
+"""Distance below which two positions are the same, metres."""
 _USUAL = Prompt("Do what is usually done here.")
 
 
 class PromptBlind(TableOracle):
-    """Flaw: ignores the prompt. Does what is usually asked for with what is on the table."""
+    """Flaw: ignores the prompt. Always pursues the original goal of the scene."""
 
     def attach(self, env: TableEnv) -> None:
-        """Take what policies may not see."""
+        """Take the privileged state of an environment."""
         super().attach(env)
         self._task = replace(env.task, asked=env.task.goal)
         self._own, self._progress = None, env.progress
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Begin an episode, with the prompt that it expects."""
+        """Begin an episode with the expected prompt in place of the given one."""
         super().reset(_USUAL, spec)
 
 
 class OrderFollower(TableOracle):
-    """Flaw: follows the prompt, but knows objects only by their place in the order of the object tokens.
+    """Flaw: follows the prompt, but identifies objects only by their index among the object tokens.
 
-    In training that order was always the scene's, so it was enough.
+    In training the tokens were always in the scene's order, so the index was sufficient.
     """
 
     def attach(self, env: TableEnv) -> None:
-        """Take what policies may not see."""
+        """Take the privileged state of an environment."""
         super().attach(env)
         self._table: TableSimulation = env.simulation
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12), on the table as it takes it to be."""
+        """Return one action, (1, 12), computed for the assumed state of the table."""
         if self._world is self._table:
             self._world = _Mistaken(self._table, observation.objects("top").items)
         return super().act(observation)
@@ -62,22 +62,22 @@ class OrderFollower(TableOracle):
 
 
 class _Mistaken:
-    """A table on which each item is taken for the one that stands in its place of the order."""
+    """A table on which each item is mistaken for the one at its index in the order."""
 
     def __init__(self, world: TableSimulation, order: np.ndarray) -> None:
         self._real, self._order = world, order
 
     def poses(self) -> np.ndarray:
-        """Where the items seem to be, (items, 3)."""
+        """Return the assumed poses of the items, (items, 3)."""
         return np.asarray(self._real.poses()[self._order])
 
     def below(self, x: float, y: float) -> tuple[int, float]:
-        """What a tip coming down seems to touch, and how high that is."""
+        """Return the item that a descending tip would appear to touch, and its height."""
         item, height = self._real.below(x, y)
         return (int(np.flatnonzero(self._order == item)[0]) if item >= 0 else -1), height
 
     def foresee(self, given: np.ndarray) -> np.ndarray:
-        """Where the items will seem to go, (times, items, 3)."""
+        """Return the assumed trajectories of the items under an action, (times, items, 3)."""
         return np.asarray(self._real.foresee(given)[:, self._order])
 
 
@@ -85,24 +85,24 @@ class FirstObject:
     """Flaw: ignores the prompt. Carries the first object of the observation to the second."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12)."""
+        """Return one action, (1, 12)."""
         boxes = observation.objects("top").boxes
         first, second = (table_point(*boxes[min(number, len(boxes) - 1), :2]) for number in (0, 1))
         return action(first, second)[None]
 
 
 class RandomPlaces:
-    """Draws every action uniformly: from where, to where, turned by how much."""
+    """Samples every action uniformly: pick position, place position and rotation."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Begin the episode's stream."""
+        """Begin the episode's random stream."""
         self._stream = stream(spec.seed, "random places", spec.task)
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12)."""
+        """Return one action, (1, 12)."""
         x = self._stream.uniform(X_LOW, X_HIGH, 2)
         y = self._stream.uniform(Y_LOW, Y_HIGH, 2)
         turn = self._stream.uniform(-np.pi, np.pi)

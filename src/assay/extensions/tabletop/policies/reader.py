@@ -1,4 +1,4 @@
-"""What a request is about among the things on the table, and what is to be carried where."""
+"""Match a request to the objects on the table, and plan which of them to carry where."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from assay.extensions.tabletop.world.textures import GREY
 
 _WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 _ASIDE = 0.06
-"""How far from the straight line a neighbour may be, metres."""
+"""Maximum distance of a neighbour from the straight line, metres."""
 _WHITE = 250
 _SMALL = 0.12
-"""Blocks are smaller than this, metres, rectangles and lines larger."""
+"""Size between blocks, which are smaller, and rectangles and lines, which are larger, metres."""
 _SAME = 0.2
-"""How different the histograms of things of one texture may be."""
+"""Maximum difference between the histograms of objects with the same texture."""
 
 
 class PromptImage:
-    """A picture of a prompt, by its pixels."""
+    """An image of a prompt, identified by its pixels."""
 
     def __init__(self, views: Views) -> None:
         self.views = views
@@ -68,27 +68,27 @@ class PromptImage:
 
 @dataclass(slots=True)
 class CarryStep:
-    """One thing to be carried somewhere."""
+    """One object to be carried to a position."""
 
     thing: SeenObject
     start: np.ndarray
-    """Where it is thought to be, metres, (2,)."""
+    """Assumed position of the object before the step, metres, (2,)."""
     goal: np.ndarray
-    """Where its centre is to be."""
+    """Goal position of the object's centre, metres, (2,)."""
     turn: float = 0.0
-    """Radians, counter-clockwise."""
+    """Rotation, radians, counter-clockwise."""
     attempts: int = 0
 
 
 def is_small(thing: SeenObject) -> bool:
-    """Whether it is one of the blocks that are swept."""
+    """Return whether an object is one of the blocks to be swept."""
     return max(thing.box[2] - thing.box[0], thing.box[3] - thing.box[1]) < _SMALL
 
 
 def split_by_texture(
     reference: object, blocks: list[SeenObject]
 ) -> tuple[list[SeenObject], list[SeenObject]]:
-    """Blocks of the texture that is shown or named, and the others, of which all have another."""
+    """Split blocks into those with the texture that is shown or named and the rest."""
 
     def unlike_it(block: SeenObject) -> float:
         if isinstance(reference, NamedObject) and reference.look is not None:
@@ -107,13 +107,13 @@ def split_by_texture(
 
 
 class Planner:
-    """Finds what a request is about among the things on the table."""
+    """Matches a request to the objects on the table and plans its steps."""
 
     def __init__(self, slots: list[object], things: list[SeenObject]) -> None:
         self._slots, self._things = slots, things
 
     def plan(self, request: PromptRequest) -> list[CarryStep]:
-        """What is to be carried where, in order; nothing where something is not found."""
+        """Return the steps of a request in order; empty if an object is not found."""
         if not self._things:
             return []
         ways: Mapping[str, Callable[[PromptRequest], list[CarryStep]]] = {
@@ -124,7 +124,7 @@ class Planner:
         return ways[request.kind](request)
 
     def _match(self, slot: int, but: list[SeenObject] | None = None) -> SeenObject:
-        """The thing that a slot shows or names."""
+        """Return the object that a slot shows or names."""
         reference = self._slots[slot]
         left = [thing for thing in self._things if not any(thing is other for other in but or [])]
         return min(left, key=lambda each: _mismatch(reference, each))
@@ -137,7 +137,7 @@ class Planner:
         return [self._into(thing, self._match(base, [thing]))]
 
     def _plan_comparison(self, request: PromptRequest) -> list[CarryStep]:
-        """The more or less so of two things of a shape."""
+        """Plan to put one of two objects of a shape, chosen by a comparison such as taller or darker."""
         pairs = [(self._shown_object(more), self._shown_object(less)) for more, less in request.pairs]
         height = np.mean([more.tall - less.tall for more, less in pairs])
         light = np.mean([more.light - less.light for more, less in pairs])
@@ -150,7 +150,7 @@ class Planner:
         return [self._into(chosen, min(rest, key=lambda each: _mismatch(base, each)))]
 
     def _find(self, request: PromptRequest) -> list[CarryStep]:
-        """What a picture shows of one texture, into what has another."""
+        """Plan to put an object of one texture from an image into a container of another texture."""
         first, second = request.looks
         pictured = self._slots[request.things[0]]
         assert isinstance(pictured, PromptImage)
@@ -195,7 +195,7 @@ class Planner:
         return [CarryStep(thing, start, goal) for start, goal in pairwise(path)]
 
     def _order(self, request: PromptRequest) -> list[CarryStep]:
-        """What is moved from frame to frame; what lies below something else is where it was."""
+        """Plan the moves from frame to frame; objects below others are assumed not to have moved."""
         frames = [self._slots[slot] for slot in request.things]
         first = frames[0]
         assert isinstance(first, PromptImage)
@@ -269,19 +269,19 @@ class Planner:
 
 
 def _origin(thing: SeenObject, *, base: bool = False) -> np.ndarray:
-    """Where a thing's origin is, metres: the middle of its box, where it is no pan."""
+    """Return the position of an object's origin, metres; for a container other than a pan, its box's centre."""
     if base and thing.shape()[0] != "pan":
         return thing.middle
     return thing.shape()[1]
 
 
 def _apart(one: SeenObject, other: SeenObject) -> float:
-    """How different two things are in texture and shape."""
+    """Return the difference between two objects in texture and shape."""
     return histogram_difference(one.colours, other.colours) + 1.5 * (1 - shape_similarity(one, other))
 
 
 def _mismatch(reference: object, thing: SeenObject) -> float:
-    """How little a thing looks like what is shown or named."""
+    """Return the difference between an object and the image or name that refers to it."""
     if isinstance(reference, NamedObject):
         colour = 0.0 if reference.look is None else texture_difference(thing, reference.look)
         if reference.shape in LINES:
@@ -295,9 +295,9 @@ def _mismatch(reference: object, thing: SeenObject) -> float:
 
 
 _MARGIN = 0.004
-"""For what pixels cannot tell, metres."""
+"""Margin for the resolution of the image, metres."""
 _OPEN = 0.015
-"""How far a rectangle reaches beyond its open side, metres."""
+"""Distance that a rectangle extends beyond its open side, metres."""
 
 
 def next_push(
@@ -344,15 +344,15 @@ def next_push(
 
 
 _THERE = 0.045
-"""A thing this near to where it was put has been put there, metres."""
+"""Maximum distance from its goal at which an object counts as placed, metres."""
 _ATTEMPTS = 4
 
 
 class PromptReader:
-    """Follows prompts as far as it parses their words and recognises their images; otherwise does nothing.
+    """Follows prompts as far as it can parse their words and recognise their images; otherwise does nothing.
 
-    It receives what any policy receives. Its success shows that prompts and images suffice; its failure without them,
-    that they are needed.
+    It receives the same inputs as any policy. Its success shows that prompts and images suffice; its failure without
+    them shows that they are needed.
     """
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
@@ -367,7 +367,7 @@ class PromptReader:
         self._plan: list[CarryStep] | None = None
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12)."""
+        """Return one action, (1, 12)."""
         request = self._request
         if request is None:
             return idle()[None]

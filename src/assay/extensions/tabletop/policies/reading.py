@@ -1,6 +1,6 @@
-"""Understands prompts by rules: what kind of thing is asked for, and which pictures and words play which part.
+"""Rule-based parser of prompts: the kind of request, and the roles of its images and words.
 
-Only what is said and shown counts: the names of placeholders, which tell the parts, are not read.
+Only the text and the images are used: the names of placeholders, which reveal the roles, are not read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SMALL = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class NamedObject:
-    """A thing that is named in words."""
+    """An object that is named in words."""
 
     look: str | None
     shape: str
@@ -45,41 +45,41 @@ class NamedObject:
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """What a prompt asks for. Slots are numbers of pictures and names, in the order in which they are read."""
+    """A parsed prompt. Slots are indices of images and named objects, in reading order."""
 
     kind: RequestKind
     things: tuple[int, ...] = ()
-    """Slots that play a part: the thing and where it goes; frames; what is swept, the rectangle and the line."""
+    """Slots by role: object and destination; frames; or swept blocks, rectangle and line."""
     pairs: tuple[tuple[int, int], ...] = ()
-    """Comparisons, more and less; or before and after."""
+    """Pairs of slots: more and less in comparisons, or before and after."""
     less: bool = False
     looks: tuple[str, ...] = ()
     angle: int = 0
-    """Degrees, clockwise."""
+    """Rotation, degrees, clockwise."""
     way: str = ""
     count: str = ""
     touching: bool = False
-    """Whether a sweep may not touch the line; otherwise not go beyond it."""
+    """Whether a sweep must not touch the line; otherwise it must not go beyond it."""
 
 
 @dataclass(slots=True)
 class MarkedPrompt:
-    """A prompt with a mark for each picture or named thing."""
+    """A prompt with a mark for each image or named object."""
 
     text: str
     slots: list[object] = field(default_factory=list)
 
     def numbers(self, text: str | None = None) -> list[int]:
-        """The slots in a text, in their order, each once."""
+        """Return the distinct slots in a text, in order of appearance."""
         return list(
             dict.fromkeys(int(number) for number in _SLOT.findall(self.text if text is None else text))
         )
 
     @staticmethod
     def of(segments: Sequence[object], *, scene: Callable[[object], bool]) -> MarkedPrompt:
-        """Mark each picture and each named object of a prompt.
+        """Mark each image and each named object of a prompt.
 
-        An object that is shown or named twice has one slot; pictures of whole tables (``scene``) have one each.
+        An object that is shown or named twice has one slot; images of entire tables (``scene``) have one each.
         """
         marked = MarkedPrompt("")
 
@@ -108,7 +108,7 @@ def _shape(word: str) -> str:
 
 
 def parse_request(prompt: MarkedPrompt, scenes: frozenset[int]) -> PromptRequest | None:
-    """Parse a prompt; None if it is not understood. ``scenes``: the slots that show whole tables."""
+    """Parse a prompt; return None if it is not understood. ``scenes``: the slots that show entire tables."""
     text, slots = prompt.text, prompt.numbers()
     objects = [slot for slot in slots if slot not in scenes]
     if "twist" in text and len(scenes) == 6:
@@ -178,7 +178,7 @@ def _read_object_request(prompt: MarkedPrompt, text: str, objects: Sequence[int]
 
 
 def _read_put(prompt: MarkedPrompt, text: str, objects: Sequence[int]) -> PromptRequest | None:
-    """One thing into another, which invented words may stand for."""
+    """Parse a request to put one object into another, possibly named by invented words."""
     sentences = [sentence.strip() for sentence in re.split(r"\.(?:\s|$)", text) if sentence.strip()]
     command = sentences[-1] if sentences else ""
     if not re.search(r"\bput|\bplace|\bdrop|\bdeposit|\bset\b|\blay\b|\bmove|\bbring|\bcarry|\btake|\btransfer|belongs|"
@@ -207,7 +207,7 @@ def _read_put(prompt: MarkedPrompt, text: str, objects: Sequence[int]) -> Prompt
 
 
 def _resolve_nouns(definitions: str, command: str) -> list[int]:
-    """The slots that a command's invented words stand for, in the command's order."""
+    """Return the slots that a command's invented words refer to, in the command's order."""
     words = _WORD.findall(command)
     parts = [
         word

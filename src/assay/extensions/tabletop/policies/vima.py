@@ -1,7 +1,7 @@
-"""VIMA-Bench and our table, each for the other's policies.
+"""Adapters between VIMA-Bench and Assay's table, in both directions.
 
-    env = make("visual_manipulation", seed=0)      # in place of vima_bench.make: our table as VIMA-Bench's environment
-    play_there(vima_env, policy, seed=0)           # one of our policies in VIMA-Bench itself
+    env = make_vima_table("visual_manipulation", seed=0)    # replaces vima_bench.make: Assay's table
+    play_in_vima(vima_env, policy, seed=0)                  # a tabletop policy in VIMA-Bench itself
 
 VIMA-Bench is not on PyPI and is not needed for the first.
 """
@@ -40,7 +40,7 @@ _POSES = ("pose0", "pose1")
 
 
 def vima_observation(observation: TableObservation) -> dict[str, Any]:
-    """An observation as VIMA-Bench gives it; an object's number in ``segm`` is its place in the order, from 1 on."""
+    """Return an observation in VIMA-Bench's format; an object's id in ``segm`` is its index in the order, from 1."""
     return {
         "rgb": {view: _channels_first(observation.image(view)) for view in VIEWS},
         "segm": {view: observation.segmentation(view) for view in VIEWS},
@@ -49,7 +49,7 @@ def vima_observation(observation: TableObservation) -> dict[str, Any]:
 
 
 def vima_assets(prompt: Prompt) -> dict[str, Any]:
-    """What the placeholders of a prompt stand for, as VIMA-Bench gives it."""
+    """Return the assets of a prompt's placeholders in VIMA-Bench's format."""
     return {name: _vima_asset(picture) for name, picture in prompt.pictures}
 
 
@@ -69,7 +69,7 @@ def _vima_asset(picture: Picture) -> dict[str, Any]:
 
 
 def vima_meta_info(observation: TableObservation) -> dict[str, Any]:
-    """What VIMA-Bench tells besides: how many objects there are, their numbers, where poses may lie."""
+    """Return VIMA-Bench's meta information: the number of objects, their ids, and the bounds of poses."""
     tool = observation.tool
     return {
         "end_effector_type": str(tool),
@@ -83,7 +83,7 @@ def vima_meta_info(observation: TableObservation) -> dict[str, Any]:
 
 
 def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
-    """A VIMA action as one of ours, (12,). Raises ActionError for what it has not got."""
+    """Convert a VIMA action to a tabletop action, (12,). Raise ActionError if it is incomplete."""
     poses = []
     for pose in _POSES:
         try:
@@ -101,7 +101,7 @@ def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
 
 
 def to_vima_action(action: np.ndarray) -> dict[str, np.ndarray]:
-    """One of our actions (12,) as VIMA-Bench takes it."""
+    """Convert a tabletop action (12,) to VIMA-Bench's format."""
     arrays: dict[str, np.ndarray] = {}
     for place, pose in zip((0, ACTION_SIZE // 2), _POSES, strict=True):
         x, y, w, *rest = np.asarray(action, dtype=np.float64)[place : place + 6]
@@ -111,12 +111,12 @@ def to_vima_action(action: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def _channels_first(picture: np.ndarray) -> np.ndarray:
-    """A picture with its colours first: (3, height, width)."""
+    """Return an image with its channels first: (3, height, width)."""
     return np.ascontiguousarray(picture.transpose(2, 0, 1))
 
 
 class VimaPolicy:
-    """A policy that was written for VIMA-Bench, at our table: ``vima?policy=module:Class``.
+    """A policy written for VIMA-Bench, run on Assay's table: ``vima?policy=module:Class``.
 
     The class has ``reset(prompt, prompt_assets, meta_info)`` and ``act(obs)``, in VIMA-Bench's conventions.
     """
@@ -136,7 +136,7 @@ class VimaPolicy:
         self._told: Prompt | None = prompt
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12)."""
+        """Return one action, (1, 12)."""
         if self._told is not None:
             self._policy.reset(self._told.text, vima_assets(self._told), vima_meta_info(observation))
             self._told = None
@@ -168,9 +168,9 @@ def make_vima_table(
     perturbations: Sequence[Perturbation] = (),
     **theirs: object,
 ) -> VimaTable:
-    """Our table as the environment that ``vima_bench.make`` gives. Its other keywords are accepted without effect.
+    """Return a replacement for the environment of ``vima_bench.make``. Its other keywords are accepted and ignored.
 
-    ``task_name``: VIMA-Bench's, with or without its group, or T1 to T17. Raises TaskError that says what is valid.
+    ``task_name``: VIMA-Bench's, with or without its group, or T1 to T17. Raises TaskError with the valid names.
     """
     for keyword in sorted(theirs.keys() - _IGNORED_KEYWORDS):
         valid = {"seed", "level", "difficulty", "perturbations", *_IGNORED_KEYWORDS}
@@ -189,7 +189,7 @@ def make_vima_table(
 
 
 class VimaTable:
-    """Our table in VIMA-Bench's conventions: ``reset``, ``get_prompt_and_assets``, ``step`` with two poses."""
+    """Assay's table in VIMA-Bench's conventions: ``reset``, ``get_prompt_and_assets``, ``step`` with two poses."""
 
     def __init__(self, setting: Setting, perturbations: tuple[Perturbation, ...] = ()) -> None:
         self._given, self._perturbations = setting, perturbations
@@ -200,12 +200,12 @@ class VimaTable:
 
     @property
     def task_name(self) -> str:
-        """VIMA-Bench's name of the task."""
+        """VIMA-Bench's name for the task."""
         return KINDS[self._given.task].name
 
     @property
     def action_space(self) -> Any:
-        """As VIMA-Bench has it. Needs gymnasium."""
+        """The action space as in VIMA-Bench. Needs gymnasium."""
         from gymnasium import spaces
 
         position, rotation = spaces.Box(LOW, HIGH), spaces.Box(-1.0, 1.0, (4,))
@@ -215,12 +215,12 @@ class VimaTable:
         )  # fmt: skip
 
     def seed(self, seed: int | None = None) -> None:
-        """The seed of the next episode, and of those that follow it."""
+        """Set the seed of the next episode, from which those of later episodes are derived."""
         self._given, self._resets = replace(self._given, seed=seed or 0), 0
 
     @property
     def global_seed(self) -> int:
-        """The seed that was given last."""
+        """The seed that was set last."""
         return self._given.seed
 
     @global_seed.setter
@@ -251,13 +251,13 @@ class VimaTable:
         return vima_observation(observation)
 
     def get_prompt_and_assets(self) -> tuple[str | None, dict[str, Any] | None]:
-        """The text with its placeholders, and what they stand for."""
+        """Return the text with its placeholders, and their assets."""
         return self.prompt, self.prompt_assets
 
     def step(
         self, action: Mapping[str, Any], **ignored: object
     ) -> tuple[dict[str, Any], float, bool, dict[str, Any]]:
-        """Carry out an action: observation, reward (0), whether the task is done, and what became of it."""
+        """Execute an action; return observation, reward (0), whether the episode is done, and an info dictionary."""
         observation = self._env.step(from_vima_action(action))
         success = self._env.succeeded()
         failure = not success and self._env.mistakes[-1] not in ("", "no_progress")
@@ -269,14 +269,14 @@ class VimaTable:
         )
 
     def render(self, mode: str = "human") -> None:
-        """Nothing is displayed."""
+        """Do nothing; there is no display."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing; there are no resources to release."""
 
 
 class VimaObservation:
-    """One of VIMA-Bench's observations as our policies read them; see `TableObservation`."""
+    """A VIMA-Bench observation with the interface of `TableObservation`."""
 
     def __init__(self, given: Mapping[str, Any], ids: Sequence[int], step: int) -> None:
         self.step = step
@@ -285,24 +285,24 @@ class VimaObservation:
         self._views = {view: _view(given["rgb"][view], given["segm"][view], ids) for view in VIEWS}
 
     def image(self, camera: str = "top") -> np.ndarray:
-        """A picture: uint8, (height, width, 3)."""
+        """Return an image: uint8, (height, width, 3)."""
         return self._views[camera][0].copy()
 
     def segmentation(self, camera: str = "top") -> np.ndarray:
-        """Labels: 0 for what is no object, i + 1 for the object i of the order in which they were made."""
+        """Return labels: 0 for background, i + 1 for object i in order of creation."""
         return self._views[camera][1].copy()
 
     def objects(self, camera: str = "top") -> ObjectTokens:
-        """One crop and box for each object."""
+        """Return one crop and box for each object."""
         return object_tokens(*self._views[camera], self.count)
 
     def patches(self, camera: str = "top") -> np.ndarray:
-        """The picture cut up."""
+        """Return the image cut into patches."""
         return cut_patches(self._views[camera][0])
 
 
 def _view(rgb: Any, segm: Any, ids: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """A picture with its colours last, and labels from 1 on in place of the simulator's numbers."""
+    """Return an image with its channels last, and labels from 1 in place of the simulator's ids."""
     picture = np.ascontiguousarray(np.asarray(rgb, dtype=np.uint8).transpose(1, 2, 0))
     numbers = np.asarray(segm)
     labels = np.zeros(numbers.shape, dtype=np.uint8)
@@ -312,7 +312,7 @@ def _view(rgb: Any, segm: Any, ids: Sequence[int]) -> tuple[np.ndarray, np.ndarr
 
 
 def from_vima_prompt(text: str, given: Mapping[str, Any]) -> Prompt:
-    """A prompt of VIMA-Bench as one of ours, with its pictures as they were taken."""
+    """Convert a VIMA-Bench prompt, keeping its rendered images."""
     pictures = []
     for name in dict.fromkeys(PLACEHOLDER.findall(text)):
         asset = given[name]
@@ -332,16 +332,16 @@ def from_vima_prompt(text: str, given: Mapping[str, Any]) -> Prompt:
 
 @dataclass(frozen=True, slots=True)
 class VimaOutcome:
-    """An episode in VIMA-Bench."""
+    """Outcome of an episode in VIMA-Bench."""
 
     success: bool
     failure: bool
-    """Whether VIMA-Bench's own task declared one."""
+    """Whether VIMA-Bench's task reported a failure."""
     steps: int
 
 
 def play_in_vima(env: Any, policy: Policy, *, seed: int, most: int = MAX_VIMA_ACTIONS) -> VimaOutcome:
-    """Let one of our policies play an episode of a VIMA-Bench environment; success ends it, as in CoGeLoT."""
+    """Run a tabletop policy for one episode of a VIMA-Bench environment; success ends it, as in CoGeLoT."""
     env.global_seed = seed
     vima_observation = env.reset()
     text, shown_assets = env.get_prompt_and_assets()

@@ -1,1 +1,1 @@
-"""."""
+"""Multimodal prompts and their perturbations."""

@@ -1,4 +1,4 @@
-"""Perturbations of tasks on the table, most of them of the prompt."""
+"""Perturbations of tabletop tasks, most of them of the prompt."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from assay.perturb.words.rewordings.corrupted import random_letters, random_toke
 from assay.perturb.words.stems import stem
 
 Fields = Mapping[str, tuple[str, ...]]
-"""What can stand in each place that a template leaves open."""
+"""Field of a template -> possible values."""
 _BEGINNING = re.compile(r"(?:^|(?<=\. ))[a-z]")
 
 
 def read_fields(task: TableTask) -> Fields:
-    """What a task says in the places that templates leave open, as an angle or a texture.
+    """Return the values of a prompt's template fields, such as an angle or a texture.
 
-    Raises PerturbationError for a prompt in other words than the task's own.
+    Raises PerturbationError if the prompt is not in its original wording.
     """
     for template in ORIGINALS[task.setting.task]:
         match = _pattern(template).fullmatch(task.prompt.text)
@@ -55,7 +55,7 @@ def read_fields(task: TableTask) -> Fields:
 
 
 def list_wordings(task: TableTask) -> Iterator[str]:
-    """Every wording of a task but its own. Raises PerturbationError for a prompt in other words than that."""
+    """Yield every paraphrase of a task. Raise PerturbationError if the prompt is not in its original wording."""
     fields = {**WORDS, **read_fields(task)}
     for template in TEMPLATES[task.setting.task]:
         for text in _fill(template, fields):
@@ -64,7 +64,7 @@ def list_wordings(task: TableTask) -> Iterator[str]:
 
 
 def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
-    """One of the wordings: a template, then a word of each class. Raises PerturbationError as above."""
+    """Draw a paraphrase: a template, then a word of each class. Raise PerturbationError as `list_wordings` does."""
     fields = {**WORDS, **read_fields(task)}
     templates = TEMPLATES[task.setting.task]
     while True:
@@ -77,7 +77,7 @@ def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
 
 
 def _fill(text: str, fields: Fields) -> Iterator[str]:
-    """A template with every choice of words."""
+    """Yield a template with every combination of field values."""
     place = OPEN.search(text)
     if place is None:
         yield capitalise(text)
@@ -87,13 +87,13 @@ def _fill(text: str, fields: Fields) -> Iterator[str]:
 
 
 def capitalise(text: str) -> str:
-    """A text whose sentences begin with capitals."""
+    """Capitalise the first letter of each sentence."""
     return _BEGINNING.sub(lambda letter: letter[0].upper(), text)
 
 
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
-    """What finds the words in a template's open places."""
+    """Return a pattern that extracts the field values from a filled template."""
     seen_texts: set[str] = set()
     parts: list[str] = []
     for index, part in enumerate(OPEN.split(template)):
@@ -107,17 +107,17 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class TablePerturbation(Perturbation, ABC):
-    """Turns one task on the table into another; by default, by its prompt."""
+    """A perturbation of a tabletop task; by default, of its prompt."""
 
     world = "tabletop"
     effects = frozenset({Effect.WORDS})
     change = Change.WORDING
     only: ClassVar[tuple[str, ...]] = ()
-    """The kinds of task it is defined for, ``T1`` to ``T17``; all if empty."""
+    """Task kinds to which the perturbation applies, ``T1`` to ``T17``; all if empty."""
 
     @classmethod
     def concerns(cls, kind: str) -> bool:
-        """Whether it is defined for a kind of task."""
+        """Return whether the perturbation applies to a kind of task."""
         return not cls.only or kind in cls.only
 
 
@@ -133,12 +133,12 @@ class Harder(TablePerturbation):
     difficulty: Difficulty
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """The task drawn anew."""
+        """Return the task drawn anew at the other difficulty."""
         return make(replace(task.setting, difficulty=self.difficulty))
 
 
 class PromptPart(StrEnum):
-    """What of a prompt is hidden."""
+    """The part of a prompt that is masked."""
 
     LANGUAGE = "language"
     VISUAL = "visual"
@@ -148,16 +148,16 @@ class PromptPart(StrEnum):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class PromptMask(TablePerturbation):
-    """On the table: hides the words, the pictures or both. In a few tasks the rest still says what to do."""
+    """Tabletop: masks the words, the images or both. In a few tasks the rest still specifies the task."""
 
     kind = "words/prompt_mask"
     plausible = False
 
     part: PromptPart
-    """What is hidden: the words, the pictures, or the whole instruction."""
+    """The masked part: the words, the images, or the entire instruction."""
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """The task with what is left of its prompt, which asks for nothing."""
+        """Return the task with the rest of its prompt, which requests no goal."""
         return replace(task, prompt=_mask(task.prompt, self.part), asked=None)
 
 
@@ -177,16 +177,16 @@ def _mask(prompt: Prompt, part: PromptPart) -> Prompt:
 @perturbation
 @dataclass(frozen=True, slots=True)
 class PermutedObjects(Sense):
-    """On the table: objects, and labels of segmentations, come in an order drawn anew at every observation.
+    """Tabletop: object tokens and segmentation labels come in a new random order at every observation.
 
-    It is the same in both views. Pictures, patches and the prompt stay as they are.
+    The order is the same in both views. Images, patches and the prompt are unchanged.
     """
 
     kind = "senses/permuted_objects"
     world = "tabletop"
 
     def begin(self, key: Key) -> Filter:
-        """The filter of an episode."""
+        """Return the observation filter of an episode."""
         return _Permuting(key)
 
 
@@ -205,10 +205,10 @@ _ANGLES = range(30, 151, 30)
 @perturbation
 @dataclass(frozen=True, slots=True)
 class OtherInstruction(TablePerturbation):
-    """On the table: the prompt of another kind of task; success is judged by the original goal.
+    """Tabletop: the prompt of another kind of task; success is judged by the original goal.
 
     T1 gets the prompt of T3 (rotate), T13 that of T12 (sweep), T14 that of T15 (gather by profile), T15 that of T14
-    (by texture). T12 is left out: in its scene, following T13 also solves T12. In about one scene of T14 in a hundred
+    (by texture). T12 is omitted: in its scene, following T13 also solves T12. In about one scene of T14 in a hundred
     the profile selects the same objects as the texture.
     """
 
@@ -217,7 +217,7 @@ class OtherInstruction(TablePerturbation):
     only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """The task with another's instruction. Raises PerturbationError where none fits."""
+        """Return the task with the prompt of another. Raise PerturbationError if none fits."""
         kind = task.setting.task
         if not self.concerns(kind):
             raise PerturbationError(
@@ -240,7 +240,7 @@ class OtherInstruction(TablePerturbation):
 
 
 def _turn_goal(task: TableTask, angle: int) -> Goal:
-    """The piece of a T1 where it is, turned clockwise by degrees."""
+    """Return the goal of rotating the piece of a T1 task in place, clockwise, by ``angle`` degrees."""
     assert isinstance(task.goal, PutGoal)
     piece = task.scene.item("dragged_obj")
     put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
@@ -248,7 +248,7 @@ def _turn_goal(task: TableTask, angle: int) -> Goal:
 
 
 def _gather_goal(task: TableTask, *, by_texture: bool) -> Goal | None:
-    """Everything of the container's texture or profile in it; None if there is no such thing."""
+    """Return the goal of gathering all objects with the container's texture or profile; None if there are none."""
     assert isinstance(task.goal, PutGoal)
     base, within = task.scene.item("base_obj"), task.goal.stages[0][0].within
     pieces = [item for item in task.scene.items if not item.fixed]
@@ -266,12 +266,12 @@ def _gather_goal(task: TableTask, *, by_texture: bool) -> Goal | None:
 @perturbation
 @dataclass(frozen=True, slots=True)
 class PromptParaphrase(TablePerturbation):
-    """On the table: says the same in other words, with every picture, number, direction and invented word."""
+    """Tabletop: paraphrases the prompt, keeping every image, number, direction and invented word."""
 
     kind = "words/prompt_paraphrase"
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """The task in other words than its own. Raises PerturbationError if it is not in its own."""
+        """Return the paraphrased task. Raise PerturbationError if the prompt is not in its original wording."""
         return replace(task, prompt=task.prompt.saying(draw_wording(task, rng)))
 
 
@@ -284,13 +284,13 @@ _NO_ARTICLE = (*_SINGULAR, *_PLURAL, "the", "same")
 @perturbation
 @dataclass(frozen=True, slots=True)
 class TextReferents(TablePerturbation):
-    """On the table: says in words what its pictures showed: ``Put the tiger letter A into the blue bowl.``"""
+    """Tabletop: replaces images in the prompt by descriptions: ``Put the tiger letter A into the blue bowl.``"""
 
     kind = "words/prompt_referents"
     only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """The task with a prompt of words. Raises PerturbationError where names cannot say it all."""
+        """Return the task with a text-only prompt. Raise PerturbationError if names cannot replace the images."""
         if not self.concerns(task.setting.task):
             raise PerturbationError(
                 f"{self.kind}: {task.id}: its pictures say more than names can; valid: {', '.join(self.only)}"
@@ -302,7 +302,7 @@ class TextReferents(TablePerturbation):
 
 
 def _name_object(before: str | None, picture: Picture) -> str:
-    """The word before a picture, and what it shows, with an article where one is missing."""
+    """Return the word before an image and the description of the image, with an article if one is missing."""
     (item,) = picture.scene.items
     # Grey stands for any texture: such a picture tells a shape and nothing else.
     name = item.shape if item.texture == GREY else item.words
@@ -317,7 +317,7 @@ _LETTERS = re.compile(r"[a-z]+")
 
 @cache
 def informative_stems() -> frozenset[str]:
-    """The stems of words that tell: all that prompts are made of, textures and shapes, and synonyms of commands."""
+    """Return the stems of informative words: those of prompts, textures, shapes, and synonyms of commands."""
     texts = [
         text
         for group in (ORIGINALS, TEMPLATES, WORDS, SYNONYMS)
@@ -331,7 +331,7 @@ def informative_stems() -> frozenset[str]:
 
 
 def is_informative(words: Iterable[str]) -> bool:
-    """Whether one of some words tells."""
+    """Return whether any of the words is informative."""
     return any(_stem(word) in informative_stems() for word in words)
 
 
@@ -341,7 +341,7 @@ def _stem(word: str) -> str:
 
 
 class Unit(StrEnum):
-    """Of what a nonsense prompt has as many as the prompt had."""
+    """Unit in which a nonsense prompt has the same length as the original."""
 
     WORDS = "words"
     TOKENS = "tokens"
@@ -350,17 +350,19 @@ class Unit(StrEnum):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Gobbledygook(TablePerturbation):
-    """On the table: nonsense between the pictures. Nothing in it says what is to be done."""
+    """Tabletop: replaces the words between the images by nonsense that does not specify the task."""
 
     kind = "words/prompt_gobbledygook"
     plausible = False
 
     unit: Unit
-    """Random letters, as many words of the same lengths; or random sub-words of all-MiniLM-L6-v2's tokenizer, as
-    many as the words had."""
+    """Kind of nonsense: random letters in words of the same lengths, or random sub-words.
+
+    Sub-words are drawn from the tokenizer of all-MiniLM-L6-v2; their number is that of the original words.
+    """
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """The task with a prompt that asks for nothing. Raises ModelError where sub-words need a tokenizer."""
+        """Return the task with a nonsense prompt. Raise ModelError if the tokenizer for sub-words is missing."""
         words = task.prompt.text.split()
         places = [index for index, word in enumerate(words) if not PLACEHOLDER.search(word)]
         drawn = [_nonsense(words[index], self.unit, rng) for index in places]
@@ -370,7 +372,7 @@ class Gobbledygook(TablePerturbation):
 
 
 def _nonsense(word: str, unit: Unit, rng: np.random.Generator) -> str:
-    """Random letters or sub-words in place of a word; drawn again where one of them would tell something."""
+    """Return random letters or sub-words in place of a word, redrawn if they contain an informative word."""
     while True:
         if unit is Unit.WORDS:
             if not is_informative([drawn := random_letters(word, rng)]):

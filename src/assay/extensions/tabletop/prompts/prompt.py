@@ -1,4 +1,4 @@
-"""Prompts: an Instruction whose text has pictures in it."""
+"""Prompts: instructions with images in their text."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from assay.extensions.tabletop.world.scene import TableItem, TableScene
 from assay.tasks import Instruction
 
 PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-"""What stands for a picture in a text."""
+"""Pattern of an image's placeholder in a text."""
 _PICTURE_SCALE = {"small block": 3.0}
-"""Things too small to be recognised in a picture of their own."""
+"""Magnification of shapes that are too small to be recognised in an image of a single object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Something a prompt shows: one object by itself, or a whole table. Drawn by the TableRenderer when needed."""
+    """An image of a prompt: a single object or an entire table. Rendered by the TableRenderer when needed."""
 
     kind: Literal["object", "scene"]
     scene: TableScene
 
     @property
     def words(self) -> str:
-        """What it shows, in words."""
+        """The content of the image in words."""
         item_words = ", ".join(item.words for item in self.scene.items)
         return item_words if self.kind == "object" else f"a table with {item_words}"
 
 
 def portrait(item: TableItem, *, texture: str | None = None) -> Picture:
-    """An object alone in a white nowhere, as prompts show it; of another texture if one is given."""
+    """Return an image of an object on a white background; ``texture`` replaces its texture."""
     factor = _PICTURE_SCALE.get(item.shape, 1.0)
     size = (item.size[0] * factor, item.size[1] * factor, item.size[2] * factor)
     # Letters stand upright; what is marked on the table is shown as it lies there.
@@ -47,7 +47,7 @@ def portrait(item: TableItem, *, texture: str | None = None) -> Picture:
 
 
 def scene_picture(*items: TableItem) -> Picture:
-    """A table with things on it."""
+    """Return an image of a table with objects."""
     return Picture("scene", TableScene(items))
 
 
@@ -55,11 +55,11 @@ def scene_picture(*items: TableItem) -> Picture:
 class Prompt(Instruction):
     """A multimodal instruction: a text with placeholders such as ``{base_obj}``, and the image of each.
 
-    A rewording keeps the placeholders; see `saying`.
+    A paraphrase keeps the placeholders; see `saying`.
     """
 
     pictures: tuple[tuple[str, Picture], ...] = ()
-    """The name of each placeholder and its picture."""
+    """Name and image of each placeholder."""
 
     def __post_init__(self) -> None:
         self.check()
@@ -78,18 +78,18 @@ class Prompt(Instruction):
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """The names in braces, in the order they are read."""
+        """The names in braces, in reading order."""
         return tuple(PLACEHOLDER.findall(self.text))
 
     def saying(self, text: str) -> Prompt:
-        """Another text, with the pictures it shows and no others. Raises TaskError if it shows new ones."""
+        """Return a prompt with another text and only its images. Raise TaskError for new placeholders."""
         used = PLACEHOLDER.findall(text)
         worded = replace(self, text=text)
         return replace(worded, pictures=tuple(picture for picture in self.pictures if picture[0] in used))
 
     @property
     def segments(self) -> tuple[str | Picture, ...]:
-        """Words and pictures in the order they are read."""
+        """Words and images in reading order."""
         pictures = dict(self.pictures)
         segments: list[str | Picture] = []
         for index, part in enumerate(PLACEHOLDER.split(self.text)):
@@ -101,13 +101,13 @@ class Prompt(Instruction):
 
     @property
     def words(self) -> str:
-        """The whole prompt in words, pictures described in brackets."""
+        """The entire prompt in words, with images described in brackets."""
         pictures = dict(self.pictures)
         return PLACEHOLDER.sub(lambda match: f"[{pictures[match[1]].words}]", self.text)
 
 
 OPEN = re.compile(r"<(\w+)>")
-"""A place that a template leaves open."""
+"""Pattern of a field in a template."""
 Wordings = Mapping[str, tuple[str, ...]]
 
 
@@ -118,9 +118,9 @@ def _read_wordings() -> Iterator[Wordings]:
 
 
 ORIGINALS, TEMPLATES, WORDS, SYNONYMS = _read_wordings()
-"""Original wordings and templates of paraphrases by kind of task, the words of each class, and synonyms of commands."""
+"""Original wordings and paraphrase templates by kind of task, the words of each class, and synonyms of commands."""
 
 
 def original(kind: str, *, form: int = 0, **fields: str) -> str:
-    """What a kind of task says by itself, with the open places filled."""
+    """Return the original wording of a kind of task, with its fields filled."""
     return OPEN.sub(lambda place: fields[place[1]], ORIGINALS[kind][form])

@@ -32,7 +32,7 @@ KINDS: Mapping[str, TaskKind] = MappingProxyType(
 
 
 def make(setting: Setting) -> TableTask:
-    """Build the task of a setting. Raises TaskError for an unknown task, or a level that it does not have."""
+    """Build the task of a setting. Raise TaskError for an unknown task or a level that the task does not have."""
     if setting.task not in KINDS:
         raise TaskError(f"there is no tabletop task '{setting.task}': {did_you_mean(setting.task, KINDS)}")
     kind = KINDS[setting.task]
@@ -51,7 +51,7 @@ def make(setting: Setting) -> TableTask:
 def settings(
     seeds: range, *, difficulty: Difficulty = Difficulty.DEFAULT, level: Level | None = None
 ) -> list[Setting]:
-    """Every task at every level it has, or at one level, for some seeds."""
+    """Return the settings of every task for some seeds, at all of its levels or at one."""
     return [
         Setting(kind.id, seed, task_level, difficulty)
         for kind in KINDS.values()
@@ -73,16 +73,16 @@ class TableEntry:
 
     @property
     def id(self) -> str:
-        """``tabletop/T1/L1``."""
+        """The id of the task: ``tabletop/T1/L1``."""
         return f"{PREFIX}{self.kind}/{self.level}"
 
     def setting(self, seed: int, difficulty: Difficulty = Difficulty.DEFAULT) -> Setting:
-        """What a seed draws."""
+        """Return the setting of a seed."""
         return Setting(self.kind, seed, self.level, difficulty)
 
 
 def table_entry(task_id: str) -> TableEntry:
-    """The task of that id. Raises TaskError that says what is valid."""
+    """Return the task with an id. Raise TaskError with the valid ids for an unknown one."""
     parts = task_id.removeprefix(PREFIX).split("/")
     if len(parts) != 2 or parts[0] not in KINDS:
         raise TaskError(f"there is no tabletop task '{task_id}': {did_you_mean(task_id, table_ids())}")
@@ -93,7 +93,7 @@ def table_entry(task_id: str) -> TableEntry:
 
 
 def table_ids() -> list[str]:
-    """All ids, level by level."""
+    """Return all task ids, level by level."""
     return [
         f"{PREFIX}{kind.id}/{level}" for level in Level for kind in KINDS.values() if level in kind.levels
     ]

@@ -1,4 +1,4 @@
-"""T6 to T11: invented words, motions and orders that the prompt's images define."""
+"""T6 to T11: invented words, motions and orders defined by the images of the prompt."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _TALLER = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Lesson:
-    """A property with two poles, and which of them the word means."""
+    """The meaning of an invented adjective: a property and one of its two extremes."""
 
     tall: bool
-    """Height; else how dark it is."""
+    """Whether the property is height; otherwise it is darkness."""
     upper: bool
-    """Whether the word means the taller or darker one."""
+    """Whether the adjective means the taller or darker object."""
     short: float
-    """The factor of what is short."""
+    """Height factor of a short object."""
 
     def finish_at(self, texture: str, upper: bool) -> tuple[str, tuple[float, float, float]]:
-        """Texture and size of a thing at a pole."""
+        """Return the texture and size of an object at an extreme of the property."""
         if self.tall:
             return texture, (1.0, 1.0, self.short + (_TALLER if upper else 0.0))
         return (DARK + texture if upper else texture), (1.0, 1.0, 1.0)
@@ -45,7 +45,7 @@ def _lesson(draw: Draw) -> _Lesson:
 
 
 def _examples(draw: Draw, lesson: _Lesson) -> list[tuple[str, Picture]]:
-    """Pictures to compare."""
+    """Draw the images of the comparisons."""
     pictures = []
     for number in range(1, COMPARISONS + 1):
         shape = draw.one(draw.pools.pieces, but=["block"])
@@ -58,7 +58,7 @@ def _examples(draw: Draw, lesson: _Lesson) -> list[tuple[str, Picture]]:
 
 
 def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableItem, TableItem]:
-    """The container, the piece at the wanted pole and its twin at the other."""
+    """Draw the container, the piece at the wanted extreme and its twin at the other."""
     base = draw.place("base_obj", draw.base(but=["block"]), draw.one(draw.pools.container_looks), fixed=True)
     shape = draw.one(draw.pools.pieces, but=["block", base.shape])
     texture = draw.one(draw.pools.textures_with_dark_version, but=[base.texture])
@@ -69,14 +69,14 @@ def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableIt
 
 
 def _strangers(draw: Draw, count: int, *known: TableItem) -> list[TableItem]:
-    """Distractors of shapes that play no part."""
+    """Add distractors of shapes that are not part of the task."""
     shapes = [shape for shape in draw.pools.pieces if shape not in {item.shape for item in known} | {"block"}]
     return draw.others(count, shapes, draw.pools.looks)
 
 
 @table_task("T6", "novel_adj")
 def novel_adj(draw: Draw) -> Drawn:
-    """An adjective by comparisons, then: put the more (or less) such thing into another."""
+    """Learn an adjective from comparisons, then put the object that it describes more (or less) into another."""
     lesson, less = _lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
@@ -89,7 +89,7 @@ def novel_adj(draw: Draw) -> Drawn:
 
 @table_task("T7", "novel_noun")
 def novel_noun(draw: Draw) -> Drawn:
-    """Two nouns by pictures, then: put one into the other."""
+    """Learn two nouns from images, then put one object into the other."""
     base, piece = base_and_piece(draw)
     others = _strangers(draw, 3 if draw.distracting else 1, base, piece)
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
@@ -100,7 +100,7 @@ def novel_noun(draw: Draw) -> Drawn:
 
 @table_task("T8", "novel_adj_and_noun", HELD_OUT)
 def novel_adj_and_noun(draw: Draw) -> Drawn:
-    """Nouns and an adjective, then a command of invented words only."""
+    """Learn nouns and an adjective, then follow a command of invented words only."""
     lesson, less = _lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
@@ -116,7 +116,7 @@ def novel_adj_and_noun(draw: Draw) -> Drawn:
 
 
 def _outlines(piece: TableItem, base: TableItem) -> tuple[tuple[str, Picture], ...]:
-    """A piece and a container as pictures that tell their shapes and nothing else."""
+    """Return images of a piece and a container that show only their shapes."""
     bare = portrait(TableItem(piece.name, piece.shape, GREY, 0.5, 0.0))
     return ("dragged_obj", bare), ("base_obj", portrait(base, texture=GREY))
 
@@ -128,7 +128,7 @@ _MOVES = 2
 
 @table_task("T9", "twist")
 def twist(draw: Draw) -> Drawn:
-    """An angle by examples, then: turn everything of a texture."""
+    """Learn an angle from examples, then rotate every object with a texture."""
     total, count = (8 if draw.distracting else 3), int(draw.rng.integers(1, 3))
     look = draw.one(draw.pools.any_look)
     targets = []
@@ -157,7 +157,7 @@ def twist(draw: Draw) -> Drawn:
 
 @table_task("T10", "follow_motion", HELD_OUT)
 def follow_motion(draw: Draw) -> Drawn:
-    """Move a thing as frames show it moving."""
+    """Move an object along the motion shown in frames."""
     points = 10 if draw.extreme else 5
     shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.any_look)
     where = [int(draw.rng.integers(points))]
@@ -188,7 +188,7 @@ def _on_circle(step: int, points: int) -> tuple[float, float]:
 
 @table_task("T11", "follow_order")
 def follow_order(draw: Draw) -> Drawn:
-    """Stack things as frames show it."""
+    """Stack objects in the order shown in frames."""
     count = 5 if draw.extreme else 3
     slots = [
         (0.5, float(y)) for y in (np.arange(count) - (count - 1) / 2) * (1 / 6 if draw.extreme else 0.25)

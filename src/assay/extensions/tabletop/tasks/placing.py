@@ -16,17 +16,17 @@ from assay.extensions.tabletop.world.textures import TEXTURES
 
 
 def put_into(item: TableItem, base: TableItem, *, within: float = 0.10) -> Put:
-    """The item at the base's place."""
+    """Return the goal that an item is at the position of a container."""
     return Put(item.name, base.x, base.y, base.yaw, within)
 
 
 def names_of(items: list[TableItem]) -> tuple[str, ...]:
-    """The names of items."""
+    """Return the names of items."""
     return tuple(item.name for item in items)
 
 
 def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
-    """A container and a piece of different shape."""
+    """Draw a container and a piece of different shape."""
     shape = draw.base()
     base = draw.place("base_obj", shape, draw.one(draw.pools.container_looks), fixed=True)
     texture = draw.one(draw.pools.looks, but=[base.texture])
@@ -35,7 +35,7 @@ def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
 
 @table_task("T1", "visual_manipulation")
 def visual_manipulation(draw: Draw) -> Drawn:
-    """Put one thing into another."""
+    """Put one object into another."""
     base, piece = base_and_piece(draw)
     count = 6 if draw.distracting else 1
     shapes = draw.pools.pieces if draw.distracting else draw.pools.pieces + draw.pools.containers
@@ -49,7 +49,7 @@ def visual_manipulation(draw: Draw) -> Drawn:
 
 @table_task("T2", "scene_understanding")
 def scene_understanding(draw: Draw) -> Drawn:
-    """Put a thing that a picture shows into a thing of a texture."""
+    """Put an object shown in an image into an object with a given texture."""
     base, piece = base_and_piece(draw)
     looks = draw.pools.looks + draw.pools.container_looks
     others = []
@@ -73,7 +73,7 @@ def scene_understanding(draw: Draw) -> Drawn:
 
 @table_task("T3", "rotate")
 def rotate(draw: Draw) -> Drawn:
-    """Turn a thing by an angle."""
+    """Rotate an object by an angle."""
     shape, look = draw.one(draw.pools.turnable), draw.one(draw.pools.any_look)
     piece = draw.place("dragged_obj", shape, look)
     looks = [other for other in draw.pools.any_look if other != look]
@@ -90,7 +90,7 @@ PIECES = 3
 
 
 def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], list[TableItem]]:
-    """Pieces at their start, the same at their goal, and distractors."""
+    """Draw pieces at their start, the same pieces at their goal, and distractors."""
     kinds: set[str] = set()
     starts: list[TableItem] = []
     goals: list[TableItem] = []
@@ -124,7 +124,7 @@ def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
 
 @table_task("T4", "rearrange")
 def rearrange(draw: Draw) -> Drawn:
-    """Make the table look like a picture."""
+    """Rearrange the table as in an image."""
     _, goals, others = _draw_arrangement(draw)
     prompt = Prompt(original("T4"), (("scene", scene_picture(*goals)),))
     goal = PutGoal((_puts_at(goals),), names_of(others), blockers=int(draw.extreme))
@@ -133,23 +133,23 @@ def rearrange(draw: Draw) -> Drawn:
 
 @table_task("T5", "rearrange_then_restore")
 def rearrange_then_restore(draw: Draw) -> Drawn:
-    """Make the table look like a picture, then put everything back."""
+    """Rearrange the table as in an image, then restore it."""
     starts, goals, others = _draw_arrangement(draw)
     goal = PutGoal((_puts_at(goals), _puts_at(starts)), names_of(others), blockers=int(draw.extreme))
     return TableScene(tuple(draw.items)), Prompt(original("T5"), (("scene", scene_picture(*goals)),)), goal
 
 
 _LARGE = (1.8, 1.8, 1.0)
-"""A piece that serves as a container for several others."""
+"""Size factors of a piece that serves as a container for several others."""
 _DIRECTIONS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
-"""Steps of row and column; north is at the top of the pictures."""
+"""Direction -> steps of row and column; north is at the top of the images."""
 _NEIGHBOURS = 3
-"""Bystanders beside the two that are moved, in a grid of nine cells: as many as in VIMA-Bench."""
+"""Number of bystanders beside the two moved objects in a grid of nine cells, as in VIMA-Bench."""
 
 
 @table_task("T14", "same_texture", HELD_OUT)
 def same_texture(draw: Draw) -> Drawn:
-    """Everything of a container's texture into it."""
+    """Put all objects with the texture of a container into it."""
     look = draw.one(TEXTURES)
     base = _large_base(draw, draw.base(), look)
     targets = [
@@ -163,7 +163,7 @@ def same_texture(draw: Draw) -> Drawn:
 
 @table_task("T15", "same_shape")
 def same_shape(draw: Draw) -> Drawn:
-    """Everything of a container's profile into it."""
+    """Put all objects with the profile of a container into it."""
     containers = [shape for shape in draw.pools.containers if SOLIDS[shape].profile]
     if draw.extreme:
         containers = [*draw.pools.with_profile("circle"), *draw.pools.with_profile("square")]
@@ -196,7 +196,7 @@ def _gather(
 
 @table_task("T16", "manipulate_old_neighbor")
 def manipulate_old_neighbor(draw: Draw) -> Drawn:
-    """A thing and then its former neighbour into a container."""
+    """Put an object and then its former neighbour into a container."""
     side, step, size = (4, 0.12, (0.8, 0.8, 1.0)) if draw.extreme else (3, 0.15, (1.0, 1.0, 1.0))
     cells = [(row, column) for row in range(side) for column in range(side)]
     target = cells[int(draw.rng.integers(len(cells)))]
@@ -227,7 +227,7 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
 
 
 def _unlike(draw: Draw, words: set[str]) -> TableItem:
-    """A piece unlike any before."""
+    """Draw a piece whose description is not in ``words``, and add it there."""
     while True:
         item = TableItem("", draw.one(draw.pools.pieces), draw.one(draw.pools.looks), 0.5, 0.0)
         if item.words not in words:
@@ -237,7 +237,7 @@ def _unlike(draw: Draw, words: set[str]) -> TableItem:
 
 @table_task("T17", "pick_in_order_then_restore")
 def pick_in_order_then_restore(draw: Draw) -> Drawn:
-    """A thing into one container, into another and back."""
+    """Put an object into one container, into another and back."""
     kinds = [shape for shape in draw.pools.containers if shape != "pan"]
     common = draw.one(kinds)
     looks = draw.some(draw.pools.container_looks, 6)
@@ -274,7 +274,7 @@ def pick_in_order_then_restore(draw: Draw) -> Drawn:
 
 
 def _rest(base: TableItem) -> float:
-    """A height from which a piece falls into a container, metres."""
+    """Return a height from which a piece falls into a container, metres."""
     return {"bowl": 0.035, "pallet": 0.023, "container": 0.004}.get(base.shape, 0.0)
 
 
@@ -286,7 +286,7 @@ _SPREAD = 0.16
 
 @table_task("T12", "sweep_without_exceeding", (Level.L1, Level.L2))
 def sweep_without_exceeding(draw: Draw) -> Drawn:
-    """Sweep blocks into a rectangle, but not as far as a line."""
+    """Sweep blocks into a rectangle without exceeding a line."""
     x = float(draw.rng.uniform(0.3425, 0.437))
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.41, 0.0, size=(0.27, 0.27, 1.0), fixed=True)
     line = TableItem("constraint", "line", "", x, 0.0, size=(0.04, 0.3375, 1.0), fixed=True)
@@ -296,7 +296,7 @@ def sweep_without_exceeding(draw: Draw) -> Drawn:
 
 @table_task("T13", "sweep_without_touching", HELD_OUT)
 def sweep_without_touching(draw: Draw) -> Drawn:
-    """Sweep blocks into a rectangle around a line that stands before it."""
+    """Sweep blocks into a rectangle around a line in front of it."""
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)
     line = TableItem("constraint", "line", "", 0.496, 0.0, size=(0.04, 0.1875, 1.0), fixed=True)
     zone = (0.304, -0.15, 0.476, 0.15)
@@ -343,7 +343,7 @@ def _sweep(
 
 
 def _pushes(item: TableItem, zone: Rectangle, barrier: Rectangle) -> int:
-    """How many pushes it takes: one where the zone lies straight ahead, two around the line."""
+    """Return the number of pushes needed: one if the zone is straight ahead, two around the line."""
     x, y = (np.linspace(zone[i] + item.radius, zone[i + 2] - item.radius, 13) for i in range(2))
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     half = float(max(item.solid.half_size))
@@ -351,7 +351,7 @@ def _pushes(item: TableItem, zone: Rectangle, barrier: Rectangle) -> int:
 
 
 def _near(draw: Draw, item: TableItem, corner: tuple[float, float]) -> TableItem:
-    """The item somewhere beside a corner, clear of what is there."""
+    """Return the item at a random free position beside a corner."""
     for _ in range(300):
         x, y = (float(at + draw.rng.uniform(0, _SPREAD)) for at in corner)
         solid = [other for other in draw.items if not other.solid.flat]

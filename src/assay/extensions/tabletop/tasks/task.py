@@ -1,4 +1,4 @@
-"""Which shapes and textures a level of novelty draws from, and what a difficulty changes."""
+"""Tasks, the shapes and textures of each level of novelty, and the effects of each difficulty."""
 
 from __future__ import annotations
 
@@ -29,41 +29,41 @@ T = TypeVar("T", bound=StrEnum)
 
 
 class Level(StrEnum):
-    """How new an episode is to a policy that was trained on the training pools."""
+    """Novelty of an episode to a policy trained on the training pools."""
 
     L1 = "L1"
     """Placement: the training pools in new poses."""
     L2 = "L2"
     """Combination: pieces and containers exchange their textures."""
     L3 = "L3"
-    """Objects: shapes and textures that training held back."""
+    """Objects: shapes and textures held out from training."""
     L4 = "L4"
-    """Tasks: kinds of task that training held back."""
+    """Tasks: kinds of task held out from training."""
 
 
 class Difficulty(StrEnum):
-    """What makes an episode harder."""
+    """Difficulty of an episode."""
 
     DEFAULT = "default"
     DISTRACTING = "distracting"
-    """More things that do not matter."""
+    """Additional irrelevant objects."""
     EXTREME = "extreme"
-    """Unusual containers, angles, words, layouts."""
+    """Unusual containers, angles, words and layouts."""
     EXTREMELY_DISTRACTING = "extremely-distracting"
 
     @property
     def distracting(self) -> bool:
-        """Whether there are more things that do not matter."""
+        """Whether there are additional irrelevant objects."""
         return self in (Difficulty.DISTRACTING, Difficulty.EXTREMELY_DISTRACTING)
 
     @property
     def extreme(self) -> bool:
-        """Whether what matters is unusual."""
+        """Whether relevant objects or parameters are unusual."""
         return self in (Difficulty.EXTREME, Difficulty.EXTREMELY_DISTRACTING)
 
 
 def parse_level(kind: type[T], text: str) -> T:
-    """The level or difficulty of that name. Raises TaskError that says what is valid."""
+    """Return the level or difficulty with a name. Raise TaskError with the valid names for an unknown one."""
     try:
         return kind(text)
     except ValueError:
@@ -96,13 +96,13 @@ SET_2 = (
     "purple swirl", "blue swirl", "blue paisley",
 )  # fmt: skip
 NEW_TEXTURES = tuple(name for name in TEXTURES if name not in SET_1 + SET_2)
-"""Textures that training never shows: ten."""
+"""The ten textures that never occur in training."""
 ALL_PIECES = SEEN_PIECES + HELD_BACK
 
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """What may be drawn."""
+    """Shapes and textures from which a scene is drawn."""
 
     pieces: tuple[str, ...]
     containers: tuple[str, ...]
@@ -110,7 +110,7 @@ class Pools:
     """Textures of pieces."""
     container_looks: tuple[str, ...]
     any_look: tuple[str, ...]
-    """Textures in tasks in which no container plays."""
+    """Textures in tasks without a container."""
 
     @property
     def turnable(self) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ class Pools:
         return tuple(name for name in self.looks if name in TWINNED)
 
     def with_profile(self, profile: str) -> tuple[str, ...]:
-        """Pieces of a profile, the flat block in place of the tall one."""
+        """Return the pieces with a profile, with the flat block in place of the tall one."""
         names = dict.fromkeys(
             "shorter block" if name == "block" else name for name in (*self.pieces, "block")
         )
@@ -131,7 +131,7 @@ class Pools:
 
 
 def pools_of(level: Level) -> Pools:
-    """What a level draws from."""
+    """Return the shapes and textures of a level."""
     if level is Level.L1:
         return Pools(SEEN_PIECES, SEEN_CONTAINERS, SET_1, SET_2, SET_1)
     if level is Level.L2:
@@ -143,11 +143,11 @@ def pools_of(level: Level) -> Pools:
 
 _TRIES = 200
 _GAP = 0.01
-"""Between any two things at the start, metres."""
+"""Minimum gap between any two objects at the start, metres."""
 
 
 class Draw:
-    """The random choices of one episode, and the scene that grows from them."""
+    """The random choices of one episode, and the scene built from them."""
 
     def __init__(self, rng: np.random.Generator, level: Level, difficulty: Difficulty) -> None:
         self.rng = rng
@@ -157,23 +157,23 @@ class Draw:
         self.items: list[TableItem] = []
 
     def one(self, options: Sequence[str], *, but: Sequence[str] = ()) -> str:
-        """One of the options, except some."""
+        """Draw one of the options, excluding ``but``. Raise PlacementError if none remains."""
         left = [option for option in options if option not in but]
         if not left:
             raise PlacementError("nothing is left to draw from")
         return left[int(self.rng.integers(len(left)))]
 
     def some(self, options: Sequence[str], count: int, *, but: Sequence[str] = ()) -> list[str]:
-        """Several different ones of the options, except some."""
+        """Draw ``count`` distinct options, excluding ``but``."""
         left = [option for option in options if option not in but]
         return [left[i] for i in self.rng.choice(len(left), count, replace=False)]
 
     def chance(self, share: float = 0.5) -> bool:
-        """True with that probability."""
+        """Return True with probability ``share``."""
         return bool(self.rng.random() < share)
 
     def base(self, *, but: Sequence[str] = ()) -> str:
-        """The shape of a container; of a piece that serves as one where things are extreme."""
+        """Draw the shape of a container, or of a piece that serves as one at extreme difficulty."""
         return self.one(self.pools.pieces if self.extreme else self.pools.containers, but=but)
 
     def add(self, item: TableItem) -> TableItem:
@@ -191,7 +191,7 @@ class Draw:
         return self.add(self.spot(item, [*self.items, *keep_off], clear=clear))
 
     def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
-        """The item at a random place away from others. Raises PlacementError if no free place is found."""
+        """Return the item at a random position away from others. Raise PlacementError if there is no room."""
         radius = solid(item.shape, item.size).radius
         places = np.array([(other.x, other.y) for other in others]).reshape(-1, 2)
         gaps = np.array([max(other.radius + radius + _GAP, clear) for other in others])
@@ -206,7 +206,7 @@ class Draw:
         self, count: int, shapes: Sequence[str], looks: Sequence[str], *, but: Sequence[TableItem] = (),
         clear: float = 0.12, keep_off: Sequence[TableItem] = (), name: str = "distractor",
     ) -> list[TableItem]:  # fmt: skip
-        """Add distractors whose words differ from those of some items."""
+        """Add distractors whose descriptions differ from those of the items in ``but``."""
         distractors: list[TableItem] = []
         taken = {item.words for item in but}
         while len(distractors) < count:
@@ -219,21 +219,21 @@ class Draw:
 
 
 MAX_ACTIONS = 10
-"""How many actions there are where mistakes are allowed; twice the fewest, where that is more."""
+"""Maximum number of actions if mistakes are allowed, or twice the minimum if that is larger."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Everything that determines an episode's task."""
+    """Parameters that determine an episode's task."""
 
     task: str
-    """``T1`` to ``T17``."""
+    """Task kind, ``T1`` to ``T17``."""
     seed: int
     level: Level = Level.L1
     difficulty: Difficulty = Difficulty.DEFAULT
 
     def __post_init__(self) -> None:
-        """Take names for levels and difficulties. Raises TaskError that says what is valid."""
+        """Accept names of levels and difficulties. Raise TaskError with the valid names for an unknown one."""
         object.__setattr__(self, "level", parse_level(Level, self.level))
         object.__setattr__(self, "difficulty", parse_level(Difficulty, self.difficulty))
         if not isinstance(self.seed, int | np.integer) or self.seed < 0:
@@ -241,7 +241,7 @@ class Setting:
 
     @property
     def id(self) -> str:
-        """A stable name: ``T1/L1/default/0``."""
+        """A stable id of the setting: ``T1/L1/default/0``."""
         return f"{self.task}/{self.level}/{self.difficulty}/{self.seed}"
 
 
@@ -253,33 +253,33 @@ class TableTask:
     scene: TableScene
     prompt: Prompt
     goal: Goal
-    """What counts."""
+    """The goal by which success is judged."""
     asked: Goal | None
-    """What the prompt asks for: the goal, another one, or None where nothing can be done by it."""
+    """The goal that the prompt requests: `goal`, another one, or None if the prompt specifies no task."""
 
     @property
     def id(self) -> str:
-        """The stable name of its kind and level: ``tabletop/T1/L1``."""
+        """The stable id of its kind and level: ``tabletop/T1/L1``."""
         return f"tabletop/{self.setting.task}/{self.setting.level}"
 
     @property
     def instruction(self) -> Prompt:
-        """The prompt, under the name that all worlds share."""
+        """The prompt, under the name shared by all worlds."""
         return self.prompt
 
     @property
     def best(self) -> int:
-        """The fewest actions it takes: all there are where mistakes are not allowed."""
+        """Minimum number of actions, which is also the maximum if mistakes are not allowed."""
         return self.goal.best
 
     @property
     def most(self) -> int:
-        """The actions there are where mistakes are allowed."""
+        """Maximum number of actions if mistakes are allowed."""
         return max(MAX_ACTIONS, 2 * self.best)
 
 
 Drawn = tuple[TableScene, Prompt, Goal]
-"""What a kind of task draws: the scene, its prompt and its goal."""
+"""The scene, prompt and goal drawn for a task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,17 +287,17 @@ class TaskKind:
     """One of the seventeen kinds of task."""
 
     id: str
-    """``T1`` to ``T17``."""
+    """Identifier, ``T1`` to ``T17``."""
     name: str
-    """VIMA-Bench's name."""
+    """Name in VIMA-Bench."""
     make: Callable[[Draw], Drawn]
     levels: tuple[Level, ...]
 
 
 TRAINED = (Level.L1, Level.L2, Level.L3)
-"""Levels of the tasks that training contains."""
+"""Levels of the training tasks."""
 HELD_OUT = (Level.L4,)
-"""The level of the tasks that training does not contain."""
+"""Levels of the tasks held out from training."""
 REGISTERED_KINDS: dict[str, TaskKind] = {}
 
 

@@ -1,1 +1,1 @@
-"""."""
+"""The tabletop world: scenes, simulation, goals, observations and the oracle."""

@@ -1,4 +1,4 @@
-"""The tabletop as a world: its tasks, and episodes of them. An action is a whole motion from pose to pose."""
+"""The tabletop as a world: its tasks and their episodes. Each action is a complete motion from pose to pose."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect
 from assay.support.images import save_stacked
 
 PACK = "tabletop"
-"""What stands in place of an asset pack: shapes and textures are made by arithmetic."""
+"""Name used in place of an asset pack; shapes and textures are generated procedurally."""
 START_XY = (0.5, 0.0)
-"""Where a trajectory begins: the middle of the table, metres."""
+"""First point of a trajectory, the centre of the table, metres."""
 MOVED_DISTANCE = 0.02
-"""How far an object must go to have moved, metres."""
+"""Displacement from which an object counts as moved, metres."""
 FRAME_WIDTH = 512
-"""Of each view in a video, pixels."""
+"""Width of each view in a video, pixels."""
 FRAME_MARGIN = 12
 
 
@@ -87,16 +87,16 @@ class TabletopWorld(World):
         return tuple(entry for entry in every if entry in chosen)
 
     def task(self, spec: EpisodeSpec) -> TableTask:
-        """The task of an episode as the policy is given it."""
+        """Return the task of an episode as given to the policy."""
         drawn = make(table_entry(spec.task).setting(spec.world_seed))
         return apply_perturbations(drawn, spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """The most actions of an episode."""
+        """Return the maximum number of actions of an episode."""
         return self.task(spec).most if spec.steps is None else spec.steps
 
     def open(self, states: Path | None = None) -> TableEnv:
-        """An environment."""
+        """Open an environment."""
         return TableEnv()
 
 
@@ -114,16 +114,16 @@ class TableEnv(Env):
         self._given = task
 
     def reset(self, spec: EpisodeSpec) -> TableObservation:
-        """Set the table and let everything come to rest."""
+        """Build the table and let all objects come to rest."""
         self.task = self._given or TABLETOP_WORLD.task(spec)
         self.simulation = TableSimulation(self.task.scene)
         self.progress = TableGoalProgress(self.task.goal, self.task.scene)
         self.effects: list[ActionEffect] = []
-        """What became of each action."""
+        """The effect of each action."""
         self.held: list[str] = []
-        """What each action carried, by name; empty texts for nothing."""
+        """Name of the item carried by each action; empty for none."""
         self.mistakes: list[str] = []
-        """What was wrong after each action; empty texts where nothing was."""
+        """Mistake after each action; empty for none."""
         self._moved: str | None = None
         self._start = self.simulation.poses()[:, :2]
         self._places = [START_XY]
@@ -132,16 +132,16 @@ class TableEnv(Env):
 
     @property
     def steps(self) -> int:
-        """Actions since the reset."""
+        """The number of actions since the reset."""
         return len(self.effects)
 
     @property
     def images(self) -> int:
-        """How many images were rendered since the reset."""
+        """The number of images rendered since the reset."""
         return TableRenderer.shared().count - self._rendered
 
     def step(self, action: np.ndarray) -> TableObservation:
-        """Carry out one action, (12,)."""
+        """Execute one action, (12,), and return the observation."""
         report = self.simulation.step(action)
         items = self.task.scene.items
         self.effects.append(report.effect)
@@ -154,11 +154,11 @@ class TableEnv(Env):
         return self.simulation.observe()
 
     def succeeded(self) -> bool:
-        """Whether the task is done."""
+        """Return whether the task is solved."""
         return self.progress.verdict.success
 
     def record(self) -> Record:
-        """Where each action let go, what was carried and moved first, and what was wrong."""
+        """Return the release position of each action, the first objects carried and moved, and the mistakes."""
         places = np.column_stack([self._places, np.zeros(len(self._places))]).astype(np.float32)
         path = Trajectory(places, np.zeros(len(places), np.float32), np.zeros((0, ACTION_SIZE), np.float32))
         return Record(
@@ -169,7 +169,7 @@ class TableEnv(Env):
         )
 
     def frame(self, observation: TableObservation) -> np.ndarray:
-        """The prompt, and the table from all sides below it."""
+        """Return a video frame: the prompt above all views of the table."""
         views = [Image.fromarray(observation.image(camera)) for camera in VIEWS]
         parts = [
             draw_prompt(self.task.prompt, FRAME_WIDTH),
@@ -185,24 +185,24 @@ class TableEnv(Env):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedTable:
-    """One episode on the table with all that the table knows of it."""
+    """One episode on the table and its final environment."""
 
     episode: Episode
     env: TableEnv
 
     @property
     def success(self) -> bool:
-        """Whether the task was done."""
+        """Whether the task was solved."""
         return self.episode.outcome is Outcome.SUCCESS
 
     @property
     def flawless(self) -> bool:
-        """Whether it was done with the fewest actions."""
+        """Whether the task was solved with the fewest actions."""
         return self.success and self.episode.steps <= self.env.task.best
 
     @property
     def actions(self) -> np.ndarray:
-        """All that were carried out, (n, 12)."""
+        """The executed actions, (n, 12)."""
         return self.episode.trajectory.actions
 
 
@@ -214,7 +214,7 @@ def play(
     seed: int | None = None,
     perturbations: Sequence[Perturbation] = (),
 ) -> PlayedTable:
-    """Run a policy on a task with at most ``most`` actions; senses among ``perturbations`` are applied."""
+    """Run a policy on a task for at most ``most`` actions, with the observation filters in ``perturbations``."""
     env = TableEnv(task)
     spec = EpisodeSpec(
         task.id,
@@ -229,18 +229,18 @@ def play(
 _GOOD, _BAD = (30, 120, 50), (190, 40, 40)
 _MARGIN = 14
 _PROMPT_WIDTH = 900
-"""Pixels that a prompt may be wide."""
+"""Maximum width of a drawn prompt, pixels."""
 
 
 def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Path:
-    """Write the sheet as a PNG: a row for each task, below its title."""
+    """Write the sheet as a PNG: one row for each task, below its title."""
     return save_stacked(path, (_row(title, task) for title, task in titled), PAPER)
 
 
 def experiment_sheet(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> list[str]:
-    """Draw what some episodes look like; returns why some cannot be drawn: none."""
+    """Draw a sheet of episodes; return the reasons why some cannot be drawn, always empty."""
 
     def rows() -> Iterator[tuple[str, TableTask]]:
         for spec in specs:

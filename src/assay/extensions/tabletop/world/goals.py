@@ -1,4 +1,4 @@
-"""What is to be achieved on the table, and how far an episode has come."""
+"""Goals on the table, and the progress of an episode towards them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, 
 
 TURN_TOLERANCE = np.radians(15)
 KEEP_OFF = 0.011
-"""What a push that just passes a line leaves between them, metres."""
+"""Gap between a line and a push that just passes it, metres."""
 Rectangle = tuple[float, float, float, float]
 """x_min, y_min, x_max, y_max, metres."""
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """One item at one place."""
+    """Target position of one item."""
 
     item: str
     x: float
     y: float
     yaw: float = 0.0
-    """What the demonstrator turns it to, radians."""
+    """Target yaw used by the demonstrator, radians."""
     within: float = 0.10
-    """Metres between the item's origin and the place."""
+    """Maximum distance between the item's origin and the target, metres."""
     turned: bool = False
-    """Whether the yaw counts too."""
+    """Whether the yaw is part of the goal."""
 
     def holds_at(self, pose: np.ndarray) -> bool:
-        """Whether an item at a pose (x, y, yaw) is where it should be."""
+        """Return whether an item at a pose (x, y, yaw) meets the target."""
         if np.hypot(pose[0] - self.x, pose[1] - self.y) > self.within:
             return False
         error = (pose[2] - self.yaw + np.pi) % (2 * np.pi) - np.pi
@@ -39,25 +39,25 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class PutGoal:
-    """Stages one after the other, in any order within one. A stage is over once all of it holds at a time."""
+    """Successive stages, each with targets in any order. A stage ends once all its targets hold simultaneously."""
 
     stages: tuple[tuple[Put, ...], ...]
     bystanders: tuple[str, ...] = ()
-    """Items that may not be at a place of the stage that ends, nor near an item that was put there."""
+    """Items that must not be at a target of the stage that ends, nor near an item placed there."""
     in_order: bool = False
-    """Whether doing something of a later stage too early is a mistake."""
+    """Whether meeting a target of a later stage too early is a mistake."""
     blockers: int = 0
-    """How many bystanders lie where something is to be put, and have to go first."""
+    """Number of bystanders at target positions, which have to be moved away first."""
 
     @property
     def best(self) -> int:
-        """The fewest actions it takes."""
+        """Minimum number of actions."""
         return self.blockers + sum(len(stage) for stage in self.stages)
 
 
 @dataclass(frozen=True, slots=True)
 class SweepGoal:
-    """``fewest`` to ``most`` of the target blocks inside a zone, without crossing a line."""
+    """Goal of having ``fewest`` to ``most`` target blocks inside a zone, without crossing a line."""
 
     targets: tuple[str, ...]
     bystanders: tuple[str, ...]
@@ -65,9 +65,9 @@ class SweepGoal:
     most: int
     zone: Rectangle
     barrier: Rectangle
-    """Where no target may ever be."""
+    """Area that no target may ever enter."""
     best: int
-    """The fewest actions it takes."""
+    """Minimum number of actions."""
 
 
 Goal = PutGoal | SweepGoal
@@ -75,15 +75,15 @@ Goal = PutGoal | SweepGoal
 
 @dataclass(frozen=True, slots=True)
 class GoalStatus:
-    """Result so far."""
+    """Status of a goal after an action."""
 
     success: bool
     mistake: str = ""
-    """What went wrong, e.g. ``wrong_item``; empty if nothing did. Some mistakes can be undone."""
+    """Mistake, such as ``wrong_item``; empty for none. Some mistakes can be undone."""
 
 
 class TableGoalProgress:
-    """Judges an episode, action after action."""
+    """Evaluates an episode action by action."""
 
     def __init__(self, goal: Goal, scene: TableScene) -> None:
         self.goal = goal
@@ -96,17 +96,17 @@ class TableGoalProgress:
 
     @property
     def stage(self) -> tuple[Put, ...]:
-        """What is to hold next, all at a time."""
+        """The targets of the current stage, which must hold simultaneously."""
         if not isinstance(self.goal, PutGoal) or self._stage == len(self.goal.stages):
             return ()
         return self.goal.stages[self._stage]
 
     def pending(self) -> tuple[Put, ...]:
-        """What of the stage does not hold yet, in any order."""
+        """Return the targets of the stage that are not met yet, in any order."""
         return tuple(put for put in self.stage if put not in self._met)
 
     def update(self, trail: np.ndarray) -> GoalStatus:
-        """Take in where the items were during an action, (times, items, 3); the last entry is their rest."""
+        """Update with the item poses during an action, (times, items, 3), of which the last are at rest."""
         if isinstance(self.goal, PutGoal):
             self.verdict = self._judge_put(self.goal, trail[-1])
         else:
@@ -156,7 +156,7 @@ class TableGoalProgress:
         return GoalStatus(not mistake and inside >= goal.fewest, mistake)
 
     def inside(self, poses: np.ndarray) -> list[str]:
-        """The targets of a sweep that lie wholly in its zone, at poses (items, 3)."""
+        """Return the targets of a sweep that are completely inside its zone, at poses (items, 3)."""
         if not isinstance(self.goal, SweepGoal):
             return []
         goal = self.goal
@@ -168,11 +168,11 @@ class TableGoalProgress:
         return bool(((x >= x_min) & (x <= x_max) & (y >= y_min) & (y <= y_max)).all())
 
     def _overlaps(self, poses: np.ndarray, index: int, rectangle: Rectangle) -> bool:
-        """Whether any of an item's parts lies over a rectangle at any of the poses (..., 3)."""
+        """Return whether any part of an item overlaps a rectangle at any of the poses (..., 3)."""
         return any(bool(_overlap(outline, rectangle).any()) for outline in self._outlines(poses, index))
 
     def _outlines(self, poses: np.ndarray, index: int) -> list[np.ndarray]:
-        """The convex parts of an item's outline at poses (..., 3): (..., n, 2) each."""
+        """Return the convex parts of an item's outline at poses (..., 3): (..., n, 2) each."""
         c, s = np.cos(poses[..., 2, None]), np.sin(poses[..., 2, None])
         outlines = []
         for part in self._scene.items[index].solid.pieces:
@@ -183,7 +183,7 @@ class TableGoalProgress:
 
 
 def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
-    """Which convex outlines (..., n, 2) lie over a rectangle, (...): no straight line parts the two."""
+    """Return which convex outlines (..., n, 2) overlap a rectangle, (...), by the separating axis theorem."""
     x_min, y_min, x_max, y_max = rectangle
     corners = np.array([(x_min, y_min), (x_min, y_max), (x_max, y_min), (x_max, y_max)])
     sides = np.roll(outlines, -1, axis=-2) - outlines
@@ -196,7 +196,7 @@ def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
 
 
 def _has_intruder(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndarray]) -> bool:
-    """Whether a bystander is where only the items of a stage should be."""
+    """Return whether a bystander is at a position reserved for the items of a stage."""
     for put in stage:
         for name in goal.bystanders:
             if np.hypot(*(pose[name][:2] - (put.x, put.y))) <= put.within:
@@ -207,7 +207,7 @@ def _has_intruder(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndar
 
 
 def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
-    """Which places (n, 2) a block of a half width reaches straight, off a barrier, (n,)."""
+    """Return which positions (n, 2) a block of half width ``half`` reaches straight, clear of a barrier, (n,)."""
     margin = half + KEEP_OFF
     shares = np.linspace(0.05, 1, 24)
     path = start + shares[:, None, None] * (places - start)  # (24, n, 2)

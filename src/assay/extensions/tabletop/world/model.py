@@ -1,4 +1,4 @@
-"""Make a MuJoCo model of a scene on the table."""
+"""Build the MuJoCo model of a tabletop scene."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from assay.extensions.tabletop.world.textures import SIDE, SPAN, texture
 from assay.sim.bare_mujoco import mujoco
 
 TIMESTEP = {Tool.SUCTION: 0.005, Tool.SPATULA: 0.0025}
-"""Seconds; what is pushed slips less at a finer step."""
+"""Simulation time step by tool, seconds; pushed objects slip less with a finer step."""
 VIEWS = ("front", "top")
-"""The two cameras, in the order in which policies see them."""
+"""The two cameras, in the order of the policy's observations."""
 EXTENT = {"top": 0.510, "front": 0.509}
-"""Metres that a picture shows from top to bottom; it shows twice as much from left to right."""
+"""Height of the area covered by each camera's image, metres; the width is twice as large."""
 BLADE = np.array([0.0025, 0.025, 0.055])
-"""Half sizes of the spatula's blade, metres; it pushes along its x."""
+"""Half sizes of the spatula's blade, metres; it pushes along its x axis."""
 
 TABLE_GROUP, SOLID_GROUP, FLAT_GROUP, HIDDEN_GROUP = 0, 1, 2, 3
 _ON_TABLE, _AMONG_THINGS, _BY_BLADE = 1, 2, 4
@@ -26,29 +26,29 @@ _MASS = {"small block": 0.02}
 _FRICTION = {"small block": 0.5}
 _CONTAINER_FRICTION = 0.3
 _TURNED_AWAY = 0.8
-"""The cosine below which a face has no part in how a corner of it is lit."""
+"""Cosine below which a face does not contribute to the normal of one of its vertices."""
 _NOTHING = 1e-12
-"""Square metres."""
+"""Length below which a sum of face vectors counts as zero, square metres."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
-"""How stiffly the tool holds: as stiffly as the time step allows."""
+"""Solver parameters of the tool's grip, as stiff as the time step allows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableModel:
-    """A compiled scene, and where its items are in the model."""
+    """A compiled scene, and the indices of its items in the model."""
 
     scene: TableScene
     model: mujoco.MjModel
     bodies: np.ndarray
-    """The body of each item, (items,)."""
+    """Body id of each item, (items,)."""
     qpos: np.ndarray
-    """Where each item's seven joint positions begin; -1 for fixed ones, (items,)."""
+    """Index of the first of each item's seven joint positions; -1 for fixed items, (items,)."""
     dofs: np.ndarray
-    """Where each item's six velocities begin; -1 for fixed ones, (items,)."""
+    """Index of the first of each item's six velocities; -1 for fixed items, (items,)."""
     welds: np.ndarray
-    """The equality that ties each item to the tool; -1 for fixed ones, (items,)."""
+    """Id of the equality constraint that welds each item to the tool; -1 for fixed items, (items,)."""
     owner: np.ndarray
-    """The item that each geom belongs to; -1 for none, (ngeom,)."""
+    """Index of the item that each geom belongs to; -1 for none, (ngeom,)."""
 
 
 def build(scene: TableScene) -> TableModel:
@@ -149,7 +149,7 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
 
 
 def _add_blade(spec: Any) -> None:
-    """Add a separate body that follows the tool, so that pushed objects feel its velocity."""
+    """Add a separate body that follows the tool, so that its velocity acts on pushed objects."""
     blade = spec.worldbody.add_body(name="blade", pos=(0.5, 0.0, 0.32), gravcomp=1.0)
     blade.add_freejoint()
     blade.add_geom(
@@ -163,7 +163,7 @@ def _add_blade(spec: Any) -> None:
 
 
 def _material(spec: Any, name: str) -> str:
-    """The material of a texture, made once."""
+    """Return the material of a texture, created on first use."""
     if all(material.name != name for material in spec.materials):
         picture = spec.add_texture(
             name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=SIDE, height=SIDE, nchannel=3
@@ -175,7 +175,7 @@ def _material(spec: Any, name: str) -> str:
 
 
 def _mesh(spec: Any, name: str, piece: ConvexPiece, lit: ConvexPiece) -> str:
-    """A closed mesh of a convex piece, lit as another; its texture lies on it as seen from above."""
+    """Add a closed mesh of a convex piece with the normals of ``lit``; its texture is projected from above."""
     count = len(piece.bottom)
     faces: list[tuple[int, int, int]] = []
     for i in range(1, count - 1):
@@ -195,15 +195,15 @@ def _mesh(spec: Any, name: str, piece: ConvexPiece, lit: ConvexPiece) -> str:
 
 
 def _points(piece: ConvexPiece) -> np.ndarray:
-    """Its corners, those below first, (n, 3)."""
+    """Return the vertices of a piece, lower ones first, (n, 3)."""
     ends = ((piece.bottom, piece.low), (piece.top, piece.high))
     return np.vstack([np.column_stack([outline, np.full(len(outline), z)]) for outline, z in ends])
 
 
 def _normals(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Where a surface of points (n, 3) and faces (m, 3) faces at its points, (n, 3).
+    """Return the vertex normals (n, 3) of a surface with points (n, 3) and faces (m, 3).
 
-    The mean of the faces around each, by area, without those that turn away from it; up if all do.
+    Each is the area-weighted mean of the adjacent faces, without those that turn away from it; up if all do.
     """
     a, b, c = (points[faces[:, i]] for i in range(3))
     across = np.cross(b - a, c - a)

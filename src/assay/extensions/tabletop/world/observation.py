@@ -1,4 +1,4 @@
-"""What a policy gets to see of the table: whole pictures, patches of them, or one crop for each object."""
+"""Observations of the table: complete images, patches of them, or one crop for each object."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, TableRenderer,
 from assay.extensions.tabletop.world.scene import TableScene, Tool
 
 CROP = 32
-"""The side of an object's crop, pixels."""
+"""Side of an object's crop, pixels."""
 PATCH = 32
-"""The side of a patch, pixels, once a picture is halved."""
+"""Side of a patch of the image at half resolution, pixels."""
 _FEWEST_PIXELS = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectTokens:
-    """Objects as one view shows them, in a stated order; what is not visible comes last, masked."""
+    """Objects in one view, in a defined order; objects that are not visible come last, masked."""
 
     crops: np.ndarray
     """uint8, (objects, CROP, CROP, 3): the box around each object, padded to a square with black."""
     boxes: np.ndarray
-    """float32, (objects, 4): the box's centre x and y, height and width, as shares of the picture."""
+    """float32, (objects, 4): the box's centre x and y, height and width, as shares of the image."""
     visible: np.ndarray
-    """bool, (objects,)."""
+    """bool, (objects,): whether the object is visible."""
     items: np.ndarray
     """int, (objects,): index of the scene's item; for scoring, not for policies."""
 
@@ -41,9 +41,9 @@ class ObjectTokens:
 def object_tokens(
     picture: np.ndarray, labels: np.ndarray, count: int, order: Sequence[int] | np.ndarray | None = None
 ) -> ObjectTokens:
-    """Cut ``count`` objects out of a picture (h, w, 3) by its labels (h, w), 1 to ``count``.
+    """Crop ``count`` objects from an image (h, w, 3) by its labels (h, w), 1 to ``count``.
 
-    They come in the ``order`` given, a permutation of 0 to ``count`` - 1; else in that of their labels.
+    They are in the given ``order``, a permutation of 0 to ``count`` - 1, or else in the order of their labels.
     """
     order = range(count) if order is None else [int(index) for index in order]
     if sorted(order) != list(range(count)):
@@ -71,7 +71,7 @@ def object_tokens(
 
 
 def cut_patches(picture: np.ndarray) -> np.ndarray:
-    """A picture (HEIGHT, WIDTH, 3), halved and cut up row by row: uint8, (8, PATCH, PATCH, 3)."""
+    """Halve an image (HEIGHT, WIDTH, 3) and cut it into patches row by row: uint8, (8, PATCH, PATCH, 3)."""
     small = np.asarray(Image.fromarray(picture).resize((WIDTH // 2, HEIGHT // 2), Image.Resampling.BOX))
     rows, columns = small.shape[0] // PATCH, small.shape[1] // PATCH
     grid = small.reshape(rows, PATCH, columns, PATCH, 3).swapaxes(1, 2)
@@ -80,35 +80,35 @@ def cut_patches(picture: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableObservation:
-    """Observation at one moment; images are rendered on first access."""
+    """Observation at one time; images are rendered on first access."""
 
     step: int
-    """Actions since the start."""
+    """Number of actions since the start."""
     _scene: TableScene = field(repr=False)
     _built: TableModel = field(repr=False)
     _qpos: np.ndarray = field(repr=False)
-    """What the pictures depend on."""
+    """Joint positions from which the images are rendered."""
     _renderer: TableRenderer = field(repr=False)
     _drawn: dict[str, Views] = field(default_factory=dict, repr=False)
     order: tuple[int, ...] | None = None
-    """The order in which objects come, as numbers of the scene's items; the scene's own if None."""
+    """Order of the objects, as indices of the scene's items; None for the scene's order."""
 
     @property
     def tool(self) -> Tool:
-        """What the robot holds."""
+        """The robot's tool."""
         return self._scene.tool
 
     @property
     def count(self) -> int:
-        """How many objects there are, seen or not."""
+        """The number of objects, visible or not."""
         return len(self._scene.items)
 
     def image(self, camera: str = "top") -> np.ndarray:
-        """A picture: uint8, (HEIGHT, WIDTH, 3), the top row first."""
+        """Return an image: uint8, (HEIGHT, WIDTH, 3), top row first."""
         return self._view(camera)[0].copy()
 
     def segmentation(self, camera: str = "top") -> np.ndarray:
-        """Labels: 0 the table, i + 1 what comes at place i of the order: uint8, (HEIGHT, WIDTH)."""
+        """Return labels: 0 for the table, i + 1 for the object at index i of the order: uint8, (HEIGHT, WIDTH)."""
         labels = self._view(camera)[1]
         if self.order is None:
             return labels.copy()
@@ -116,7 +116,7 @@ class TableObservation:
         return np.asarray(places[labels])
 
     def objects(self, camera: str = "top") -> ObjectTokens:
-        """One crop and box for each object, in the observation's order."""
+        """Return one crop and box for each object, in the observation's order."""
         return object_tokens(*self._view(camera), self.count, self.order)
 
     def reorder(self, order: Sequence[int] | np.ndarray) -> TableObservation:
@@ -124,7 +124,7 @@ class TableObservation:
         return replace(self, order=tuple(int(index) for index in order))
 
     def patches(self, camera: str = "top") -> np.ndarray:
-        """The picture cut up: uint8, (8, PATCH, PATCH, 3)."""
+        """Return the image cut into patches: uint8, (8, PATCH, PATCH, 3)."""
         return cut_patches(self._view(camera)[0])
 
     def _view(self, camera: str) -> tuple[np.ndarray, np.ndarray]:

@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _MARGIN = 0.003
 _FROM_EDGE = 0.04
 _PLENTY = 0.02
-"""Room beyond which more is of no use, metres."""
+"""Clearance beyond which more brings no advantage, metres."""
 _INSETS = (0.022, 0.008)
-"""How far from the zone's edge a block is to end, metres: well inside if there is room for that."""
+"""Preferred distances of a block's final position from the zone's edge, metres, the largest first."""
 _BOLD, _STRAIGHT_IN = 24, 0.5
-"""How many bold pushes there are, and the share of them that go for the zone."""
+"""Number of random pushes, and the share of them that aim at the zone."""
 _TIGHT = -0.02
-"""The least room with which a push is tried at all, metres."""
+"""Minimum clearance of a push, metres; negative values accept an obstructed path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class _Push:
     item: int
     goal: np.ndarray
     room: float
-    """Metres between the corridor and the nearest other block; below zero it is in the way."""
+    """Clearance between the push's corridor and the nearest other block, metres; negative if obstructed."""
 
 
 class Sweeper:
@@ -64,7 +64,7 @@ class Sweeper:
         self._radii = np.array([scene.items[i].radius for i in self._blocks])
 
     def pushes(self, inside: list[str]) -> Iterator[np.ndarray]:
-        """Pushes (12,), the most promising first, given the targets that are in the zone already."""
+        """Yield pushes (12,), the most promising first, given the targets already inside the zone."""
         surplus, waiting = inside[self._goal.most :], self._waiting(inside)
         if wrong := self.strays() or surplus:
             for name in wrong:
@@ -87,7 +87,7 @@ class Sweeper:
             yield from self._actions(self._bold(waiting))
 
     def strays(self) -> list[str]:
-        """Blocks that have no business where they are: in the zone."""
+        """Return the bystanders that are in the zone."""
         items = [self._scene.index(name) for name in self._goal.bystanders]
         return [
             self._scene.items[item].name
@@ -96,7 +96,7 @@ class Sweeper:
         ]
 
     def ways(self, inside: list[str]) -> float:
-        """How many blocks outside the zone can be pushed there; one with others in its way counts half."""
+        """Return the number of targets outside the zone that can be pushed there; obstructed ones count half."""
         rooms = [float(self._rooms(i, self._ends(i), self._poses)[0].max()) for i in self._waiting(inside)]
         return sum(0.5 * (room > -np.inf) + 0.5 * (room >= 0) for room in rooms)
 
@@ -104,7 +104,7 @@ class Sweeper:
         return [self._scene.index(name) for name in self._goal.targets if name not in inside]
 
     def _best(self, item: int, places: np.ndarray, poses: np.ndarray) -> _Push | None:
-        """The push of a block to one of some places that has room; None if none will do."""
+        """Return the best push of a block to one of some positions; None if none is possible."""
         rooms, lengths = self._rooms(item, places, poses)
         if not len(rooms) or rooms.max() < _TIGHT:
             return None
@@ -115,7 +115,7 @@ class Sweeper:
         return _Push(item, places[pick], float(rooms[pick]))
 
     def _rooms(self, item: int, places: np.ndarray, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How much room pushes to places (n, 2) have, -inf where they will not do, and how long they are."""
+        """Return the clearance of pushes to positions (n, 2), -inf if impossible, and their lengths, metres."""
         start, solid = poses[item, :2], self._scene.items[item].solid
         half = float(max(solid.half_size))
         lengths = np.maximum(np.linalg.norm(places - start, axis=1), 1e-6)
@@ -138,7 +138,7 @@ class Sweeper:
         return np.where(possible, rooms, -np.inf), lengths
 
     def _first_of_two(self, waiting: list[int]) -> _Push | None:
-        """A push after which one into the zone is possible: of a block itself, or of one in its way."""
+        """Return a push, of a block or of one in its way, after which a push into the zone is possible."""
         x = np.linspace(X_LOW + _FROM_EDGE, X_HIGH - _FROM_EDGE, 8)
         y = np.linspace(Y_LOW + _FROM_EDGE, Y_HIGH - _FROM_EDGE, 15)
         grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -167,7 +167,7 @@ class Sweeper:
         return best
 
     def _separate(self, waiting: list[int]) -> _Push | None:
-        """A push that takes a block to where nothing else is, when none gets it nearer to the zone."""
+        """Return a push that moves a block away from the others, for use if none brings it closer to the zone."""
         best, most = None, -np.inf
         for item in waiting:
             places = self._outside(item)
@@ -188,7 +188,7 @@ class Sweeper:
         return _Push(item, self._rng.choice(possible), 0.0) if len(possible) else None
 
     def _ends(self, item: int, inset: float = 0.008) -> np.ndarray:
-        """Places in the zone at which a block lies wholly inside, (n, 2)."""
+        """Return positions in the zone at which a block is completely inside, (n, 2)."""
         x_min, y_min, x_max, y_max = self._goal.zone
         inset += self._scene.items[item].radius
         x = np.linspace(x_min + inset, max(x_max - inset, x_min + inset), 5)
@@ -196,7 +196,7 @@ class Sweeper:
         return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
     def _outside(self, item: int) -> np.ndarray:
-        """Places around the zone, (n, 2)."""
+        """Return positions around the zone, (n, 2)."""
         x, y = np.meshgrid(np.linspace(X_LOW + 0.1, X_HIGH - _FROM_EDGE, 10), np.linspace(-0.38, 0.38, 19))
         grid = np.column_stack([x.ravel(), y.ravel()])
         return np.asarray(grid[~_within(grid, self._goal.zone, self._scene.items[item].radius + 0.02)])
@@ -214,7 +214,7 @@ class Sweeper:
 
 
 def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarray:
-    """Which places (n, 2) lie in a rectangle that is wider by a margin, (n,)."""
+    """Return which positions (n, 2) are in a rectangle enlarged by a margin, (n,)."""
     x_min, y_min, x_max, y_max = rectangle
     x, y = places[:, 0], places[:, 1]
     inside = (x > x_min - margin) & (x < x_max + margin) & (y > y_min - margin) & (y < y_max + margin)
@@ -222,33 +222,33 @@ def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarr
 
 
 _INSET = 0.006
-"""How far from an edge the tip takes hold, metres."""
+"""Preferred distance of the grasp point from an edge, metres."""
 _GRIPS = 60
 _LOOKS = 24
-"""How many pushes are looked into at most."""
+"""Maximum number of pushes that are simulated."""
 
 
 class TableState(Protocol):
-    """What a demonstrator needs to know of the table: see `TableSimulation`."""
+    """The privileged state that a demonstrator needs; see `TableSimulation`."""
 
     def poses(self) -> np.ndarray:
-        """Where the items are, (items, 3)."""
+        """Return the poses of the items, (items, 3)."""
         ...
 
     def below(self, x: float, y: float) -> tuple[int, float]:
-        """What a tip coming down would touch, and how high that is."""
+        """Return the item that a descending tip would touch, and its height."""
         ...
 
     def foresee(self, given: np.ndarray) -> np.ndarray:
-        """The trail that an action would leave, (times, items, 3)."""
+        """Return the trajectories of the items under an action, (times, items, 3)."""
         ...
 
 
 class TableOracle:
-    """Scripted policy that does what the prompt asks for, and nothing without a prompt (privileged)."""
+    """Scripted policy that pursues the goal of the prompt, and does nothing without a prompt (privileged)."""
 
     def attach(self, env: TableEnv) -> None:
-        """Take what policies may not see."""
+        """Take the privileged state of an environment."""
         task = env.task
         self._world: TableState = env.simulation
         self._task = task
@@ -262,7 +262,7 @@ class TableOracle:
         self._rng = stream("tabletop", self._task.setting.id, "oracle")
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        """One action, (1, 12)."""
+        """Return one action, (1, 12)."""
         goal = self._task.asked
         if not self._told or goal is None:
             return idle()[None]
@@ -278,7 +278,7 @@ class TableOracle:
         return chosen[None]
 
     def _sweep(self, goal: SweepGoal) -> np.ndarray:
-        """The next push: what looks best or, where that is foreseen to gain nothing, what gains most."""
+        """Return the first push that makes progress in simulation, otherwise the best one."""
         poses = self._world.poses()
         pushes = Sweeper(goal, self._task.scene, poses, self._rng).pushes(self._progress.inside(poses))
         now = self._standing(goal, poses)
@@ -296,14 +296,14 @@ class TableOracle:
         return best
 
     def _standing(self, goal: SweepGoal, poses: np.ndarray) -> float:
-        """How well a sweep stands: what lies in the zone, and a little for each block with a way there."""
+        """Return the value of a state: the blocks in the zone, plus a little for each that can be pushed there."""
         inside = self._progress.inside(poses)
         sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
         wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())
         return min(len(inside), goal.most) - wrong + 0.01 * sweeper.ways(inside)
 
     def _carry(self, put: Put) -> np.ndarray:
-        """Carry an item to its place and yaw."""
+        """Return the action that carries an item to its target position and yaw."""
         item = self._task.scene.index(put.item)
         return self._move(item, np.array([put.x, put.y]), put.yaw - self._world.poses()[item, 2])
 
@@ -317,7 +317,7 @@ class TableOracle:
         return action((grip[0], grip[1]), (target[0], target[1]), float(turn))
 
     def _grip(self, item: int) -> np.ndarray:
-        """A random place where the tip coming down touches the item first, (2,)."""
+        """Return a random position at which the descending tip touches the item first, (2,)."""
         x, y, yaw = self._world.poses()[item]
         pieces = self._task.scene.items[item].solid.pieces
         c, s = np.cos(yaw), np.sin(yaw)
@@ -333,7 +333,7 @@ class TableOracle:
         return spot
 
     def _intruder(self, goal: PutGoal, puts: tuple[Put, ...]) -> int:
-        """Index of a bystander that occupies a goal position; -1 for none."""
+        """Return the index of a bystander that occupies a goal position; -1 for none."""
         scene, poses = self._task.scene, self._world.poses()
         for name in goal.bystanders:
             index = scene.index(name)
@@ -344,7 +344,7 @@ class TableOracle:
         return -1
 
     def _away(self, goal: PutGoal, item: int) -> np.ndarray:
-        """Carry a bystander to the freest place on the table."""
+        """Return the action that carries a bystander to the freest position on the table."""
         if item < 0:
             return idle()
         places = [(put.x, put.y) for stage in goal.stages for put in stage]
@@ -360,5 +360,5 @@ class TableOracle:
 
 
 def idle() -> np.ndarray:
-    """The action that does nothing, (12,)."""
+    """Return the action that does nothing, (12,)."""
     return action((0.5, 0.0), (0.5, 0.0))

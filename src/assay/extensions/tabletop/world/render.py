@@ -1,4 +1,4 @@
-"""Draws tables: colour and segmentation from both cameras. One GL context serves a whole process."""
+"""Renderer of tables: colour and segmentation from both cameras. One GL context serves the entire process."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
 
 HEIGHT, WIDTH = 128, 256
-"""The size of a picture, pixels."""
+"""Height and width of an image, pixels."""
 MAX_READY_SCENES = 3
-"""How many scenes stay ready to be drawn."""
+"""Number of scenes kept ready for rendering."""
 
 Views = dict[str, tuple[np.ndarray, np.ndarray]]
-"""For each camera a picture, uint8 (HEIGHT, WIDTH, 3), and its labels, uint8 (HEIGHT, WIDTH): 0 for the
-table, i + 1 for the scene's item i. The top row comes first."""
+"""Camera -> image, uint8 (HEIGHT, WIDTH, 3), and labels, uint8 (HEIGHT, WIDTH): 0 for the table, i + 1 for the
+scene's item i. Top row first.
+"""
 
 
 class TableRenderer:
-    """Draws scenes; belongs to the process and thread that drew first."""
+    """Renders scenes; bound to the process and thread that used it first."""
 
     def __init__(self) -> None:
         self.count = 0
-        """How many images were rendered."""
+        """Number of rendered images."""
         self._process = os.getpid()
         self._gl: Any = None
         self._ready: OrderedDict[int, tuple[TableModel, Any, mujoco.MjvScene, mujoco.MjData]] = OrderedDict()
@@ -51,11 +52,11 @@ class TableRenderer:
     @staticmethod
     @cache
     def shared() -> TableRenderer:
-        """The renderer of this process."""
+        """Return the renderer of this process."""
         return TableRenderer()
 
     def still(self, scene: TableScene) -> Views:
-        """A scene as it is written down, untouched by physics: what prompts show."""
+        """Render a scene as specified, without simulating physics, as for the images of prompts."""
         if scene not in self._views:
             built = build(scene)
             self._views[scene] = self.draw(built, built.model.qpos0)
@@ -65,7 +66,7 @@ class TableRenderer:
         return self._views[scene]
 
     def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
-        """A built scene with its joints at given positions."""
+        """Render a built scene at given joint positions."""
         context, scene, data = self._open_scene(built)
         data.qpos[:] = qpos
         mujoco.mj_kinematics(built.model, data)
@@ -113,7 +114,9 @@ class TableRenderer:
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
-    """Position on the table, metres, of a point of the top view given as shares of its width and height."""
+    """Return the position on the table, metres, of a point of the top view given as shares of its width and
+    height.
+    """
     middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
     width = EXTENT["top"] * WIDTH / HEIGHT
     return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width
@@ -145,7 +148,7 @@ LINE, GAP = 22, 6
 
 
 def draw_prompt(prompt: Prompt, most: int) -> Image.Image:
-    """Words and pictures in the order they are read, in as many lines as it takes, ``most`` pixels wide."""
+    """Draw words and images in reading order, wrapped to lines at most ``most`` pixels wide."""
     font = ImageFont.load_default(15)
     parts: list[str | Image.Image] = []
     for segment in prompt.segments:
@@ -174,7 +177,7 @@ def draw_prompt(prompt: Prompt, most: int) -> Image.Image:
 
 
 def _draw_picture(picture: Picture) -> Image.Image:
-    """An object cut out, from the front and from above; a table likewise, whole."""
+    """Draw both views of an image of a prompt: cropped for an object, complete for a table."""
     views = render_picture(picture)
     if picture.kind == "scene":
         both = Image.fromarray(np.vstack([views[camera][0] for camera in VIEWS]))
@@ -196,11 +199,11 @@ def _draw_picture(picture: Picture) -> Image.Image:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Photograph(Picture):
-    """A picture that was taken elsewhere, and is not drawn."""
+    """An image from another source, which is not rendered."""
 
     views: Views = field(default_factory=dict, repr=False)
 
 
 def render_picture(picture: Picture) -> Views:
-    """Draw what a prompt shows, or take it as it is."""
+    """Render an image of a prompt, or return a photograph unchanged."""
     return picture.views if isinstance(picture, Photograph) else TableRenderer.shared().still(picture.scene)

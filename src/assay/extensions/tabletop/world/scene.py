@@ -1,4 +1,4 @@
-"""What lies on the table: items with a shape, a texture and a pose. Pure data."""
+"""Contents of the table: items with a shape, a texture and a pose. Pure data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.errors import TaskError, did_you_mean
 
 Profile = Literal["circle", "square", ""]
 _BAR = 0.2
-"""The width of a letter's strokes, as a share of the letter."""
+"""Width of a letter's strokes, as a share of the letter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,50 +24,50 @@ class ConvexPiece:
     """One convex piece of a solid."""
 
     bottom: np.ndarray
-    """Its lower outline, counter-clockwise, metres, (n, 2)."""
+    """Lower outline, counter-clockwise, metres, (n, 2)."""
     top: np.ndarray
-    """Its upper outline, of as many points, (n, 2)."""
+    """Upper outline with the same number of points, metres, (n, 2)."""
     low: float
-    """The height of its lower face, metres."""
+    """Height of the lower face, metres."""
     high: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solid:
-    """A shape that can be made of any texture; its origin is the middle of its underside."""
+    """A shape that can have any texture; its origin is the centre of its underside."""
 
     pieces: tuple[ConvexPiece, ...]
     flat: bool = False
-    """Whether it is a marking on the table: visible, without collisions."""
+    """Whether the shape is a marking on the table: visible, without collisions."""
     container: bool = False
     profile: Profile = ""
 
     @property
     def radius(self) -> float:
-        """The distance of its outermost point from its axis, metres."""
+        """The distance of the outermost point from the axis, metres."""
         points = np.vstack([ring for piece in self.pieces for ring in (piece.bottom, piece.top)])
         return float(np.linalg.norm(points, axis=1).max())
 
     @property
     def height(self) -> float:
-        """Metres."""
+        """The height of the shape, metres."""
         return max(piece.high for piece in self.pieces)
 
     @property
     def half_size(self) -> np.ndarray:
-        """Half of its extent along x and y, metres, (2,)."""
+        """Half the extent along x and y, metres, (2,)."""
         points = np.vstack([piece.bottom for piece in self.pieces])
         return np.asarray(np.abs(points).max(axis=0))
 
 
 def _box(x: float, y: float, width: float, depth: float) -> np.ndarray:
-    """A rectangle around (x, y)."""
+    """Return a rectangle around (x, y)."""
     signs = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])
     return np.array([x, y]) + signs * (width / 2, depth / 2)
 
 
 def _stroke(start: Sequence[float], end: Sequence[float], width: float = _BAR) -> np.ndarray:
-    """A bar from one point to another."""
+    """Return a bar from one point to another."""
     a, b = np.asarray(start, float), np.asarray(end, float)
     along = (b - a) / np.linalg.norm(b - a)
     side = np.array([-along[1], along[0]]) * width / 2
@@ -99,7 +99,7 @@ def _heart() -> list[np.ndarray]:
 
 
 def _bars(width: float, depth: float, bar: float, sides: str = "nesw") -> list[np.ndarray]:
-    """An outline made of bars; north is -x, as the tasks speak of it."""
+    """Return a frame made of bars; north is -x, as in the tasks."""
     x, y = (width - bar) / 2, (depth - bar) / 2
     places = {
         "n": (-x, 0, bar, depth),
@@ -229,7 +229,7 @@ SOLIDS: Mapping[str, Solid] = MappingProxyType(
         "line": _marking([_box(0, 0, 1.0, 1.0)]),
     }
 )
-"""Every shape there is, by the words that name it; the last two are one metre wide before they are sized."""
+"""All shapes by name; the last two are one metre wide before scaling."""
 
 CONTAINERS = tuple(name for name, solid in SOLIDS.items() if solid.container)
 TURNABLE = (*_LETTERS, "heart", "L-shaped block")
@@ -238,7 +238,9 @@ TURNABLE = (*_LETTERS, "heart", "L-shaped block")
 
 @cache
 def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Solid:
-    """The shape of that name, stretched along x, y and z. Raises TaskError that says what is valid."""
+    """Return the shape with a name, scaled along x, y and z. Raise TaskError with the valid names for an unknown
+    one.
+    """
     if name not in SOLIDS:
         raise TaskError(f"there is no shape '{name}': {did_you_mean(name, SOLIDS)}")
     plain = SOLIDS[name]
@@ -251,11 +253,11 @@ def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Soli
 
 
 X_LOW, X_HIGH, Y_LOW, Y_HIGH = 0.25, 0.75, -0.5, 0.5
-"""The usable rectangle, metres: x points away from the robot, y sideways."""
+"""Bounds of the workspace, metres: x points away from the robot, y sideways."""
 
 
 class Tool(StrEnum):
-    """What the robot holds."""
+    """The robot's tool."""
 
     SUCTION = "suction"
     SPATULA = "spatula"
@@ -263,53 +265,53 @@ class Tool(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TableItem:
-    """One thing on the table."""
+    """One object on the table."""
 
     name: str
-    """Unique in its scene, e.g. ``dragged_obj``."""
+    """Name, unique in the scene, such as ``dragged_obj``."""
     shape: str
-    """A name from `shapes.SOLIDS`."""
+    """Key of `SOLIDS`."""
     texture: str
     x: float
-    """Metres."""
+    """Position along x, metres."""
     y: float
     yaw: float = 0.0
-    """Radians, counter-clockwise seen from above."""
+    """Yaw, radians, counter-clockwise seen from above."""
     z: float = 0.0
-    """The height of its underside, metres."""
+    """Height of the underside, metres."""
     size: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    """Factors along its own x, y and z."""
+    """Scale factors along the item's own x, y and z."""
     fixed: bool = False
-    """Whether it is part of the table: it cannot be moved or picked."""
+    """Whether the item is part of the table and cannot be moved or picked."""
 
     @property
     def solid(self) -> Solid:
-        """Its geometry."""
+        """The item's geometry."""
         return solid(self.shape, self.size)
 
     @property
     def radius(self) -> float:
-        """Of the circle it needs on the table, metres."""
+        """Radius of the circle that the item needs on the table, metres."""
         return self.solid.radius
 
     @property
     def words(self) -> str:
-        """How one would call it: ``tiger letter A``."""
+        """Description of the item: ``tiger letter A``."""
         return f"{self.texture} {self.shape}"
 
     def at(self, x: float, y: float, yaw: float | None = None, z: float = 0.0) -> TableItem:
-        """The same thing elsewhere."""
+        """Return the same item at another pose."""
         return replace(self, x=x, y=y, z=z, yaw=self.yaw if yaw is None else yaw)
 
 
 @dataclass(frozen=True, slots=True)
 class TableScene:
-    """Everything that stands on the table, in the order in which policies see it."""
+    """All items on the table, in the order in which policies see them."""
 
     items: tuple[TableItem, ...]
     tool: Tool = Tool.SUCTION
     table: bool = True
-    """Whether the table is drawn; without it objects are shown on white."""
+    """Whether the table is drawn; otherwise objects are shown on white."""
 
     def __post_init__(self) -> None:
         names = [item.name for item in self.items]
@@ -318,11 +320,11 @@ class TableScene:
             raise TaskError(f"the scene has more than one item '{twice}'; names are unique")
 
     def item(self, name: str) -> TableItem:
-        """The item of that name."""
+        """Return the item with a name."""
         return self.items[self.index(name)]
 
     def index(self, name: str) -> int:
-        """Index of the item with that name. Raises TaskError for an unknown name."""
+        """Return the index of the item with a name. Raise TaskError for an unknown name."""
         for index, item in enumerate(self.items):
             if item.name == name:
                 return index

@@ -1,4 +1,4 @@
-"""The table in motion: pick-and-place and push, each one action of two poses, carried out by contact."""
+"""Simulation of the table: pick-and-place and push actions of two poses each, executed by contact physics."""
 
 from __future__ import annotations
 
@@ -16,57 +16,59 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, 
 from assay.sim.bare_mujoco import mujoco
 
 ACTION_SIZE = 12
-"""Two poses: x and y in metres, and a quaternion (w, x, y, z) of which the yaw counts."""
+"""Size of an action: two poses of x and y in metres and a quaternion (w, x, y, z), of which only the yaw is used."""
 
 CRUISE = 0.32
-"""The height at which the tool carries things, metres."""
+"""Height at which the tool carries objects, metres."""
 _HOVER = 0.16
-"""The height of the blade's middle between pushes, metres: well above what it pushes."""
+"""Height of the blade's centre between pushes, well above the blocks, metres."""
 _FREE, _DOWN, _PUSH = 2.5, 0.4, 0.35
 """Speeds of the tool, metres per second: through free space, down to the table, when pushing."""
 _SLOW_BELOW = 0.10
-"""What is held comes down slowly over its last stretch, metres."""
+"""Height below which a carried object is lowered slowly, metres."""
 BEHIND, SHORT = 0.02, 0.05
-"""A push begins that far behind its first pose and ends that far before its second, metres."""
+"""Distance by which a push starts behind its first pose, and by which it ends before its second, metres."""
 _MOST_LOWERING = 40
-"""Steps that the blade, which lags behind, has to come down; something may lie below it."""
+"""Maximum number of steps for lowering the blade, which lags behind the tool and may meet an object."""
 _STILL = 0.005
 _MOST_SETTLING = 400
 _GLANCE = 10
-"""Steps between two entries of a trail."""
+"""Number of simulation steps between two entries of a trail."""
 
 
 class ActionEffect(StrEnum):
-    """What became of an action."""
+    """Effect of an action."""
 
     MOVED = "moved"
-    """Something was carried, or the blade pushed from pose to pose."""
+    """An object was carried, or the blade pushed from pose to pose."""
     NOTHING = "nothing"
-    """Both poses were the same, or too near for a push: nothing was asked for, and nothing was done."""
+    """Both poses were equal, or too close for a push: no motion was requested."""
     MISSED = "missed"
-    """There was nothing to pick: the bare table, or something fixed."""
+    """There was no object to pick: only the bare table, or a fixed item."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActionReport:
-    """What an action did."""
+    """Result of an action."""
 
     effect: ActionEffect
     held: int
-    """The item that was carried; -1 for none."""
+    """Index of the carried item; -1 for none."""
     clipped: bool
-    """Whether a pose lay outside the workspace and was brought to its edge."""
+    """Whether a pose was outside the workspace and was moved to its edge."""
     trail: np.ndarray
-    """Where every item was, every few steps until all was still: x, y, yaw, (times, items, 3)."""
+    """Poses of all items (x, y, yaw), every few steps until they came to rest, (times, items, 3)."""
 
 
 def action(pick: tuple[float, float], place: tuple[float, float], turn: float = 0.0) -> np.ndarray:
-    """The action that goes from one place to another and turns by ``turn`` radians on the way, (12,)."""
+    """Return the action (12,) from one position to another with a rotation by ``turn`` radians."""
     return np.array([*pick, 1.0, 0, 0, 0, *place, np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
 
 
 def parse_action(given: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, bool]:
-    """Both positions within the workspace, the turn, and whether anything was outside. Raises ActionError."""
+    """Return both positions clipped to the workspace, the rotation, and whether any was clipped. Raises
+    ActionError.
+    """
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -89,7 +91,7 @@ def parse_action(given: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, bool
 
 
 class TableSimulation:
-    """One scene that can be acted on."""
+    """Physics simulation of one scene."""
 
     def __init__(self, scene: TableScene) -> None:
         self.scene = scene
@@ -102,27 +104,27 @@ class TableSimulation:
         self._trail: list[np.ndarray] = []
         self._clock = 0
         self.actions = 0
-        """How many actions were carried out."""
+        """Number of executed actions."""
         self.reset()
 
     def reset(self) -> None:
-        """Put everything back to the scene, and let it come to rest."""
+        """Reset all items to the scene, and let them come to rest."""
         mujoco.mj_resetData(self._model, self._data)
         self.actions = self._clock = 0
         self._settle()
 
     def poses(self) -> np.ndarray:
-        """Where the items are: x, y in metres, yaw in radians, (items, 3)."""
+        """Return the poses of the items: x, y in metres, yaw in radians, (items, 3)."""
         bodies = self._built.bodies
         turns = self._data.xmat[bodies]
         return np.column_stack([self._data.xpos[bodies, :2], np.arctan2(turns[:, 3], turns[:, 0])])
 
     def heights(self) -> np.ndarray:
-        """How high the items' origins are, metres, (items,)."""
+        """Return the heights of the items' origins, metres, (items,)."""
         return np.array(self._data.xpos[self._built.bodies, 2])
 
     def below(self, x: float, y: float) -> tuple[int, float]:
-        """What a tip coming down would touch: the item, or -1 for the table, and how high that is."""
+        """Return the item that a descending tip would touch, -1 for the table, and its height, metres."""
         groups = np.zeros(6, dtype=np.uint8)
         groups[SOLID_GROUP] = 1
         geom = np.array([-1], dtype=np.int32)
@@ -131,7 +133,7 @@ class TableSimulation:
         return (-1, 0.0) if distance < 0 else (int(self._built.owner[geom[0]]), CRUISE - float(distance))
 
     def step(self, given: np.ndarray) -> ActionReport:
-        """Carry out one action. Raises ActionError for a wrong shape or a value that is not finite."""
+        """Execute one action. Raise ActionError for a wrong shape or a value that is not finite."""
         first, second, turn, clipped = parse_action(given)
         self._trail = []
         self.actions += 1
@@ -148,7 +150,7 @@ class TableSimulation:
         return ActionReport(effect, held, clipped, np.array(self._trail))
 
     def foresee(self, given: np.ndarray) -> np.ndarray:
-        """The trail that an action would leave, (times, items, 3); the table stays as it is."""
+        """Return the trail that an action would produce, (times, items, 3), without changing the table."""
         real = self._data, self._clock, self.actions
         self._data = copy.copy(self._data)
         try:
@@ -157,7 +159,7 @@ class TableSimulation:
             self._data, self._clock, self.actions = real
 
     def observe(self) -> TableObservation:
-        """What a policy gets to see now."""
+        """Return the current observation of a policy."""
         return TableObservation(
             self.actions, self.scene, self._built, self._data.qpos.copy(), TableRenderer.shared()
         )
@@ -178,7 +180,7 @@ class TableSimulation:
         return item
 
     def _push(self, first: np.ndarray, second: np.ndarray) -> bool:
-        """Push; tells whether the poses are far enough from each other for that."""
+        """Push from one position to another; return whether they are far enough apart for a push."""
         way = second - first
         length = float(np.linalg.norm(way))
         if length < 1e-9:
@@ -201,7 +203,7 @@ class TableSimulation:
         return pushes
 
     def _tie(self, item: int) -> None:
-        """Fix an item to the tool where it is."""
+        """Weld an item to the tool at its current pose."""
         model, data, weld = self._model, self._data, self._built.welds[item]
         body = self._built.bodies[item]
         inverse, place, turn = np.zeros(4), np.zeros(3), np.zeros(4)
@@ -215,7 +217,7 @@ class TableSimulation:
         data.eq_active[weld] = 1
 
     def _jump(self, position: tuple[float, ...], yaw: float) -> None:
-        """Put the free blade somewhere above the table; nothing is there to be hit."""
+        """Teleport the free blade to a position above the table, where it cannot collide."""
         data = self._data
         data.mocap_pos[0] = position
         data.mocap_quat[0] = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
@@ -223,7 +225,7 @@ class TableSimulation:
         data.qvel[-6:] = 0.0
 
     def _move(self, goal: tuple[float, ...], yaw: float, speed: float, *, until_touch: int = -1) -> None:
-        """Move the tool in a straight line, turning on the way, until it is there or its load touches."""
+        """Move the tool in a straight line while rotating, until it arrives or its load makes contact."""
         data = self._data
         start, end = data.mocap_pos[0].copy(), np.array(goal)
         was = 2 * np.arctan2(data.mocap_quat[0, 3], data.mocap_quat[0, 0])
@@ -250,7 +252,7 @@ class TableSimulation:
         self._trail.append(self.poses())
 
     def _touches(self, item: int) -> bool:
-        """Whether an item is in contact with anything."""
+        """Return whether an item is in contact with anything."""
         contacts = self._data.contact
         if not len(contacts.dist):
             return False
@@ -258,7 +260,7 @@ class TableSimulation:
         return bool((mine[:, 0] != mine[:, 1]).any())
 
     def _settle(self) -> None:
-        """Go on until everything is still."""
+        """Simulate until all items are at rest."""
         if not len(self._free):
             mujoco.mj_forward(self._model, self._data)
             return

@@ -1,4 +1,4 @@
-"""What things look like: flat colours and patterns, made by arithmetic."""
+"""Appearance of objects: procedural flat colours and patterns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.errors import TaskError, did_you_mean
 from assay.support.streams import stream
 
 SIDE = 64
-"""Pixels along a texture; one texture covers `SPAN` metres of an object."""
+"""Side of a texture, pixels; one texture covers `SPAN` metres of an object."""
 SPAN = 0.1
 
 COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
@@ -31,7 +31,7 @@ COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
     }
 )
 GREY = "grey"
-"""The look of an object in a prompt that is named by its shape alone."""
+"""Texture of an object in a prompt that is identified by its shape alone."""
 _NEUTRAL = (186, 176, 172)
 _FIVE = ("red", "yellow", "green", "blue", "purple")
 _V, _U = np.mgrid[0:SIDE, 0:SIDE] / SIDE
@@ -47,7 +47,7 @@ def _blend(share: np.ndarray, one: tuple[int, ...], other: tuple[int, ...]) -> n
 
 
 def _noise(name: str, coarse: int) -> np.ndarray:
-    """Smooth noise that repeats at the edges, 0 to 1, (SIDE, SIDE)."""
+    """Return smooth periodic noise, 0 to 1, (SIDE, SIDE)."""
     rng = stream("texture", name)
     total = np.zeros((SIDE, SIDE))
     for fx in range(-coarse, coarse + 1):
@@ -131,18 +131,20 @@ _TEXTURE_MAKERS: dict[str, Callable[[], np.ndarray]] = (
 )
 
 TEXTURES = tuple(_TEXTURE_MAKERS)
-"""The 49 looks, in the order that the halves of the field refer to."""
+"""The 49 texture names, in the order on which `FIRST_HALF` and `SECOND_HALF` are based."""
 FIRST_HALF, SECOND_HALF = TEXTURES[:24], TEXTURES[24:]
 TWINNED = tuple(
     name for name in TEXTURES if name not in _PICTURES and not name.endswith("paisley") and name != "olive"
 )
-"""The 33 looks that exist in a dark version too."""
+"""The 33 textures that also have a dark version."""
 DARK = "dark "
 
 
 @cache
 def texture(name: str) -> np.ndarray:
-    """The picture of a look: uint8, (SIDE, SIDE, 3). Raises TaskError that says what is valid."""
+    """Return the image of a texture: uint8, (SIDE, SIDE, 3). Raise TaskError with the valid names for an unknown
+    one.
+    """
     if name == GREY:
         return np.full((SIDE, SIDE, 3), _NEUTRAL, dtype=np.uint8)
     plain = name.removeprefix(DARK)

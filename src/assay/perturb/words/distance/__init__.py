@@ -1,6 +1,6 @@
-"""How far an instruction has moved (after PRIDE, of LIBERO-Para).
+"""Distance of a paraphrase from its original instruction (after PRIDE, of LIBERO-Para).
 
-distance("turn on the stove", "turn on the range")  # Distance(s_k=0.66, s_t=0.62, pd=0.36, ...)
+    distance("turn on the stove", "turn on the range")  # Distance(s_k=0.66, s_t=0.62, pd=0.36, ...)
 
     S_K = mean over the original's content words of the largest cosine with a content word of the paraphrase
     S_T = 1 - (edit distance of the two dependency trees) / (nodes of both)

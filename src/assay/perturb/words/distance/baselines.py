@@ -1,4 +1,4 @@
-"""General-purpose distances to compare with: BLEU, METEOR, and BERTScore with models that the user has."""
+"""General-purpose similarities for comparison: BLEU, METEOR, and BERTScore with locally available models."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ with optional_import("words", "BLEU needs sacrebleu", ModelError):
 
 CONFIG = "config.json"
 KINDS = {"bert": (0, ""), "roberta": (2, " ")}
-"""Kinds of models that can be computed -> ``first_place`` and ``before`` of their shapes."""
+"""Supported model types -> ``first_place`` and ``before`` of their shapes."""
 LAYERS = {
     **{"bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18},
     **{"roberta-base": 10, "roberta-large": 17, "roberta-large-mnli": 19},
 }
-"""Model -> the layer whose vectors BERTScore compares: that which its authors found to suit people's judgement best."""
+"""Model -> the layer whose vectors BERTScore compares: by its authors, the closest to human judgement."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BertModel:
-    """A model whose sub-word vectors are compared."""
+    """A model whose sub-word vectors BERTScore compares."""
 
     name: str
-    """With its layer, where that is not the last: ``roberta-large/17``."""
+    """Name of the model, with its layer if that is not the last: ``roberta-large/17``."""
     encoder: Encoder
 
 
 @lru_cache(maxsize=2)
 def bert_model(name: str = MINILM) -> BertModel:
-    """A model by its name or folder: ``roberta-large``, or ``roberta-large/17`` for another layer.
+    """Load a model by name or folder: ``roberta-large``, or ``roberta-large/17`` for another layer.
 
     Raises ModelError that says what is missing.
     """
@@ -72,7 +72,7 @@ def bert_model(name: str = MINILM) -> BertModel:
 
 
 def _layer(name: str) -> tuple[str, int | None]:
-    """A name, and the layer behind its last slash if it ends so."""
+    """Split a name into the model and the layer after its last slash, if there is one."""
     before, _, last = name.rpartition("/")
     return (before, int(last)) if before and last.isdigit() else (name, None)
 
@@ -95,20 +95,20 @@ def _folder(name: str) -> Path:
 
 
 VARIANT = "exact+stem"
-"""Which matches count."""
+"""Types of matches that count."""
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _MOST_STATES = 256
-"""Alignments that are followed at once; more would need dozens of repeated words."""
+"""Maximum number of alignments followed at once; more would need dozens of repeated words."""
 _NONE = -2
-"""The place of a word that is aligned with nothing: no word stands beside it."""
+"""Position of a word that is not aligned; it is adjacent to no other position."""
 _Alignment = tuple[int, int]
-"""Words of the reference that are taken, as bits; the one that the last word is aligned with."""
+"""Aligned words of the reference as a bit mask; the word with which the last word is aligned."""
 _Value = tuple[int, int, int]
-"""Exact matches, all matches, minus the chunks: the larger the better."""
+"""Exact matches, all matches, minus the number of chunks: the larger the better."""
 
 
 def meteor(original: str, paraphrase: str) -> float:
-    """The similarity of a paraphrase to its original, 0 to 1, ignoring case."""
+    """Return the METEOR similarity of a paraphrase to its original, 0 to 1, ignoring case."""
     reference, words = (_WORD.findall(text.lower()) for text in (original, paraphrase))
     if not reference or not words:
         return 0.0
@@ -121,7 +121,7 @@ def meteor(original: str, paraphrase: str) -> float:
 
 
 def _align(reference: list[str], words: list[str]) -> tuple[int, int]:
-    """Matches and chunks of the best alignment: the most exact matches, then matches, then the fewest chunks."""
+    """Return matches and chunks of the best alignment: most exact matches, then matches, then fewest chunks."""
     stems = [stem(word) for word in reference]
     spare = Counter(words) - Counter(reference)  # the others must all be matched for the most exact matches
     # An alignment so far: which words of the reference are taken, and which the word before was aligned with.
@@ -161,7 +161,7 @@ METEOR_COLUMN = f"meteor[{VARIANT}]"
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """Three similarities of a paraphrase to its original, each in [0, 1] or nearly."""
+    """Three similarities of a paraphrase to its original, each approximately in [0, 1]."""
 
     bleu: float
     """Sentence BLEU of the paraphrase against the original, ignoring case, with sacrebleu's defaults."""
@@ -170,11 +170,11 @@ class Baselines:
     bert_score: float
     """F1 of BERTScore with the sub-word vectors of a model, without weights."""
     bert_model: str
-    """Whose vectors these are."""
+    """Name of the model for ``bert_score``."""
 
     @property
     def columns(self) -> dict[str, float]:
-        """The similarities under names that say what they are: ``bert_score[all-MiniLM-L6-v2]``."""
+        """The similarities by column name, such as ``bert_score[all-MiniLM-L6-v2]``."""
         return {
             BLEU_COLUMN: self.bleu,
             METEOR_COLUMN: self.meteor,
@@ -183,12 +183,12 @@ class Baselines:
 
 
 def bert_column(model: str) -> str:
-    """The column of a BERTScore: its name carries the model's."""
+    """Return the column name of a BERTScore, which contains the model's name."""
     return f"bert_score[{model}]"
 
 
 def baselines(pairs: Sequence[tuple[str, str]], model: str = MINILM) -> list[Baselines]:
-    """The similarities of (original, paraphrase); ``model`` is BERTScore's, see ``bert_models``."""
+    """Return the similarities of (original, paraphrase) pairs; ``model`` is BERTScore's, see ``bert_model``."""
     bert = bert_model(model)
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
     vectors = dict(zip(texts, bert.encoder.tokens(texts), strict=True))

@@ -29,36 +29,36 @@ with optional_import("words", "word embeddings need tokenizers and safetensors",
 
 Array = NDArray[np.float64]
 _PREFIX = re.compile(r"^(?:bert|roberta)\.")
-"""Before the names of weights, in models that have more than an encoder."""
+"""Prefix of weight names in models that contain more than an encoder."""
 
 WIDTH = 384
-"""Of the vectors of all-MiniLM-L6-v2."""
+"""Dimension of the vectors of all-MiniLM-L6-v2."""
 MOST_TOKENS = 256
-"""Of one text; the rest is cut off, as the model's authors do."""
+"""Maximum number of tokens of a text; the rest is truncated, as by the model's authors."""
 BATCH_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What of a model its weights do not say."""
+    """Model parameters that do not follow from its weights."""
 
     heads: int = 12
-    """Of each layer's attention."""
+    """Number of attention heads per layer."""
     epsilon: float = 1e-12
-    """Added to variances."""
+    """Constant added to variances in layer normalisation."""
     first_place: int = 0
-    """Which position embedding the first token has; RoBERTa's is 2."""
+    """Index of the first token's position embedding; 2 for RoBERTa."""
     before: str = ""
-    """What is put before each text; for RoBERTa a space, so that the first word is one like the others."""
+    """Prefix of each text; a space for RoBERTa, so that the first word is encoded like the others."""
 
 
 MINILM_SHAPE = Shape()
 
 
 class Encoder:
-    """Turns texts into vectors. Its files are the weights and the tokenizer.
+    """Encodes texts as vectors. Its files are the weights and the tokenizer.
 
-    Of its layers only the first ``layers`` are used, or all.
+    Only the first ``layers`` layers are used, or all.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Encoder:
         self._shape = shape
         self._words = weights["embeddings.word_embeddings.weight"]
         self.width = self._words.shape[1]
-        """Of the vectors."""
+        """Dimension of the vectors."""
         places = weights["embeddings.position_embeddings.weight"].astype(np.float64)[shape.first_place :]
         self._places = places + weights["embeddings.token_type_embeddings.weight"][0]
         self._norm = _norm(weights, "embeddings.LayerNorm")
@@ -81,14 +81,14 @@ class Encoder:
         ]
 
     def sentences(self, texts: Sequence[str]) -> Array:
-        """One vector of length one for each text, (len(texts), width)."""
+        """Return one unit vector for each text, (len(texts), width)."""
         vectors = np.empty((len(texts), self.width))
         for chosen, hidden in self._encode(texts):
             vectors[chosen] = hidden.mean(axis=1)
         return _unit(vectors)
 
     def tokens(self, texts: Sequence[str]) -> list[Array]:
-        """For each text one vector of length one for each sub-word, (tokens, width)."""
+        """Return for each text one unit vector per sub-word, (tokens, width)."""
         vectors_by_text: list[Array] = [np.empty((0, self.width))] * len(texts)
         for chosen, hidden in self._encode(texts):
             for index, vectors in zip(chosen, _unit(hidden), strict=True):
@@ -96,7 +96,7 @@ class Encoder:
         return vectors_by_text
 
     def _encode(self, texts: Sequence[str]) -> Iterator[tuple[list[int], Array]]:
-        """Texts of one length at a time, which therefore need no padding: which, (k, tokens, width)."""
+        """Yield indices and vectors (k, tokens, width) of texts of equal length, which need no padding."""
         ids = [self._tokenizer.encode(self._shape.before + text).ids for text in texts]
         by_length: dict[int, list[int]] = defaultdict(list)
         for index, tokens in enumerate(ids):
@@ -121,7 +121,7 @@ class Encoder:
 class _TransformerLayer:
     """Self-attention and a feed-forward network, each added to its input and normalised.
 
-    In and out: the tokens of all texts, which are equally long, (texts * tokens, width).
+    Input and output: the tokens of all texts, which have equal length, (texts * tokens, width).
     """
 
     def __init__(self, weights: dict[str, NDArray[np.float32]], name: str, shape: Shape) -> None:
@@ -160,7 +160,7 @@ class _TransformerLayer:
 
 
 def _linear(weights: dict[str, NDArray[np.float32]], name: str) -> tuple[Array, Array]:
-    """Weight (in, out) and bias (out,)."""
+    """Return the weight (in, out) and the bias (out,) of a layer."""
     weight = np.ascontiguousarray(weights[f"{name}.weight"].T, dtype=np.float64)
     return weight, weights[f"{name}.bias"].astype(np.float64)
 
@@ -183,13 +183,13 @@ def _unit(vectors: Array) -> Array:
 
 @machine_code
 def _gelu(values):  # type: ignore[no-untyped-def]
-    """Gaussian error linear unit, in place; numpy has no error function."""
+    """Apply the Gaussian error linear unit in place; numpy has no error function."""
     for index in range(len(values)):
         values[index] *= 0.5 * (1.0 + math.erf(values[index] / math.sqrt(2.0)))
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """One, while this is entered: the matrices are small, and threads wait for each other on busy cores."""
+    """Limit BLAS to one thread: the matrices are small, and threads wait for each other on busy cores."""
     return cast(AbstractContextManager[object], _controller().limit(limits=1, user_api="blas"))
 
 

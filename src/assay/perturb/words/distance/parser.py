@@ -1,7 +1,7 @@
 """Edit distance of ordered, labelled trees (Zhang and Shasha, 1989).
 
-The libraries for it, apted and zss, are pure Python and take milliseconds for two sentences; this takes
-microseconds.
+The libraries for it, apted and zss, are pure Python and take milliseconds for two sentences; this implementation
+takes microseconds.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Tree:
     """An ordered tree; its nodes are numbered in post-order, so that the last one is the root."""
 
     labels: NDArray[np.uint64]
-    """(n, 2): two nodes are alike if both numbers are."""
+    """Labels, (n, 2): two nodes are equal if both numbers are."""
     leftmost: NDArray[np.int64]
-    """(n,): of each node, the leftmost leaf below it."""
+    """Leftmost leaf below each node, (n,)."""
     keyroots: NDArray[np.int64]
-    """(k,): the root, and every node that has a sibling to its left; ascending."""
+    """The root and every node with a sibling to its left, ascending, (k,)."""
 
     def __len__(self) -> int:
         return len(self.labels)
 
 
 def make_tree(labels: Sequence[tuple[int, int]], children: Sequence[Sequence[int]], root: int) -> Tree:
-    """The tree below a root, from every node's label and its children from left to right."""
+    """Return the tree below a root, from every node's label and its children from left to right."""
     order, waiting = [], [root]
     while waiting:
         order.append(waiting.pop())
@@ -67,7 +67,7 @@ def make_tree(labels: Sequence[tuple[int, int]], children: Sequence[Sequence[int
 
 
 def edit_distance(one: Tree, other: Tree) -> int:
-    """The least number of nodes to insert, delete or relabel that makes one tree the other."""
+    """Return the minimum number of nodes to insert, delete or relabel that turns one tree into the other."""
     return int(
         _edit_distance(one.labels, one.leftmost, one.keyroots, other.labels, other.leftmost, other.keyroots)
     )
@@ -106,10 +106,10 @@ def _edit_distance(  # type: ignore[no-untyped-def]
 
 CONTENT = frozenset({"NOUN", "VERB", "ADJ", "ADV", "PROPN"})
 UNUSED = ("ner", "senter")
-"""Parts of the pipeline on which nothing here depends."""
+"""Disabled components of the spaCy pipeline."""
 NEURAL = ("tok2vec", "tagger", "parser")
 RULES = ("attribute_ruler", "lemmatizer")
-"""What comes after them: hand-written rules, which give each token its part of speech and its lemma."""
+"""Subsequent pipeline components: hand-written rules that give each token its part of speech and its lemma."""
 BATCH = 256
 MOST_FACTS = 100_000
 PROOF = (
@@ -117,43 +117,43 @@ PROOF = (
     "the plate? there's room, isn't there?"
 )
 PROOF_SHA256 = "51d9406c06259ee9361e03a31c68a286cb6aff08db151add5898103162eb34ad"
-"""Of what the right model, under a spaCy that suits it, reads in that."""
+"""SHA-256 of the expected parse of `PROOF`, with the right model and a compatible spaCy."""
 _NO_WORD = re.compile(r".{1,2}|[^aeiouy]+|.*(.)\1\1.*")
 
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """What a text is made of."""
+    """Parse of a text."""
 
     lemmas: tuple[str, ...]
-    """Of its content words, in order, repeated where they are."""
+    """Lemmas of the content words, in order, with repetitions."""
     tree: Tree
     """One node for each token of the first sentence, labelled with part of speech and relation."""
     english: float
-    """The share of words that an English dictionary knows, in [0, 1]; 0 without any word."""
+    """Share of words in an English dictionary, in [0, 1]; 0 for a text without words."""
     roots: int
-    """How many trees the text has; the first is ``tree``."""
+    """Number of dependency trees of the text; the first is ``tree``."""
 
 
 class _Fact(NamedTuple):
-    """What the rules say about a token."""
+    """Result of the rules for a token."""
 
     label: tuple[int, int]
-    """Part of speech and relation, as spaCy numbers them."""
+    """Part of speech and relation, by spaCy's numbers."""
     rank: tuple[str, str]
-    """Relation and part of speech, by which siblings are sorted."""
+    """Sort key of siblings: relation and part of speech."""
     lemma: str | None
-    """Of a content word."""
+    """Lemma of a content word."""
     english: bool | None
-    """Whether a dictionary knows it; None where it is no word."""
+    """Whether the word is in an English dictionary; None if the token is not a word."""
 
 
 class Parser:
-    """Reads English.
+    """Parser for English.
 
-    The rules take as long as the networks, but all save a few look at one token at a time: its word, and what
-    the networks said of it. So what they say is remembered, and they are asked only about texts with a token
-    that was not seen before, or with tokens that stand as one of the few has it ("let" before "'s").
+    The rules take as long as the networks, but nearly all of them depend on a single token: its word, and what the
+    networks predict for it. Their results are therefore cached, and the rules run only on texts with a new token, or
+    with tokens in one of the few contexts that rules depend on ("let" before "'s").
     """
 
     def __init__(self) -> None:
@@ -186,7 +186,7 @@ class Parser:
         self._facts: dict[tuple[int, ...], _Fact] = {}
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Parse texts, lower-cased, each by itself: results do not depend on the batch."""
+        """Parse texts in lower case, each separately: results do not depend on the batch."""
         lowered = (text.lower() for text in texts)
         with one_thread():
             documents = self._pipeline.pipe(lowered, batch_size=BATCH, disable=RULES)
@@ -233,13 +233,13 @@ class Parser:
 
 
 def _reading(document: Doc) -> str:
-    """SHA-256 of lemma, part of speech, relation and head of every token."""
+    """Return the SHA-256 of lemma, part of speech, relation and head of every token."""
     read = "\n".join(f"{token.lemma_} {token.pos_} {token.dep_} {token.head.i}" for token in document)
     return hashlib.sha256(read.encode()).hexdigest()
 
 
 def _tree(heads: Sequence[int], facts: Sequence[_Fact]) -> Tree:
-    """The tree of the first root; children by relation and part of speech, not by their place."""
+    """Return the tree of the first root; children are sorted by relation and part of speech, not by position."""
     children: list[list[int]] = [[] for _ in heads]
     for token in sorted(range(len(heads)), key=lambda token: facts[token].rank):
         if heads[token] != token:

@@ -1,4 +1,4 @@
-"""The distance of a paraphrase from its original, and of many."""
+"""Distances of paraphrases from their originals."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ ALPHA = 0.5
 
 
 class DistanceError(AssayError):
-    """A text, or a table of texts, for which there is no distance."""
+    """No distance is defined for a text or a table of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far a paraphrase is from its original."""
+    """Distance of a paraphrase from its original."""
 
     s_k: float
-    """Keyword similarity, at most 1: how near the nearest words to the original's content words are."""
+    """Keyword similarity, at most 1: mean over the original's content words, each with its nearest match."""
     s_t: float
-    """Structural similarity, in [0, 1]: how much of the two dependency trees is alike."""
+    """Structural similarity of the two dependency trees, in [0, 1]."""
     pd: float
-    """Paraphrase distance, 1 - (alpha S_K + (1 - alpha) S_T); 0 is no distance."""
+    """Paraphrase distance, 1 - (alpha S_K + (1 - alpha) S_T); 0 means identical."""
     parser: str
     """Name and version of the parser's model."""
     embedding: str = MINILM
-    """Name of the embeddings' model."""
+    """Name of the embedding model."""
     warnings: tuple[str, ...] = ()
-    """Why the score may mean little; usually none."""
+    """Reasons why the score may be unreliable; usually empty."""
 
 
 def distance(original: str, paraphrase: str, *, alpha: float = ALPHA) -> Distance:
-    """The distance of a paraphrase from its original.
+    """Return the distance of a paraphrase from its original.
 
-    Raises DistanceError where a text is empty, longer than 2,000 characters or holds control characters, and
-    where the original has no content words. What is no English, and a paraphrase without content words, is
-    scored with a warning. Only the first sentence of a text counts in S_T.
+    Raises DistanceError if a text is empty, longer than 2,000 characters or contains control characters, and if the
+    original has no content words. Texts that are not English, and paraphrases without content words, are scored with
+    a warning. Only the first sentence of a text counts in S_T.
     """
     (result,) = attempts([(original, paraphrase)], alpha=alpha)
     if isinstance(result, DistanceError):
@@ -65,15 +65,15 @@ def distance(original: str, paraphrase: str, *, alpha: float = ALPHA) -> Distanc
 
 
 def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance]:
-    """The distances of many (original, paraphrase), much faster together than one by one.
+    """Return the distances of many (original, paraphrase) pairs, much faster than one by one.
 
-    Raises DistanceError for the first pair that has none, and says which.
+    Raises DistanceError that names the first pair without a distance.
     """
     return all_scored(attempts(pairs, alpha=alpha))
 
 
 def all_scored(found: Iterable[Distance | DistanceError]) -> list[Distance]:
-    """The distances, where every pair has one. Raises DistanceError for the first that has none."""
+    """Return the distances if every pair has one. Raises DistanceError for the first that has none."""
     scored: list[Distance] = []
     for number, result in enumerate(found, start=1):
         if isinstance(result, DistanceError):
@@ -83,7 +83,7 @@ def all_scored(found: Iterable[Distance | DistanceError]) -> list[Distance]:
 
 
 def attempts(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance | DistanceError]:
-    """As ``distances``, but with the error in the place of a pair that has no distance."""
+    """As ``distances``, but with the error in place of the distance for a pair that has none."""
     if not 0.0 <= alpha <= 1.0:
         raise DistanceError(f"alpha is {alpha}: valid: 0 (structure only) to 1 (keywords only)")
     return scorer().score(list(pairs), alpha)
@@ -91,7 +91,7 @@ def attempts(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[
 
 @cache
 def scorer() -> Scorer:
-    """The one scorer of this process; making it takes seconds."""
+    """Return the scorer of this process, created on first use, which takes seconds."""
     with ThreadPoolExecutor(1) as beside:
         # 90 MB are read and hashed while spaCy is imported.
         minilm = beside.submit(minilm_files)
@@ -101,18 +101,18 @@ def scorer() -> Scorer:
 
 
 RECIPE = 1
-"""To be raised whenever a pair gets another score, or another warning, than before."""
+"""Version of the scores; to be increased whenever the score or warning of any pair changes."""
 
 Pair = tuple[str, str]
 
 
 def cached_distances(pairs: Sequence[Pair]) -> list[Distance]:
-    """As ``distances``, but only pairs that were never scored before are scored; the models may stay away."""
+    """As ``distances``, but with a cache on disk; the models are loaded only for new pairs."""
     return all_scored(cached_attempts(pairs))
 
 
 def cached_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
-    """As ``cached_distances``, but with the error in the place of a pair that has no distance."""
+    """As ``cached_distances``, but with the error in place of the distance for a pair that has none."""
     try:
         with closing(_scores()) as scores:
             results: dict[Pair, Distance | DistanceError] = {**_read_scores(scores, pairs)}
@@ -129,7 +129,7 @@ def cached_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
 
 
 def memory_file() -> Path:
-    """Where distances are kept; another file for other models and other recipes."""
+    """Return the cache file of distances, which depends on the models and `RECIPE`."""
     made_with = json.dumps([RECIPE, MINILM_SHA256, PARSER_VERSION], sort_keys=True)
     return cache_folder() / f"distances-{hashlib.sha256(made_with.encode()).hexdigest()[:12]}.sqlite"
 

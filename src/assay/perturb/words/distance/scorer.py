@@ -1,4 +1,4 @@
-"""Scores pairs of texts, and caches what the models return."""
+"""Scoring of pairs of texts, with a cache of model results."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from assay.perturb.words.distance.parser import Parse, Parser, edit_distance
 from assay.perturb.words.distance.pride import Distance, DistanceError
 
 ENGLISH = 0.6
-"""The least share of words in an English dictionary that passes for English without a warning."""
+"""Minimum share of words in an English dictionary for a text to be scored without a warning."""
 NO_DISTANCE = 0.005
-"""A pd below it is as good as none."""
+"""Value of pd below which the distance is negligible."""
 DIGITS = 9
-"""Decimals of S_K: so few that it is the same number on every machine."""
+"""Decimals of S_K, few enough for identical results on every machine."""
 MOST_KNOWN = 20_000
-"""Texts, or words, that are cached before all are dropped: at most some 100 MB."""
+"""Maximum number of cached texts, or words, before the cache is cleared: about 100 MB."""
 
 
 class Scorer:
-    """Both models, and what they said about the texts and words they have seen.
+    """Both models, and their cached results for texts and words.
 
-    It is given the files of the embeddings, as ``models.minilm_files`` returns them.
+    ``minilm`` are the files of the embedding model, as ``models.minilm_files`` returns them.
     """
 
     def __init__(self, minilm: Mapping[str, bytes]) -> None:
@@ -45,12 +45,12 @@ class Scorer:
     def _forget(self) -> None:
         self._parses: dict[str, Parse] = {}
         self._keywords: dict[str, NDArray[np.int64]] = {}
-        """For each text, which rows of the vectors its content words have."""
+        """For each text, the rows of the vectors that belong to its content words."""
         self._rows: dict[str, int] = {}
         self._vectors = np.empty((0, WIDTH))
 
     def _read(self, texts: Iterable[str]) -> None:
-        """Parse what is new, and embed its new words."""
+        """Parse new texts, and embed their new words."""
         wanted = dict.fromkeys(texts)
         if max(len(self._parses), len(self._rows)) > MOST_KNOWN:
             self._forget()
@@ -104,7 +104,7 @@ def _doubts(before: Parse, after: Parse) -> Iterator[str]:
 
 
 def _blindness(original: str, paraphrase: str, pd: float) -> Iterator[str]:
-    """What the recipe cannot see: siblings are sorted in its trees, words compared wherever they stand."""
+    """Yield a warning about differences that the score ignores: order of siblings in the trees, and of words."""
     before, after = original.lower().split(), paraphrase.lower().split()
     if before != after and sorted(before) == sorted(after):
         yield "the same words in another order: pd does not say whether they still mean the same"
@@ -113,7 +113,9 @@ def _blindness(original: str, paraphrase: str, pd: float) -> Iterator[str]:
 
 
 MOST_CHARACTERS = 2000
-"""Of a text. Instructions have a hundred; comparing trees takes up to the fourth power of their size."""
+"""Maximum length of a text, characters. Instructions have about a hundred; comparing trees takes up to the fourth
+power of their size.
+"""
 _UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs": "half a surrogate pair"}
 
 

@@ -16,7 +16,7 @@ from assay.perturb.words.grid.table import ORIGINAL, TEXT
 from assay.support.extras import require
 
 COLUMNS = tuple(zip(ORIGINAL, TEXT, strict=True))[::-1]
-"""Names under which a table may have its texts: LIBERO-Para's, and those of ``assay words generate``."""
+"""Column names of original and paraphrase: LIBERO-Para's, and those of ``assay words generate``."""
 SCORES = {
     "s_k": pl.Float64,
     "s_t": pl.Float64,
@@ -25,22 +25,22 @@ SCORES = {
     "embedding": pl.String,
 }
 BASELINES = ("bleu", "meteor[", "bert_score[")
-"""How the names of the columns of general-purpose similarities begin."""
+"""Prefixes of the column names of general-purpose similarities."""
 WARNING = {"pd_warning": pl.String}
 CHUNK = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A table with its scores, and what there is to say about them."""
+    """A table with its scores, and the warnings about them."""
 
     frame: pl.DataFrame
     parser: str
     """Name and version of the parser's model."""
     refused: int
-    """Rows without a score."""
+    """Number of rows without a score."""
     reasons: Counter[str]
-    """Why rows have no score, or one with a warning; and how often."""
+    """Reasons for missing scores and for warnings -> number of rows."""
 
 
 def read_table(path: Path) -> pl.DataFrame:
@@ -71,13 +71,12 @@ def score_table(
     bert_model: str = MINILM,
     on_scored: Callable[[int], object] = lambda count: None,
 ) -> Scored:
-    """Add the columns s_k, s_t, pd, parser and embedding, with ``baselines`` also those of BLEU, METEOR
-    and BERTScore, whose name carries the model: ``bert_score[all-MiniLM-L6-v2]``.
+    """Add the columns s_k, s_t, pd, parser and embedding to a table.
 
-    Where a row has no distance they are empty and the column pd_warning says why; where there is nothing to
-    say, that column is not there. Columns of these names that are there already are replaced. Raises
-    DistanceError where the columns with the texts are missing. ``on_scored`` hears after every chunk how many
-    rows it had.
+    With ``baselines``, also add those of BLEU, METEOR and BERTScore, whose name contains the model: ``bert_score[all-
+    MiniLM-L6-v2]``. If a row has no distance, they are empty and the column pd_warning gives the reason; without any
+    warnings, that column is omitted. Existing columns of these names are replaced. Raises DistanceError if the
+    columns with the texts are missing. ``on_scored`` is called after every chunk with its number of rows.
     """
     if baselines:
         require("words", "BLEU needs sacrebleu", DistanceError)
@@ -119,7 +118,7 @@ def _notes(found: Distance | DistanceError) -> tuple[str, ...]:
 def _add_baselines(
     pairs: Sequence[tuple[str, str]], rows: Sequence[dict[str, object]], model: str
 ) -> dict[str, type[pl.DataType]]:
-    """To the rows that have a score; returns the columns."""
+    """Add the similarities to the rows that have a score; returns the columns."""
     from assay.perturb.words.distance.baselines import baselines
 
     scored = [(pair, row) for pair, row in zip(pairs, rows, strict=True) if "pd" in row]

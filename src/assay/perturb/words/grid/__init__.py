@@ -1,4 +1,4 @@
-"""The paraphrase grid: how objects are named x how the action is expressed, 43 cells (after LIBERO-Para).
+"""The paraphrase grid: object names x action expressions, 43 cells (after LIBERO-Para).
 
 for paraphrase in paraphrases(tasks.load("libero_goal/3"), per_cell=2, seed=0):
     paraphrase.cell, paraphrase.text
@@ -7,7 +7,7 @@ cells          the two axes
 sentences      the action axis: the steps of an instruction in the sentences of frames.yaml
 generate       the object axis, and both together
 table          paraphrases as CSV files, and their statistics
-names, rules   whether a paraphrase follows the rules of its cell
+names, rules   checks of paraphrases against the rules of their cell
 """
 
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType

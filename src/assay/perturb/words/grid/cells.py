@@ -10,41 +10,41 @@ from assay.tasks.formats.libero_para import official
 
 
 class ObjectType(StrEnum):
-    """How the names of objects change."""
+    """Type of change to object names."""
 
     NONE = "none"
     ADDITION = "addition"
     """A functional qualifier: "mixing bowl"; never a visual or spatial one."""
     CONTEXTUAL = "contextual"
-    """A name that fits in this scene: "vessel"."""
+    """A name that fits this scene: "vessel"."""
     HABITUAL = "habitual"
     """A plain synonym: "basin"."""
 
 
 class ActionType(StrEnum):
-    """How the action is expressed. Lexical, structural, then pragmatic (Ervin-Tripp's directives)."""
+    """Type of change to the action's expression: lexical, structural, then pragmatic (Ervin-Tripp's directives)."""
 
     NONE = "none"
     ADDITION = "addition"
     """A manner adverb."""
     CONTEXTUAL = "contextual"
-    """A verb that fits here."""
+    """A verb that fits this context."""
     HABITUAL = "habitual"
     """A plain synonym of the verb."""
     COORDINATION = "coordination"
     """Several main clauses: "find ..., then ..."."""
     SUBORDINATION = "subordination"
-    """A main clause and one that depends on it: "once you have ..., ..."."""
+    """A main clause and a dependent clause: "once you have ..., ..."."""
     NEED = "need"
     """The speaker's need: "I need ..."."""
     EMBEDDED = "embedded"
-    """The imperative within a question to the hearer: "could you ...?"."""
+    """An imperative embedded in a question to the listener: "could you ...?"."""
     PERMISSION = "permission"
-    """A question for leave: "may I have ...?"."""
+    """A request for permission: "may I have ...?"."""
     QUESTION = "question"
-    """A question that does not name the act: "is ... yet?"."""
+    """A question that does not name the action: "is ... yet?"."""
     HINT = "hint"
-    """A statement from which the act follows: "... is still ..."."""
+    """A statement that implies the action: "... is still ..."."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -59,12 +59,12 @@ class Cell:
 
     @property
     def official(self) -> tuple[str, str, str]:
-        """How LIBERO-Para's metadata names it: the columns ``high``, ``mid`` and ``low``."""
+        """Values of the columns ``high``, ``mid`` and ``low`` in LIBERO-Para's metadata."""
         return official(self.object_type, self.action_type)
 
 
 ORIGINAL = Cell(ObjectType.NONE, ActionType.NONE)
-"""The instruction as it is; no cell of the grid."""
+"""The unchanged instruction; not a cell of the grid."""
 CELLS = tuple(
     cell
     for cell in (Cell(thing, action) for thing in ObjectType for action in ActionType)
@@ -76,7 +76,7 @@ BY_OFFICIAL = {cell.official: cell for cell in CELLS}
 
 
 def cell_of(object_type: str, action_type: str) -> Cell:
-    """The cell of two names. Raises PerturbationError that says what would be valid."""
+    """Return the cell of an object type and an action type. Raises PerturbationError that lists the valid names."""
     for name, axis, valid in (
         (object_type, "object", tuple(ObjectType)),
         (action_type, "action", tuple(ActionType)),

@@ -1,4 +1,4 @@
-"""The object axis (names that objects may have in their scene), and the whole grid of paraphrases."""
+"""The object axis (alternative names of objects in their scene), and generation of the full paraphrase grid."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from assay.tasks import Task
 from assay.tasks.language import Lexicon, Meaning, Noun, lexicon, read_task
 
 Wording = Mapping[str, str]
-"""Field of a noun -> what it is called: ``{"n0": "basin", "n1": "stove"}``."""
+"""Field of a noun -> its name: ``{"n0": "basin", "n1": "stove"}``."""
 
 
 def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
-    """Every way to name the objects of an instruction with at least one new name, equal nouns alike."""
+    """Return all ways to name an instruction's objects with at least one new name; equal nouns get equal names."""
     fields = meaning.fields
     same = {field: mention.original for field, mention in fields.items()}
     if type is ObjectType.NONE:
@@ -53,7 +53,7 @@ def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
 
 
 def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]) -> list[str]:
-    """The names of a type that nothing else in the scene could have."""
+    """Return the names of a type that fit no other object in the scene."""
     others = [other for other in scene if not noun.names_same_thing(other)]
     return [
         name for name in new_names(noun, type, form) if not any(is_confused(name, other) for other in others)
@@ -61,7 +61,7 @@ def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]
 
 
 def is_confused(name: str, other: Noun) -> bool:
-    """Whether a name could be taken for another object: it has that name, or one that ends in its name."""
+    """Whether a name could refer to another object: the object has that name, or one that ends in it."""
     low = name.lower()
     head = low.partition(" of ")[0].split()[-1]
     return low in other.all_names or head in other.original_forms
@@ -69,14 +69,14 @@ def is_confused(name: str, other: Noun) -> bool:
 
 _T = TypeVar("_T")
 DOUBLED = re.compile(r"\b(\w+) \1\b")
-"""The same word twice."""
+"""Matches a repeated word."""
 _ECHO = re.compile(r"\b(\w+)\b.*\b\1-\w")
-"""A word that comes again in a compound: "pull out the pull-out compartment"."""
+"""Matches a word repeated in a compound: "pull out the pull-out compartment"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:
-    """A task's instruction in other words."""
+    """A paraphrase of a task's instruction."""
 
     task: Task
     cell: Cell
@@ -84,11 +84,11 @@ class Paraphrase:
 
 
 def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = None) -> Iterator[Paraphrase]:
-    """Up to ``per_cell`` paraphrases of a task for each cell, fewer where there are no more.
+    """Yield up to ``per_cell`` paraphrases of a task for each cell, fewer if there are not enough.
 
-    The same seed gives the same ones; more of them begin with the fewer. No text comes twice. ``words`` is a
-    file with more nouns. Raises PerturbationError for a task whose objects the lexicon does not know or whose
-    instruction it cannot read.
+    The same seed yields the same paraphrases; a larger ``per_cell`` extends them. No text occurs twice. ``words`` is
+    a file with more nouns. Raises PerturbationError for a task whose objects are not in the lexicon or whose
+    instruction cannot be parsed.
     """
     pool, taken = _Pool(task, lexicon(words)), set[str]()
     for cell in CELLS:
@@ -99,10 +99,10 @@ def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = No
 def grid(
     tasks: Sequence[Task], per_cell: int, seed: int, *, words: Path | None = None
 ) -> tuple[Paraphrase, ...]:
-    """``per_cell`` paraphrases for each cell over several tasks, spread as evenly as there are ones.
+    """Return ``per_cell`` paraphrases for each cell over several tasks, distributed as evenly as possible.
 
-    Equal texts are never said of two tasks. ``words`` is a file with more nouns. Raises PerturbationError if
-    a cell has too few, and says how many there are.
+    No two tasks have the same text. ``words`` is a file with more nouns. Raises PerturbationError with the available
+    number if a cell has too few.
     """
     pools = {task.id: _Pool(task, lexicon(words)) for task in tasks}
     order = {task.id: index for index, task in enumerate(tasks)}
@@ -131,7 +131,7 @@ class _Pool:
         self._names = {type: wordings(self._meaning, type) for type in ObjectType}
 
     def texts(self, cell: Cell, seed: int) -> Iterator[str]:
-        """Those of a cell in the order of a seed: all sentences before any comes again."""
+        """Yield the paraphrases of a cell in random order: all sentences once before any is repeated."""
         rng = stream(seed, "words", "grid", self._id, str(cell))
         sentences = _shuffle(self._sentences[cell.action_type], rng)
         names = _shuffle(self._names[cell.object_type], rng)
@@ -145,7 +145,7 @@ class _Pool:
 
 
 def _punctuate(text: str, original: str) -> str:
-    """Write a sentence with the capital and the full stop that the original has."""
+    """Match the capitalisation and the full stop of the original."""
     bare = original.strip()
     if bare[0].isupper():
         text = text[0].upper() + text[1:]
@@ -153,7 +153,7 @@ def _punctuate(text: str, original: str) -> str:
 
 
 def _echoes(text: str) -> bool:
-    """Whether a word comes again in a compound; few texts have any, and the pattern is slow."""
+    """Whether a word is repeated in a compound; texts without hyphens skip the slow pattern."""
     return "-" in text and _ECHO.search(text) is not None
 
 
@@ -168,7 +168,7 @@ def _at_least_one(per_cell: int) -> int:
 
 
 def _fresh(texts: Iterable[str], said: set[str]) -> Iterator[str]:
-    """The texts not said before; what is taken counts as said."""
+    """Yield the texts that are not in ``said``, and add them to it."""
     for text in texts:
         if text not in said:
             said.add(text)
@@ -176,7 +176,7 @@ def _fresh(texts: Iterable[str], said: set[str]) -> Iterator[str]:
 
 
 def _in_turn(tasks: Sequence[Task], waiting: dict[str, Iterator[str]]) -> Iterator[tuple[Task, str]]:
-    """One text of each task, then another, until all are exhausted."""
+    """Yield one text of each task in turn, until all are exhausted."""
     going = list(tasks)
     while going:
         for task in tuple(going):
@@ -188,7 +188,7 @@ def _in_turn(tasks: Sequence[Task], waiting: dict[str, Iterator[str]]) -> Iterat
 
 
 def markdown(paraphrases: Sequence[Paraphrase]) -> str:
-    """A table with one paraphrase of each cell, the tasks in turn."""
+    """Format a Markdown table with one paraphrase of each cell, cycling through the tasks."""
     cells = dict.fromkeys(paraphrase.cell for paraphrase in paraphrases)
     lines = ["| object | action | original | paraphrase |", "| --- | --- | --- | --- |"]
     for number, cell in enumerate(cells):

@@ -15,10 +15,10 @@ _BOUND = re.compile(
     "|onto|or|so|then|to|under|until|were|when|where|will|with|would|you"
 )
 _FARTHEST = 5
-"""How many words may stand between an article and the name."""
+"""Maximum number of words between an article and the name."""
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _LAST = 3
-"""The claim to a name that is nothing but general."""
+"""Rank of a merely general name."""
 _GENITIVE = re.compile(r"'s\b")
 
 
@@ -28,8 +28,9 @@ class FoundName:
 
     name: str
     nouns: frozenset[str]
-    """What in the scene it may stand for: of objects that the original names, only what has as good a claim to it
-    as they have. A "container" is a bowl rather than a bottle, where there is to be one on the stove."""
+    """Nouns of the scene that the name may refer to. If these include nouns of the original, only nouns for which
+    the name is at least as specific remain: a "container" on the stove is a bowl rather than a bottle.
+    """
     plural: bool
     between: tuple[str, ...]
     """The words between the article and the name."""
@@ -37,12 +38,12 @@ class FoundName:
 
 @lru_cache(maxsize=4096)
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case, without punctuation and genitives."""
+    """Return the words of a text in lower case, without punctuation and genitives."""
     return tuple(_WORD.findall(_GENITIVE.sub("", text.lower())))
 
 
 class Finder:
-    """Finds what a text calls the objects of a scene."""
+    """Finds the names of a scene's objects in texts."""
 
     def __init__(self, meaning: Meaning) -> None:
         self._names: dict[tuple[str, ...], tuple[dict[str, int], bool]] = {}
@@ -58,7 +59,7 @@ class Finder:
         """The names in the original."""
 
     def find(self, text: str) -> Iterator[FoundName]:
-        """The names in a text, the longest at each place."""
+        """Yield the names in a text, the longest at each position."""
         words = words_of(text)
         start = end = 0
         while start < len(words):
@@ -78,13 +79,13 @@ class Finder:
             start = end = start + len(taken) + len(following or ())
 
     def _nouns_of(self, name: tuple[str, ...]) -> tuple[frozenset[str], bool]:
-        """What a name may stand for, and whether it is plural."""
+        """Return the nouns that a name may refer to, and whether it is plural."""
         ranks, plural = self._names[name]
         least = min((rank for noun, rank in ranks.items() if noun in self._mentioned), default=_LAST)
         return frozenset(noun for noun, rank in ranks.items() if rank <= least), plural
 
     def _is_whole(self, first: tuple[str, ...], second: tuple[str, ...]) -> bool:
-        """Whether two names in a row are one object's own name and a general one: "the stove surface"."""
+        """Whether two consecutive names are a specific and a general name of one object: "the stove surface"."""
         own, general = self._names[first][0], self._names[second][0]
         return any(own[noun] < general.get(noun, 0) for noun in own)
 
@@ -97,13 +98,13 @@ class Finder:
 
 
 def _rank(noun: Noun, name: str) -> int:
-    """How good a claim a noun has to a name: 0 for its own, then plain synonyms, names in context, any other."""
+    """Return the rank of a noun for a name: 0 for its own name, then plain synonyms, contextual names, any other."""
     listed = (noun.habitual, noun.contextual, noun.also)
     return next((rank for rank, names in enumerate(listed, 1) if name in map(str.lower, names)), 0)
 
 
 def _after_article(words: tuple[str, ...], start: int) -> tuple[str, ...] | None:
-    """The words between the article before a place and that place; None if there is no article."""
+    """Return the words between a position and the article before it; None if there is no article."""
     for back in range(1, min(_FARTHEST + 1, start) + 1):
         word = words[start - back]
         if _ARTICLE.fullmatch(word):

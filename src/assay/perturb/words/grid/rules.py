@@ -1,4 +1,4 @@
-"""Rules of the grid: the form of each action type, and what a paraphrase must keep of its original."""
+"""Rules of the grid: the form of each action type, and the information that a paraphrase must preserve."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ASKING = (ActionType.EMBEDDED, ActionType.PERMISSION, ActionType.QUESTION)
 
 
 def shape_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[str]:
-    """What does not fit an action type."""
+    """Yield violations of an action type."""
     low = " ".join(text.lower().rstrip(".").split())
     asks = low.endswith("?")
     if asks != (action in _ASKING):
@@ -80,7 +80,7 @@ def shape_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[str
 
 
 def _addition_flaws(low: str, meaning: Meaning) -> Iterator[str]:
-    """The original, and manner adverbs."""
+    """Yield violations of type 'addition': the original with manner adverbs."""
     manner = {adverb for group in verb_table().adverbs.values() for adverb in group}
     adverbs = [word for word in words_of(low) if word in manner or word.endswith("ly")]
     bare = " ".join(word for word in low.split() if word.strip(",") not in adverbs)
@@ -91,7 +91,7 @@ def _addition_flaws(low: str, meaning: Meaning) -> Iterator[str]:
 
 
 def _verb_flaws(low: str, action: ActionType, meaning: Meaning) -> Iterator[str]:
-    """The original with another verb of the right type."""
+    """Yield violations of the verb types: the original with another verb of the right type."""
     if _frame(meaning).fullmatch(low):
         yield f"no verb has changed, and the action type is '{action}'"
         return
@@ -118,19 +118,19 @@ def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
 
 @cache
 def _bases() -> set[str]:
-    """The verbs that commands begin with."""
+    """Return the verbs that commands begin with."""
     senses = verb_table().senses.values()
     return {verb.split()[0] for sense in senses for verb in (*sense.habitual, *sense.contextual)}
 
 
 @lru_cache(maxsize=64)
 def _frame(meaning: Meaning) -> re.Pattern[str]:
-    """The original with any name for each noun."""
+    """Return a pattern of the original with any name for each noun."""
     return re.compile(_open(meaning.slotted, meaning))
 
 
 def _open(text: str, meaning: Meaning) -> str:
-    """A pattern of a text with any name for each noun: a few words, or one of the noun's names that contains "and"."""
+    """Return a pattern of a text with any name for each noun: a few words, or a name that contains "and"."""
 
     def names(field: re.Match[str]) -> str:
         mention = meaning.mentions[int(field[1])]
@@ -144,12 +144,14 @@ def _open(text: str, meaning: Meaning) -> str:
 
 @lru_cache(maxsize=64)
 def _any_verbs(meaning: Meaning) -> re.Pattern[str]:
-    """The original with any names and any verbs."""
+    """Return a pattern of the original with any names and any verbs."""
     return re.compile("(?:,? and(?: then)?|, then) ".join(_any_verb(step, meaning) for step in meaning.steps))
 
 
 def _any_verb(step: Step, meaning: Meaning) -> str:
-    """A step with any verbs, and with "onto" for "on" or "to" for "in" ("add the cheese to the bowl")."""
+    """Return a pattern of a step with any verbs, and "onto" for "on" or "to" for "in" ("add the cheese to the
+    bowl").
+    """
     verb = r"[a-z]+"
     place = re.sub(r"^on\\ ", r"on(?:to)?\\ ", _open(step.place_said, meaning))
     place = re.sub(r"^in\\ ", r"(?:in|to|into)\\ ", place)
@@ -168,30 +170,30 @@ _NAMING = re.compile(r"\b(?:the|an?|this|that|both|its|my|our|your)\b", re.IGNOR
 _SMALL = frozenset({"a", "an", "and", "both", "its", "of", "that", "the"})
 
 Flaw = tuple[str, str]
-"""The rule that is broken, and how."""
+"""The violated rule, and an explanation."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Naming:
-    """What a text calls one of the original's nouns."""
+    """Names in a text for one of the original's nouns."""
 
     form: str
-    """As the original has it."""
+    """Name in the original."""
     kept: bool
-    """Whether the text says so too."""
+    """Whether the text contains that name."""
     qualifiers: tuple[str, ...]
-    """Words before it that the original does not have there."""
+    """Words before that name that do not precede it in the original."""
     renamed: Mapping[str, ObjectType]
-    """Other names of it that the lexicon knows, and their types."""
+    """Other names of the noun in the lexicon -> their types."""
     added: tuple[str, ...]
-    """Words before any name of it that the original does not have there."""
+    """Words before any name of the noun that do not precede it in the original."""
     shortened: bool
-    """Whether the text says the end of it alone: "bottle" for "wine bottle"."""
+    """Whether the text contains only the end of the name: "bottle" for "wine bottle"."""
 
 
 @cache
 def _names_by_type(noun: Noun, form: str) -> Mapping[str, ObjectType]:
-    """The names that the lexicon has for a form of a noun, in both numbers, and their types."""
+    """Map the lexicon's names for a form of a noun, singular and plural, to their types."""
     return {
         " ".join(words_of(written)): kind
         for kind in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
@@ -203,7 +205,7 @@ def _names_by_type(noun: Noun, form: str) -> Mapping[str, ObjectType]:
 def _describe_naming(
     mention: Mention, names: Sequence[FoundName], originally: Sequence[FoundName], meaning: Meaning
 ) -> _Naming:
-    """What a text with ``names`` calls a noun of the original, whose names are ``originally``."""
+    """Describe how a text with ``names`` refers to a noun of the original, whose names are ``originally``."""
     noun, form = mention.noun, mention.original
     mentioned = {other.noun.name for other in meaning.mentions}
     others = {other.original for other in meaning.mentions} - {form}
@@ -232,7 +234,7 @@ def _describe_naming(
 
 
 def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[Flaw]:
-    """Everything that is wrong with a paraphrase of an instruction."""
+    """Yield all rule violations of a paraphrase."""
     yield from plain_flaws(text, meaning.original)
     if not text.strip() or len(text) > MAX_CHARACTERS:
         return
@@ -247,7 +249,7 @@ def flaws(text: str, cell: Cell, meaning: Meaning, finder: Finder) -> Iterator[F
 
 
 def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
-    """Yield what is wrong with a text, regardless of its task."""
+    """Yield the violations of a text that do not depend on its task."""
     if not text.strip():
         yield "text", "it is empty"
     elif not _NAMING.search(text):
@@ -268,7 +270,7 @@ def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
 
 
 def _scene_flaws(names: list[FoundName], forms: set[str], meaning: Meaning) -> Iterator[Flaw]:
-    """Names that could be taken for another object of the scene."""
+    """Yield names that could refer to another object of the scene."""
     mentioned = {mention.noun.name for mention in meaning.mentions}
     things = {noun.name: set(noun.things) for noun in meaning.nouns}
     for name in names:
@@ -288,7 +290,7 @@ def _scene_flaws(names: list[FoundName], forms: set[str], meaning: Meaning) -> I
 
 
 def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator[Flaw]:
-    """What identifies an object, and how many there are, must stay."""
+    """Yield lost words that identify an object, and changes between singular and plural."""
     words = set(words_of(text))
     for step in meaning.steps:
         for phrase in (step.thing, step.target):
@@ -306,7 +308,7 @@ def _kept_flaws(text: str, names: list[FoundName], meaning: Meaning) -> Iterator
 
 
 def _object_flaws(namings: list[_Naming], type: ObjectType) -> Iterator[Flaw]:
-    """Names change on the object axis, in its way only."""
+    """Yield changes of names that do not fit the object type."""
     substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
     for naming in namings:
         for word in naming.added:
@@ -334,20 +336,19 @@ def _object_flaws(namings: list[_Naming], type: ObjectType) -> Iterator[Flaw]:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with a row."""
+    """A rule violation in a row."""
 
     line: int
     rule: str
-    """cell, task, text, grammar, unique, scene, reference, number, object or action."""
+    """Name of the rule: cell, task, text, grammar, unique, scene, reference, number, object or action."""
     reason: str
     text: str
 
 
 class Rules:
-    """The rules, as they are for the paraphrases of one task; ``words`` is a file with more nouns.
+    """The rules for paraphrases of one task; ``words`` is a file with more nouns.
 
-    Raises PerturbationError for a task whose objects the lexicon does not know or whose instruction it cannot
-    read.
+    Raises PerturbationError for a task whose objects are not in the lexicon or whose instruction cannot be parsed.
     """
 
     def __init__(self, task: Task, words: Path | None = None) -> None:
@@ -357,14 +358,14 @@ class Rules:
         """The task's instruction."""
 
     def flaws(self, text: str, cell: Cell) -> Iterator[Flaw]:
-        """Everything that is wrong with a paraphrase in a cell: the rule that is broken, and how."""
+        """Yield all violations of a paraphrase in a cell: the rule and an explanation."""
         return flaws(text, cell, self._meaning, self._finder)
 
 
 def verify(
     rows: Iterable[GridRow], *, load: Callable[[str], Task] = tasks.load, words: Path | None = None
 ) -> Iterator[Fault]:
-    """Everything that is wrong with rows, in their order; ``load`` finds a task, ``words`` has more nouns."""
+    """Yield all rule violations of rows, in order; ``load`` loads a task, ``words`` is a file with more nouns."""
     read: dict[str, Rules | str] = {}
     lines: dict[str, int] = {}
     for row in rows:

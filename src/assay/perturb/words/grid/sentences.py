@@ -28,14 +28,14 @@ Fields = Mapping[str, str]
 _HOLDING = ("on", "onto", "in", "into", "inside", "on top of")
 _TAKING = ("on", "onto", "in", "into")
 _ADJACENT_PLACES = re.compile(r"\{(?:x|bare)\} \{there\}|\{so\}")
-"""Frames that put an object's own place ("the bowl on the tray") directly before its destination."""
+"""Matches frames that put an object's location ("the bowl on the tray") directly before its destination."""
 _PART_OF_WHOLE = re.compile(r"the (?P<part>[^{]*\{\w+\}) of (?P<whole>the [^{]*\{\w+\})")
 """Matches "the middle {n0} of the {n1}"."""
 
 
 @cache
 def frames() -> Mapping[str, Any]:
-    """The frames of ``frames.yaml`` by action type and, for some types, by the steps they fit."""
+    """Return the frames of ``frames.yaml`` by action type and, for some types, by the steps they fit."""
     content: Mapping[str, Any] = load_yaml(files(__package__).joinpath("frames.yaml"))
     return content
 
@@ -116,7 +116,7 @@ def _change_verbs(step: Step, action: ActionType) -> list[str]:
 
 
 def _ask_or_hint(groups: Mapping[str, Sequence[str]], steps: Sequence[Step]) -> Iterator[str]:
-    """Write questions or hints, which say the same of each step."""
+    """Write questions or hints, which make the same statement about each step."""
     moving = all(step.states is None for step in steps)
     fitting = {
         "any": True,
@@ -181,7 +181,7 @@ def _preceding_verbs(step: Step, verbs: PrecedingVerbs) -> Iterable[Verb]:
 
 
 def _describe_preceding(step: Step, verb: Verb) -> Fields:
-    """Fields for an act that precedes a single step, and for the step with "it"."""
+    """Return the fields for an act that precedes a single step, and for the step with "it"."""
     thing, it = step.thing, pronoun(step.thing)
     return {
         "get": verb.phrase(thing),
@@ -195,12 +195,12 @@ def _describe_preceding(step: Step, verb: Verb) -> Fields:
 
 
 def _split_steps(steps: Sequence[Step]) -> Fields:
-    """Fields for the first of several acts and the others; "pick up X and place it on Y" is two acts."""
+    """Return the fields for the first of several acts and the others; "pick up X and place it on Y" is two acts."""
     first, rest = steps[0], steps[1:]
     forms = {"": "base", "doing_": "ing", "done_": "participle"}
 
     def act(form: str, it: bool) -> str:
-        """The first act, where asked with "it" for what it shares with the second."""
+        """Return the first act, with ``it`` using "it" for the object that it shares with the second."""
         if first.fetch is not None:
             return first.fetch.phrase(pronoun(first.thing) if it else first.thing, form)
         return (
@@ -231,7 +231,7 @@ def _split_steps(steps: Sequence[Step]) -> Fields:
 
 
 def _describe_all(steps: Sequence[Step]) -> Fields:
-    """Fields for all steps together."""
+    """Return the fields for all steps together."""
     subjects = [_subject(step) for step in steps]
     done, outcomes = [write_passive(step) for step in steps], [step.outcome for step in steps]
     clauses: dict[str, Iterable[str]] = {
@@ -246,7 +246,7 @@ def _describe_all(steps: Sequence[Step]) -> Fields:
 
 
 def _describe(step: Step) -> dict[str, str]:
-    """Fields for one step; verbs agree with its object."""
+    """Return the fields for one step; verbs agree with its object."""
     subject, again = _subject(step), _is_again(step)
     fields = {
         "x": subject,
@@ -270,22 +270,22 @@ def _describe(step: Step) -> dict[str, str]:
 
 
 def _is_again(step: Step) -> bool:
-    """Whether the instruction says "it" for an object that another step names."""
+    """Whether the instruction uses "it" for an object that another step names."""
     return step.thing_again != "" and step.fetch is None
 
 
 def _subject(step: Step) -> str:
-    """The object of a step as a subject: never "it"."""
+    """Return the object of a step as a grammatical subject: never "it"."""
     return with_noun_alone(step.thing) if _is_again(step) else step.thing
 
 
 def without_both(phrase: str) -> str:
-    """Several objects, as worded with "not": "the two {p0}" for "both {p0}"."""
+    """Rephrase several objects for use with "not": "the two {p0}" for "both {p0}"."""
     rest = phrase.removeprefix("both ")
     return rest if rest == phrase or rest.startswith("the ") else f"the two {rest}"
 
 
 def with_noun_alone(phrase: str) -> str:
-    """An object that is mentioned again: "the {n0}" for "the black {n0} on the {n1}"; of several, all."""
+    """Shorten a repeated mention: "the {n0}" for "the black {n0} on the {n1}"; lists of objects are unchanged."""
     field = FIELD.search(phrase)
     return f"the {field[0]}" if field and " and the " not in phrase else phrase

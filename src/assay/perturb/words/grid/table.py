@@ -1,7 +1,7 @@
-"""Tables of paraphrases as CSV files: the one reader for all that have them.
+"""Reader and writer for CSV tables of paraphrases.
 
-Ours, as ``assay words generate`` and ``assay words llm`` write them, LIBERO-Para's ``metadata.csv``, and
-others that have the text and its task or its original.
+Supported tables are those of ``assay words generate`` and ``assay words llm``, LIBERO-Para's ``metadata.csv``, and
+others with the text and its task or its original.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ from assay.tasks.formats.libero_para import SUITE
 from assay.tasks.language import lexicon, read_task
 
 COLUMNS = ("task", "object_type", "action_type", "original", "paraphrase")
-"""What is written."""
+"""Columns of a written table."""
 ORIGINAL = ("original", "original_instruction")
 TEXT = ("paraphrase", "new_instruction")
-"""The instruction as it was, and as it is said: our name of the column and LIBERO-Para's."""
+"""Column names of the original instruction and of the paraphrase: Assay's and LIBERO-Para's."""
 SCORES = (("s_k", "s_t"), ("keyword_similarity", "structural_similarity"))
-"""Keyword and structural similarity, likewise."""
+"""Column names of keyword and structural similarity: Assay's and LIBERO-Para's."""
 OFFICIAL = ("high", "mid", "low")
-"""LIBERO-Para's names of both types."""
+"""LIBERO-Para's columns for object type and action type."""
 ROUNDING = 1e-6
-"""By so much may a published similarity be above 1."""
+"""Amount by which a published similarity may exceed 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A row as it was read; but for its scores nothing in it is checked."""
+    """A row of a table; only its scores are validated."""
 
     line: int
-    """Where it ends in the file, counted from 1."""
+    """Last line of the row in the file, counted from 1."""
     task: str
-    """The task's id; empty where the table has no such column and the original has to tell."""
+    """Task id; empty if the table has no such column and the task follows from the original."""
     object_type: str
     action_type: str
-    """Its cell, in our words; empty where it is not given."""
+    """Object and action type in Assay's terms; empty if not given."""
     original: str
-    """Empty where it is not given."""
+    """Original instruction; empty if not given."""
     paraphrase: str
     s_k: float | None = None
     s_t: float | None = None
-    """Keyword and structural similarity to the original, 0 to 1, where the table has both."""
+    """Keyword and structural similarity to the original, 0 to 1; None unless the table has both."""
     parser: str = ""
-    """The parser that ``assay words score`` made the similarities with; empty for those of others."""
+    """Parser that ``assay words score`` used for the similarities; empty for other scores."""
 
 
 def write(
@@ -83,7 +83,7 @@ def write(
 
 
 def read(path: Path, *, with_cells: bool = False) -> tuple[GridRow, ...]:
-    """The rows of a table, ``with_cells`` of one that has them; further columns are left alone.
+    """Return the rows of a table; further columns are ignored. ``with_cells`` requires the columns of the cell.
 
     Raises PerturbationError.
     """
@@ -92,11 +92,11 @@ def read(path: Path, *, with_cells: bool = False) -> tuple[GridRow, ...]:
 
 
 def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
-    """The rows, each with its task and its original, where one of them tells the other.
+    """Return the rows with missing tasks and originals filled in, each from the other.
 
-    A row that names no task has the built-in one whose instruction its original is; of suites with such a task,
-    the first that has the originals of all these rows counts, and libero_90 only where no other has it. A row that
-    this does not decide stays as it is.
+    A row without a task gets the built-in task whose instruction is its original. If several suites have one, the
+    first suite with the originals of all these rows is used, and libero_90 only if no other suite has it. Rows whose
+    task remains ambiguous are returned unchanged.
     """
     originals = {plain(row.original) for row in table if not row.task}
     suites = {name: _by_instruction(tasks.suite(name)) for name in tasks.suites()}
@@ -122,7 +122,7 @@ def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
 
 
 def _by_instruction(among: Iterable[Task]) -> dict[str, list[str]]:
-    """Instruction -> the ids of the tasks that have it."""
+    """Map each instruction to the ids of its tasks."""
     ids: dict[str, list[str]] = {}
     for task in among:
         ids.setdefault(plain(task.instruction.text), []).append(task.id)
@@ -131,14 +131,14 @@ def _by_instruction(among: Iterable[Task]) -> dict[str, list[str]]:
 
 @cache
 def plain(text: str) -> str:
-    """An instruction in small letters with single spaces, as originals are compared."""
+    """Return an instruction in lower case with single spaces, for comparison."""
     return " ".join(text.lower().split())
 
 
 def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Line number and fields of each row of a CSV file with these columns, of several names one.
+    """Yield line number and fields of each row of a CSV file with the required columns.
 
-    Raises PerturbationError.
+    A tuple lists alternative names of a column. Raises PerturbationError.
     """
     wanted = [(names,) if isinstance(names, str) else names for names in required]
     with open_table(path) as reader:
@@ -187,7 +187,7 @@ def _row(path: Path, line: int, fields: Mapping[str, str]) -> GridRow:
 
 
 def _types(fields: Mapping[str, str]) -> tuple[str, str]:
-    """Object and action type in our words; of LIBERO-Para's, those that it does not use as they are."""
+    """Return object and action type in Assay's terms; unknown values of LIBERO-Para are joined unchanged."""
     if "object_type" in fields or "action_type" in fields:
         return fields.get("object_type", ""), fields.get("action_type", "")
     names = tuple(fields.get(name, "") for name in OFFICIAL)
@@ -220,25 +220,25 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class GridWording:
-    """A paraphrase, and how far it is from its original."""
+    """A paraphrase with its similarity to the original."""
 
     original: str
     object: str
     action: str
     text: str
     s_k: float | None = None
-    """Keyword similarity, 0 to 1; None where it was not scored."""
+    """Keyword similarity, 0 to 1; None if not scored."""
     s_t: float | None = None
-    """Structural similarity, likewise."""
+    """Structural similarity, 0 to 1; None if not scored."""
 
     @property
     def key(self) -> Key:
-        """Its cell."""
+        """Object type and action type."""
         return self.object, self.action
 
     @property
     def pd(self) -> float | None:
-        """Its distance from the original; None where it was not scored."""
+        """Paraphrase distance from the original; None if not scored."""
         if self.s_k is None or self.s_t is None:
             return None
         return 1 - (ALPHA * self.s_k + (1 - ALPHA) * self.s_t)
@@ -246,11 +246,11 @@ class GridWording:
 
 @dataclass(frozen=True, slots=True)
 class CellStats:
-    """The paraphrases of one cell."""
+    """Statistics of the paraphrases of one cell."""
 
     count: int
     scored: int
-    """Rows with both similarities; the means are over these, and None without any."""
+    """Number of rows with both similarities; the means are over these, and None if there are none."""
     pd: float | None
     keyword_distance: float | None
     """1 - S_K"""
@@ -260,26 +260,26 @@ class CellStats:
 
 @dataclass(frozen=True, slots=True)
 class ThingName:
-    """What the instructions of some tasks call one object."""
+    """Names of one object in the instructions of several tasks."""
 
     noun: str
-    """Its usual name in the lexicon."""
+    """Default name in the lexicon."""
     names: dict[str, tuple[str, ...]]
-    """What it is called -> by the instructions of which tasks."""
+    """Name -> tasks whose instructions use it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GridStats:
-    """A table of paraphrases in numbers."""
+    """Statistics of a table of paraphrases."""
 
     paraphrases: int
     cells: dict[Key, CellStats]
-    """Row by row; those that have paraphrases."""
+    """Cells that have paraphrases, row by row."""
     originals: dict[str, int]
-    """Original instruction -> its paraphrases, the most first."""
+    """Original instruction -> number of its paraphrases, largest first."""
 
     def total(self, *, object: str | None = None, action: str | None = None) -> int:
-        """Paraphrases with this object type, this action type, or any."""
+        """Return the number of paraphrases with an object type, an action type, or any."""
         return sum(
             cell.count
             for key, cell in self.cells.items()
@@ -287,7 +287,7 @@ class GridStats:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Plain JSON types."""
+        """Return the statistics as plain JSON types."""
         return {
             "paraphrases": self.paraphrases,
             "cells": [
@@ -307,15 +307,15 @@ class GridStats:
 
 
 def read_wordings(path: Path) -> tuple[GridWording, ...]:
-    """The paraphrases of a table with cells: LIBERO-Para's metadata, or ours, with their scores where it has them.
+    """Return the paraphrases, with any scores, of a table with cells: LIBERO-Para's metadata or Assay's.
 
-    Raises PerturbationError that says where the table makes no sense.
+    Raises PerturbationError that names the invalid line.
     """
     return tuple(_wording(path, row) for row in with_tasks(read(path, with_cells=True)))
 
 
 def grid_stats(wordings: Iterable[GridWording]) -> GridStats:
-    """Count paraphrases, and average their distances; one that comes twice counts twice."""
+    """Count paraphrases, and average their distances; duplicates count twice."""
     all_of_them = tuple(wordings)
     members: dict[Key, list[GridWording]] = {
         (thing, action): [] for thing in ObjectType for action in ActionType
@@ -330,7 +330,7 @@ def grid_stats(wordings: Iterable[GridWording]) -> GridStats:
 
 
 def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
-    """What the original instructions of tasks (libero_goal's, if not said) call each object, in order of mention."""
+    """Return the names of each object in original instructions (default: libero_goal's), in order of mention."""
     wanted = {plain(original) for original in originals}
     tasks_by_name: dict[str, dict[str, list[str]]] = {}
     for task in tasks.suite(SUITE) if among is None else among:

@@ -22,18 +22,18 @@ from assay.tasks.language.lexicon import words as words_of
 
 
 class RuleUse(StrEnum):
-    """What the rules of ``assay words verify`` are used for."""
+    """Use of the rules of ``assay words verify``."""
 
     FILTER = "filter"
-    """A line that breaks one is dropped before the model verifies it."""
+    """Lines that violate a rule are dropped before the model verifies them."""
     WARN = "warn"
-    """It is kept, and its row says which."""
+    """Lines that violate a rule are kept, and their rows name the rule."""
     OFF = "off"
-    """They are not applied."""
+    """The rules are not applied."""
 
 
 class Sentences:
-    """In the rules' place where they do not filter: a line must be a sentence, and not the original."""
+    """Minimal check in place of the rules if they do not filter: a line must be a sentence, and not the original."""
 
     def __init__(self, task: Task) -> None:
         self._original = task.instruction.text
@@ -46,7 +46,7 @@ class Sentences:
             )
 
     def flaws(self, text: str, cell: Cell) -> Iterator[Flaw]:
-        """Why a line is no sentence that can be used in any cell."""
+        """Yield the reasons why a line is not a usable sentence in any cell."""
         return (flaw for flaw in plain_flaws(text, self._original) if flaw[0] == "text")
 
 
@@ -58,7 +58,7 @@ _NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
 def usable_rewordings(
     reply: Reply | None, screen: Rules | Sentences, cell: Cell, known: Sequence[str], ledger: Ledger
 ) -> list[str]:
-    """The rewordings in an answer that could be used: whole, new, and with nothing against them."""
+    """Return the usable rewordings in a reply: complete, new, and without rule violations."""
     if reply is None:
         return []
     lines = [line for line in reply.text.splitlines() if line.strip()]
@@ -81,7 +81,7 @@ def usable_rewordings(
 
 
 def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
-    """The candidates whose numbers an answer gives; none of them if it gives anything else."""
+    """Return the candidates whose numbers a reply lists; empty if it is not a list of valid numbers."""
     if reply is None:
         return []
     answer = reply.text.strip().strip(".").lower()
@@ -97,12 +97,12 @@ def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: 
 
 
 def scene_names(task: Task) -> list[str]:
-    """What the objects in a task's scene are called, each once."""
+    """Return the names of the objects in a task's scene, without duplicates."""
     return list(dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities))
 
 
 def _strip_marks(line: str) -> str:
-    """A line without a bullet, a number or quotation marks around it."""
+    """Strip a bullet, a number or surrounding quotation marks from a line."""
     text = _MARK.sub("", " ".join(line.split()))
     while len(text) > 1 and text[0] in _QUOTES[0] and text[-1] in _QUOTES[1]:
         text = text[1:-1].strip()
@@ -114,16 +114,16 @@ def _plain(text: str) -> str:
 
 
 ROUNDS = 3
-"""How often a cell that is short is asked for."""
+"""Maximum number of requests for a cell with too few paraphrases."""
 MOST_LINES = 15
-"""The most rewordings that are asked for, or looked at, in one request."""
+"""Maximum number of rewordings requested or verified at once."""
 EXAMPLES = 5
-"""How many rewordings of each axis a merge is shown."""
+"""Number of example rewordings of each axis in a merge prompt."""
 
 Ask = Callable[[int, Sequence[str]], ModelPrompt]
-"""How many, and which there are already -> what to ask."""
+"""(number wanted, existing rewordings) -> prompt."""
 Check = Callable[[Sequence[str]], ModelPrompt]
-"""Candidates -> what to ask about them."""
+"""Candidates -> verification prompt."""
 
 
 def paraphrases(
@@ -138,12 +138,12 @@ def paraphrases(
     prompts: Prompts | None = None,
     on_cell: Callable[[str], None] = lambda name: None,
 ) -> list[Paraphrase]:
-    """Paraphrases for every cell, ``per_cell`` in each over all tasks where as many are to be had.
+    """Return paraphrases for every cell, up to ``per_cell`` in each over all tasks.
 
-    ``words`` is a file with more nouns. Where ``rules`` do not filter, the model alone judges, and a task needs
-    no words of the lexicon. ``prompts`` are the built-in ones unless given. ``on_cell`` is called when a cell of
-    a task is done; there are 43 for each task. Raises LLMError, and PerturbationError for a task that the lexicon
-    has not the words for.
+    ``words`` is a file with more nouns. If ``rules`` do not filter, the model alone judges, and a task's objects need
+    not be in the lexicon. ``prompts`` are the built-in ones by default. ``on_cell`` is called when a cell of a task
+    is done; there are 43 for each task. Raises LLMError, and PerturbationError for a task whose objects are not in
+    the lexicon.
     """
     filters = rules is RuleUse.FILTER
     screens = [Rules(task, words) if filters else Sentences(task) for task in tasks]
@@ -186,7 +186,7 @@ class _Steps:
         self._about = task.instruction.text, scene_names(task)
 
     async def all(self) -> list[Paraphrase]:
-        """Every cell, in order; a paraphrase that stands in two cells counts in the first."""
+        """Return the paraphrases of all cells, in order; a duplicate in two cells counts in the first."""
         single = await self._each([cell for cell in CELLS if not _is_merged(cell)], self._along_one_axis)
         merged = await self._each(
             [cell for cell in CELLS if _is_merged(cell)], lambda cell: self._along_both(cell, single)
@@ -240,7 +240,7 @@ class _Steps:
         return await self._collect(cell, self._wanted, ask, check)
 
     async def _collect(self, cell: Cell, wanted: int, ask: Ask, check: Check) -> list[str]:
-        """Ask and check until there is enough, a few times at most."""
+        """Request and verify rewordings until there are enough, at most `ROUNDS` times."""
         passed: list[str] = []
         seen: list[str] = []
         for round in range(ROUNDS):
@@ -258,7 +258,7 @@ class _Steps:
 
 
 def _first(error: BaseException) -> BaseException:
-    """The first of the errors in a group: one that ends a run ends all that runs beside it."""
+    """Return the first error of a group: one error that ends a run cancels all concurrent jobs."""
     return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 

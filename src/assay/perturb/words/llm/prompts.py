@@ -44,14 +44,14 @@ _NEEDED = {
 
 
 class Texts(YamlRecord):
-    """What is said in one step; fields in braces are filled in."""
+    """Prompt texts of one step; fields in braces are filled in."""
 
     system: str
     user: str
 
 
 class Keep(YamlRecord):
-    """What must not change when something else does."""
+    """Constraints on the axis that must not change."""
 
     things: str
     action: str
@@ -61,7 +61,7 @@ class Prompts(YamlRecord):
     """All texts of the prompts; see ``prompts.yaml``."""
 
     name: str
-    """Where the words are from, and a digest of them."""
+    """Source of the texts, and a digest of them."""
     every: str
     lines: str
     numbers: str
@@ -115,7 +115,7 @@ class Prompts(YamlRecord):
 
 @cache
 def read_prompts(file: Path | None = None) -> Prompts:
-    """The prompts of a file, or the built-in ones. Raises PerturbationError that says where it is wrong."""
+    """Read the prompts of a file, or the built-in ones. Raises PerturbationError that locates the error."""
     place = file or files(__package__).joinpath("prompts.yaml")
     content = load_yaml(place)
     if not isinstance(content, dict):
@@ -138,7 +138,7 @@ def read_prompts(file: Path | None = None) -> Prompts:
 
 
 def _check_fields(text: str, where: str, valid: Sequence[str], needed: Sequence[str]) -> None:
-    """Raise where a text has a field that nothing fills, or lacks one without which it asks nothing."""
+    """Raise PerturbationError if a text has an unknown field or lacks a required one."""
     try:
         fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
     except ValueError as error:

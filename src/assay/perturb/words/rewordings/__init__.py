@@ -1,14 +1,14 @@
-"""Rewordings besides the paraphrase grid. All of them work offline.
+"""Rewordings other than the paraphrase grid. All of them work offline.
 
     synonyms, level5      LIBERO-X's level 5: synonym, concise, reorder, passive, verbose
     semantic              LIBERO-PRO's semantic variants
     goals, other_task     LIBERO-PRO's task change, and counterfactual instructions
-    telegraphic, typos    how people write in a hurry
+    telegraphic, typos    styles of hurried writing
     surface               the same words with a full stop, in capitals, ...
-    corrupt, gobbledygook from words in the wrong place to no words at all
-    designs               what an experiment takes: LADDER, LEVEL5, other_tasks(task), ...
+    corrupt, gobbledygook from shuffled words to meaningless strings
+    designs               sets of rewordings for experiments: LADDER, LEVEL5, other_tasks(task), ...
 
-Importing this package makes the perturbations known by their kinds.
+Importing this package registers the perturbations by their kinds.
 """
 
 from assay.perturb.words.rewordings.corrupted import (

@@ -1,4 +1,4 @@
-"""Instructions with other punctuation, with typing errors, with less and less meaning."""
+"""Instructions with other punctuation, with typing errors, and with decreasing meaning."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FUNCTION_WORDS = frozenset(
     words("a an and at between both for from front in inside into it next of off on onto the them then to")
     + words("top up")
 )
-"""Words that stay: they name neither an object nor an action."""
+"""Words that are kept, since they name neither an object nor an action."""
 UNRELATED = words(
     """
     anchor avenue balloon banjo bishop blanket bridge camel candle canyon carpet castle cathedral
@@ -49,41 +49,41 @@ UNRELATED = words(
 )
 """Ordinary words unrelated to tables and kitchens."""
 MIN_TYPO_LENGTH = 4
-"""Shorter words are mistyped only if there are no longer ones."""
+"""Minimum length of a mistyped word; shorter words are mistyped only if there are no longer ones."""
 SHUFFLE_DRAWS = 20
 TOKEN_TRIES = 200
 _OFFENSIVE = ("fuck", "shit", "cunt", "bitch", "nigg", "whore", "slut", "rape", "porn", "nazi")
-"""Parts of words that are never drawn, because people read reports."""
+"""Word parts that are never drawn, because drawn words appear in reports."""
 
 
 class Form(StrEnum):
-    """A change of how a sentence is written."""
+    """A change of the spelling or punctuation of a sentence."""
 
     FULL_STOP = "full_stop"
-    """A full stop at its end."""
+    """A full stop at the end."""
     CAPITAL = "capital"
-    """A capital for its first letter."""
+    """A capital first letter."""
     CAPITALS = "capitals"
-    """Capitals for all letters."""
+    """All letters in capitals."""
     TASK = "task"
-    """"Task:" before it."""
+    """"Task:" before the instruction."""
     QUOTES = "quotes"
-    """Quotation marks around it."""
+    """Quotation marks around the instruction."""
     BLANKS = "blanks"
-    """Two blanks for each."""
+    """Doubled spaces."""
     PLEASE = "please"
-    """"Please" before it."""
+    """"Please" before the instruction."""
 
 
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Surface(TextPerturbation):
-    """Changes punctuation, capitals, blanks or courtesy: `put the bowl on the stove.`"""
+    """Changes punctuation, capitals, spaces or politeness: `put the bowl on the stove.`"""
 
     kind = "words/surface"
     change = Change.SURFACE
     form: Form
-    """what is changed"""
+    """Change to apply."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Write the instruction in the form. Raises PerturbationError if it has this form already."""
@@ -114,7 +114,7 @@ class _SharedWords(TextPerturbation):
             )
 
     def count(self, candidates: int) -> int:
-        """How many of the candidates are changed: at least one."""
+        """Return the number of candidates to change, at least one."""
         return max(1, math.ceil(self.share * candidates))
 
 
@@ -144,7 +144,7 @@ class Typos(_SharedWords):
 
 
 def _possible_typos(word: str) -> list[Callable[[np.random.Generator], str]]:
-    """Return the typing errors that are possible in a word, and change it."""
+    """Return the kinds of typing errors that are possible in a word, as functions that apply one."""
     letters = [place for place in range(1, len(word)) if word[place].isalpha()]
     near = [place for place in letters if word[place].lower() in NEIGHBOURS]
     swappable = [
@@ -204,7 +204,7 @@ class Substitute(_SharedWords):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Shuffle(TextPerturbation):
-    """Keeps every word and loses their order."""
+    """Shuffles the words of the instruction."""
 
     kind = "words/shuffle"
     plausible = False
@@ -213,7 +213,7 @@ class Shuffle(TextPerturbation):
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Draw an order in which few words keep their neighbours: "turn the stove on" would still be a request.
 
-        Raises PerturbationError if there is no other order.
+        Raises PerturbationError if no other order exists.
         """
         original = text.split()
         if len(set(original)) < 2:
@@ -235,7 +235,7 @@ class GobbledygookWords(TextPerturbation):
     plausible = False
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Write words that do not exist."""
+        """Write nonsense words of random letters."""
         return random_letters(text, rng)
 
 
@@ -263,7 +263,7 @@ def random_letters(text: str, rng: np.random.Generator) -> str:
 
 
 def random_tokens(text: str, rng: np.random.Generator) -> str:
-    """Draw random sub-words, for each word as many as it has, in another order."""
+    """Draw random sub-words, the same number for each word, in another order."""
     drawn = [_random_word(token_count(word), rng) for word in text.split()]
     return " ".join(drawn[place] for place in rng.permutation(len(drawn)))
 
@@ -274,7 +274,7 @@ def token_count(text: str) -> int:
 
 
 def sub_words(text: str) -> list[str]:
-    """Split a text into sub-words, without the marks of continuations."""
+    """Split a text into sub-words, without continuation marks."""
     parts = _tokenizer().encode(text, add_special_tokens=False).tokens
     return [part.removeprefix("##") for part in parts]
 
@@ -306,7 +306,7 @@ def _tokenizer() -> Tokenizer:
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sub-words of ordinary letters that begin a word, and those that continue one."""
+    """Return the sub-words of ordinary letters that begin a word, and those that continue one."""
     beginnings: list[str] = []
     endings: list[str] = []
     for token in _tokenizer().get_vocab():

@@ -1,13 +1,13 @@
-"""Asking for something else in the same scene.
+"""Other requests in the same scene, and sets of rewordings for experiments.
 
-`OtherTask` changes the goal and the instruction, as LIBERO-PRO's *task* perturbation does: success means that
-the policy did what it was asked for.
+`OtherTask` changes the goal and the instruction, as LIBERO-PRO's *task* perturbation does: success means that the
+policy followed the new instruction.
 
-`Counterfactual` changes the instruction alone. The episode is still judged by the task's own goal, so that a
-policy that obeys does *not* succeed, and one that replays what it has learnt for this scene does: the success
-rate is the share of episodes in which the words were not listened to. What was asked is in the perturbation,
-and in the label ``asked_goal``. Both give a policy the same scene, seed and text; so an episode of the one
-and its twin of the other say of one behaviour whether it was obedience and whether it was memory.
+`Counterfactual` changes the instruction alone. Success is still measured by the task's own goal, so a policy that
+follows the instruction does *not* succeed, and one that replays the behaviour learnt for this scene does: the success
+rate is the share of episodes in which the instruction was ignored. The requested goal is in the perturbation, and in
+the label ``asked_goal``. Both perturbations give a policy the same scene, seed and text, so a pair of their episodes
+shows whether a behaviour followed the instruction and whether it was memorised.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from assay.tasks.checks import flaws, parse_atom
 @perturbation
 @dataclass(frozen=True, slots=True)
 class OtherTask(Perturbation):
-    """Another goal in the same scene, with its instruction."""
+    """Requests another goal in the same scene, with its instruction."""
 
     kind = "words/other_task"
     effects = frozenset({Effect.WORDS, Effect.GOAL})
@@ -51,12 +51,12 @@ class OtherTask(Perturbation):
     sets_vocabulary = True
 
     text: str
-    """The instruction."""
+    """New instruction."""
     goal: tuple[str, ...]
-    """The goal's atoms: ``("On plate_1 flat_stove_1_cook_region",)``."""
+    """Atoms of the new goal: ``("On plate_1 flat_stove_1_cook_region",)``."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The other task. Raises PerturbationError where its goal does not fit the scene."""
+        """Return the other task. Raises PerturbationError if its goal does not fit the scene."""
         goal = _goal(self.goal, task, self.kind)
         names = dict.fromkeys(name for atom in goal.atoms for name in atom.arguments)
         return replace(task, goal=goal, instruction=Instruction(self.text), of_interest=tuple(names))
@@ -65,35 +65,35 @@ class OtherTask(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Counterfactual(Perturbation):
-    """The instruction of another goal in the same scene; the task's own goal still counts."""
+    """Gives the instruction of another goal in the same scene; success is still measured by the task's own goal."""
 
     kind = "words/counterfactual"
     effects = frozenset({Effect.WORDS})
     change = Change.WORDING
     plausible = False
-    """A policy that understands should not reach the goal that is measured."""
+    """Whether success is expected: a policy that follows the instruction should not reach the measured goal."""
 
     text: str
-    """The instruction."""
+    """New instruction."""
     goal: tuple[str, ...]
-    """The atoms of the goal that the instruction asks for."""
+    """Atoms of the goal that the instruction requests."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The task with the other instruction. Raises PerturbationError where its goal does not fit."""
+        """Return the task with the other instruction. Raises PerturbationError if its goal does not fit the scene."""
         self.asked_goal(task)
         return replace(task, instruction=Instruction(self.text))
 
     def certified_as(self) -> Perturbation:
-        """What is asked for is what must be possible."""
+        """Return the `OtherTask` with the requested goal, which is the one that must be solvable."""
         return OtherTask(self.text, self.goal)
 
     def asked_goal(self, task: Task) -> Goal:
-        """What the instruction asks for. Raises PerturbationError where that does not fit the scene."""
+        """Return the goal that the instruction requests. Raises PerturbationError if it does not fit the scene."""
         return _goal(self.goal, task, self.kind)
 
 
 def fields_of(alternative: Alternative) -> tuple[str, tuple[str, ...]]:
-    """An alternative as the fields of a perturbation."""
+    """Return the fields of a perturbation for an alternative."""
     return alternative.text, tuple(str(atom) for atom in alternative.goal.atoms)
 
 
@@ -112,18 +112,18 @@ Label = str | int | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Rewording:
-    """One way in which an experiment rewords a task."""
+    """A rewording of a task in an experiment."""
 
     name: str
-    """Unique in its design; fit for the name of a condition."""
+    """Name, unique in its design and valid as the name of a condition."""
     perturbation: Perturbation
     plausible: bool
     labels: dict[str, Label] = field(default_factory=dict)
-    """For the measures; ``plausible`` is among them."""
+    """Labels for the measures, including ``plausible``."""
 
 
 def _design(numbered: str, *rewordings: tuple[str, Perturbation, bool]) -> tuple[Rewording, ...]:
-    """Rewordings with a label that numbers them, from 1."""
+    """Return rewordings with a label that numbers them from 1."""
     return tuple(
         Rewording(name, change, plausible, {"plausible": plausible, numbered: number})
         for number, (name, change, plausible) in enumerate(rewordings, start=1)
@@ -141,7 +141,7 @@ LADDER = _design(
     ("xxx", Say("xxx", plausible=False), False),
     ("empty", Mask(), False),
 )
-"""The corruption ladder: less and less of the instruction, from rung 1 to rung 8."""
+"""The corruption ladder: decreasing information in the instruction, from rung 1 to rung 8."""
 LEVEL5 = _design(
     "form",
     ("synonym", Synonyms(), True),
@@ -154,14 +154,14 @@ LEVEL5 = _design(
 SEMANTIC = _design("variant", ("semantic", Semantic(), True))
 """LIBERO-PRO's semantic perturbation."""
 STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(), True))
-"""How people write in a hurry."""
+"""Styles of hurried writing."""
 
 
 def other_tasks(task: Task, change: type[OtherTask | Counterfactual] = OtherTask) -> tuple[Rewording, ...]:
-    """Every other goal known for the scene or derived from the task's own, with its instruction.
+    """Return every other goal known for the scene or derived from the task's own, with its instruction.
 
-    Number by number the same for both changes: of two episodes with one number and one seed, `OtherTask` shows
-    whether the policy did what it was asked, and `Counterfactual` whether it did what it had learnt.
+    The numbering is the same for both changes: of two episodes with one number and one seed, `OtherTask` shows
+    whether the policy followed the instruction, and `Counterfactual` whether it replayed its training.
     """
     return to_rewordings(alternatives(task), change)
 
@@ -193,7 +193,7 @@ _PLACING = frozenset(
 
 
 def compositions(task: Task) -> tuple[OtherTask, ...]:
-    """A task and each known one that its scene allows together with it, as one: do this and that."""
+    """Return combinations of a task with each known, compatible goal in its scene, as one instruction."""
     return tuple(
         OtherTask(
             f"{task.instruction.text} and {other.text}",
@@ -204,7 +204,7 @@ def compositions(task: Task) -> tuple[OtherTask, ...]:
 
 
 def companions(task: Task) -> tuple[Alternative, ...]:
-    """The known goals that can hold together with a task's own, as far as their atoms tell."""
+    """Return the known goals that are compatible with a task's own, as far as their atoms show."""
     return tuple(
         alternative
         for alternative in alternatives(task)
@@ -216,7 +216,7 @@ def companions(task: Task) -> tuple[Alternative, ...]:
 
 
 def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
-    """Whether two atoms cannot hold together, or one is in the way of the other."""
+    """Whether two atoms cannot hold together, or one obstructs the other."""
     if one == other:
         return False
     placing = one.predicate in _PLACING and other.predicate in _PLACING
@@ -235,5 +235,5 @@ def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
 
 
 def _wide(scene: Scene) -> set[str]:
-    """What holds several objects."""
+    """Return the names of entities that hold several objects."""
     return {entity.name for entity in scene.entities if entity.category in ("basket", "wooden_tray")}

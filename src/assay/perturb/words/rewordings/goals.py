@@ -1,15 +1,14 @@
-"""What else could be asked for in a scene: known goals that fit it, and goals like the task's own.
+"""Alternative goals in a scene: known goals that fit it, and goals derived from the task's own.
 
-    known     the goal and instruction of another task of the catalogue, if everything it names is here
+    known     the goal and instruction of another task of the catalogue, if the scene has all of its entities
     derived   the task's own goal with another object, another place or another part of the same furniture; or
               a device that is on, turned off
+    new       derived goals that no task of the catalogue has in the same scene, not even as an intermediate
+              state: neither the goal nor the instruction was ever trained
 
-    new       derived ones that no task of the catalogue has in such a scene, nor passes on its way: neither the
-              goal nor the instruction was ever trained
-
-None of them holds at the start, and none includes the task's own goal or is part of it: reaching the one does
-not reach the other. Whether a robot can do it, an oracle has to show; other tasks' goals it could do
-elsewhere.
+None of them holds at the start, and none includes the task's own goal or is part of it: reaching one does not reach
+the other. Whether a robot can reach a derived goal must be shown by an oracle; known goals are reachable in their own
+scene.
 """
 
 from __future__ import annotations
@@ -30,28 +29,28 @@ from assay.tasks.language.phrases import is_located, pronoun
 
 _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
-"""Objects that others are put into or onto, and that are not carried about themselves."""
+"""Categories of receptacles, which are not carried themselves."""
 _LEFT = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
-"""What new goals leave where it stands: a gripper hardly gets hold of it, or not beside others."""
+"""Categories that new goals do not move: a gripper can hardly grasp them, or not beside other objects."""
 _TIGHT = ("_middle_region", "_bottom_region", "_heating_region")
-"""Drawers and an oven that the hand hardly gets into with what it was not made for."""
+"""Region suffixes of drawers and an oven that are too tight for the gripper with unfamiliar objects."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
 _OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Something else that could be asked for."""
+    """An alternative goal with its instruction."""
 
     text: str
     """The instruction."""
     goal: Goal
     known_from: str | None = None
-    """The id of the catalogue's task it comes from; None for one derived from the task's own goal."""
+    """Id of the catalogue task of a known goal; None for a derived goal."""
 
 
 def alternatives(task: Task) -> tuple[Alternative, ...]:
-    """What else could be asked for in a task's scene, known goals first, no goal twice."""
+    """Return the alternative goals in a task's scene, known goals first, without duplicates."""
     goals: dict[frozenset[Atom], Alternative] = {}
     for known_goal in (*_known_goals(task), *_derived_goals(task)):
         if _is_another(known_goal.goal, task):
@@ -60,10 +59,10 @@ def alternatives(task: Task) -> tuple[Alternative, ...]:
 
 
 def new_goals(task: Task) -> tuple[Alternative, ...]:
-    """What could be asked for in a task's scene and was never trained, no goal twice.
+    """Return the goals in a task's scene that were never trained, without duplicates.
 
-    Goals like the task's own; without any, goals like the others known for the scene; without these, two objects
-    for one place.
+    These are goals derived from the task's own; if there are none, from the others known for the scene; if there are
+    still none, goals with two objects at one place.
     """
     others = (
         replace(task, goal=alternative.goal, instruction=Instruction(alternative.text))
@@ -87,7 +86,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
 
 
 def _like(task: Task) -> Iterator[Alternative]:
-    """Yield goals like a task's own, also for objects identified by their place."""
+    """Yield goals derived from a task's own, also for objects identified by their place."""
     for derived_goal in (
         *_derived_goals(task),
         *_instead_of_what_is_located(task),
@@ -134,7 +133,7 @@ def _located_step(task: Task) -> tuple[Step | None, str]:
 
 
 def _two_at_once(task: Task) -> Iterator[Alternative]:
-    """Two objects that the task is not about, put where its own goes."""
+    """Yield goals that put two objects, neither in the task's goal, into the container of that goal."""
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
     own, place = task.goal.atoms[0].arguments
@@ -151,12 +150,12 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
 
 
 def _is_occupied(place: str, scene: Scene) -> bool:
-    """Whether something stands there at the start."""
+    """Whether an object is at a place at the start."""
     return any(atom.predicate.arity == 2 and atom.arguments[1] == place for atom in scene.initial)
 
 
 def _is_beyond(goal: Goal, scene: Scene) -> bool:
-    """Whether the oracle is known not to do it in time: use an oven or any drawer but the highest, lift a plate."""
+    """Whether the oracle is known to fail or time out: an oven, any drawer but the highest, or lifting a plate."""
     categories = {entity.name: entity.category for entity in scene.entities}
     return any(
         (atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT))
@@ -166,9 +165,9 @@ def _is_beyond(goal: Goal, scene: Scene) -> bool:
 
 
 def _is_trained(alternative: Alternative, task: Task) -> bool:
-    """Whether the catalogue has the instruction; or the goal, or one that it is part of, for the same objects.
+    """Whether the catalogue has the instruction; or the goal, or a goal that includes it, for the same objects.
 
-    A goal of one atom counts if it is trained in the task's suite or scene: elsewhere it is another way to go.
+    A goal of one atom counts only if it is trained in the task's suite or scene, since elsewhere the motion differs.
     """
     suite, wanted = task.id.split("/")[0], set(alternative.goal.atoms)
     owners = {_owner(task.scene, name) for atom in wanted for name in atom.arguments}
@@ -185,14 +184,14 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
 
 
 def _on_the_way(goal: Goal) -> Iterator[Atom]:
-    """What holds for a while whenever a goal is reached: drawers are open when something is put inside."""
+    """Yield intermediate states on the way to a goal: drawers are open when an object is put inside."""
     for atom in goal.atoms:
         if atom.predicate is Predicate.IN:
             yield Atom(Predicate.OPEN, (atom.arguments[1],))
 
 
 def _known_goals(task: Task) -> Iterator[Alternative]:
-    """Goals of other tasks, those of the same suite first."""
+    """Yield goals of other tasks, those of the same suite first."""
     suite = task.id.split("/")[0]
     for other in sorted(tasks.trained_with(suite), key=lambda other: other.id.split("/")[0] != suite):
         if other.id != task.id and (other.scene == task.scene or _names_the_same(other, task.scene)):
@@ -200,7 +199,7 @@ def _known_goals(task: Task) -> Iterator[Alternative]:
 
 
 def _names_the_same(other: Task, scene: Scene) -> bool:
-    """Whether the instruction of a task from another scene means in this one what it meant there."""
+    """Whether the instruction of a task from another scene has the same meaning in this one."""
     here = {entity.name: entity.category for entity in scene.entities}
     there = {entity.name: entity.category for entity in other.scene.entities}
     for atom in other.goal.atoms:
@@ -216,7 +215,7 @@ def _names_the_same(other: Task, scene: Scene) -> bool:
 
 
 def _facing(scene: Scene, fixture: str) -> tuple[float, float]:
-    """The bounds of a fixture's yaw, radians."""
+    """Return the bounds of a fixture's yaw, radians."""
     region = scene.region(_spot(scene, fixture))
     return (region.yaw if region is not None else None) or (0.0, 0.0)
 
@@ -230,7 +229,7 @@ def _derived_goals(task: Task) -> Iterator[Alternative]:
 
 
 def _with_another_thing(task: Task) -> Iterator[Alternative]:
-    """The same with another object of the scene."""
+    """Yield the task's goal with another object of the scene."""
     objects = {entity.name: entity for entity in task.scene.objects}
     named = {_owner(task.scene, name) for atom in task.goal.atoms for name in atom.arguments}
     for name in dict.fromkeys(_carried_things(task.goal)):
@@ -243,7 +242,7 @@ def _with_another_thing(task: Task) -> Iterator[Alternative]:
 
 
 def _exchange_things(task: Task) -> Iterator[Alternative]:
-    """Two objects in each other's place."""
+    """Yield the task's goal with its two objects exchanged."""
     entities = {entity.name: entity for entity in task.scene.objects}
     carried = _carried_things(task.goal)
     places = {atom.arguments[1] for atom in task.goal.atoms if atom.predicate.arity == 2}
@@ -257,7 +256,7 @@ def _exchange_things(task: Task) -> Iterator[Alternative]:
 
 
 def _with_another_part(task: Task) -> Iterator[Alternative]:
-    """The same with another drawer, compartment or side."""
+    """Yield the task's goal with another drawer, compartment or side."""
     text = task.instruction.text
     names = {
         name for atom in task.goal.atoms for name in atom.arguments if task.scene.region(name) is not None
@@ -279,7 +278,7 @@ def _other_parts(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _elsewhere(task: Task) -> Iterator[Alternative]:
-    """What is carried, put on top of furniture or beside something."""
+    """Yield goals that put a carried object on top of furniture or beside another object."""
     objects = {entity.name: entity for entity in task.scene.objects}
     for name in dict.fromkeys(_carried_things(task.goal)):
         mention = _name_in_instruction(task, objects[name]) if name in objects else None
@@ -293,7 +292,7 @@ def _elsewhere(task: Task) -> Iterator[Alternative]:
 
 
 def _relation(region: Region, scene: Scene) -> str | None:
-    """What a region's name says about where it is: ``to the left of the plate``; None if nothing."""
+    """Return the location that a region's name expresses: ``to the left of the plate``; None if it expresses none."""
     for entity in scene.entities:
         thing = f"the {names_of(entity.category)[0]}"
         if region.target == entity.name and region.name == "top_side":
@@ -309,7 +308,7 @@ def _relation(region: Region, scene: Scene) -> str | None:
 
 
 def _switch_off(task: Task) -> Iterator[Alternative]:
-    """A device that is on at the start, turned off."""
+    """Yield goals that turn off a device that is on at the start."""
     for atom in task.scene.initial:
         if atom.predicate is Predicate.TURN_ON:
             entity = next(entity for entity in task.scene.entities if entity.name == atom.arguments[0])
@@ -318,7 +317,7 @@ def _switch_off(task: Task) -> Iterator[Alternative]:
 
 
 def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
-    """The instruction about another object; None where no words for it are known."""
+    """Return the instruction for another object; None if no expression for that object is known."""
     text = task.instruction.text
     mention = _name_in_instruction(task, thing)
     if mention is None:
@@ -336,7 +335,7 @@ def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
 
 @cache
 def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
-    """(category, where it stands) -> what the tasks learned with a suite call it: ``the black bowl on the stove``."""
+    """(category, initial place) -> phrase in the tasks trained with a suite: ``the black bowl on the stove``."""
     phrases: dict[tuple[str, str], str] = {}
     for task in tasks.trained_with(suite):
         objects = {entity.name: entity for entity in task.scene.objects}
@@ -348,7 +347,7 @@ def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
 
 
 def _spot(scene: Scene, name: str) -> str:
-    """The name of what an object stands on or in at the start."""
+    """Return the name of the region or object that an object is on or in at the start; empty if there is none."""
     placing = (atom for atom in scene.initial if atom.predicate.arity == 2 and atom.arguments[0] == name)
     return next((atom.arguments[1] for atom in placing), "")
 
@@ -359,14 +358,14 @@ def _is_alone(scene: Scene, entity: Entity) -> bool:
 
 
 def _with_names(task: Task, names: dict[str, str]) -> str:
-    """The instruction with names exchanged for others, but not inside longer names."""
+    """Return the instruction with names replaced, except inside longer names."""
     forms = {form for entity in task.scene.entities for form in names_of(entity.category)}
     pattern = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
     return re.sub(rf"\b(?:{pattern})\b", lambda found: names.get(found[0], found[0]), task.instruction.text)
 
 
 def _steps(text: str) -> tuple[Step, ...]:
-    """The steps of an instruction; none where it cannot be understood."""
+    """Return the steps of an instruction; empty if it cannot be parsed."""
     try:
         return read_steps(text)
     except PerturbationError:
@@ -378,7 +377,7 @@ def _carried_things(goal: Goal) -> list[str]:
 
 
 def _name_in_instruction(task: Task, entity: Entity) -> str | None:
-    """What the instruction calls an object, the longest form that occurs."""
+    """Return the name of an object in the instruction, the longest form that occurs; None if there is none."""
     forms = sorted(names_of(entity.category), key=len, reverse=True)
     return next((form for form in forms if mentions(task.instruction.text, form)), None)
 
@@ -398,9 +397,9 @@ def _owner(scene: Scene, name: str) -> str:
 
 
 def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
-    """Whether a goal makes sense, does not hold yet, and neither contains the task's nor is part of it.
+    """Whether a goal is valid, does not hold at the start, and neither contains the task's goal nor is part of it.
 
-    ``longer``: whether it may take more time than the task's own.
+    ``longer``: whether it may have more atoms than the task's own, and so take more time.
     """
     wanted, own = set(goal.atoms), set(task.goal.atoms)
     if wanted <= own or own <= wanted or next(flaws(task.scene, goal, ()), None) is not None:

@@ -1,4 +1,4 @@
-"""The same request in another sentence: LIBERO-X's fifth level, LIBERO-PRO's semantic variants, telegram style."""
+"""The same request in another sentence: LIBERO-X's fifth level, LIBERO-PRO's semantic variants, telegraphic style."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VERBOSE_FRAMES = (
     "As soon as you are ready, go ahead and {}; nothing more needs to be done after that.",
 )
 MAX_PLAIN_SYNONYMS = 2
-"""How many synonyms of a noun are plain enough; the lexicon lists the plainest first."""
+"""Number of synonyms of a noun that count as plain; the lexicon lists the plainest first."""
 _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)")
 
 
@@ -65,12 +65,12 @@ class Concise(TextPerturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Reorder(TextPerturbation):
-    """Says places first, or the last step first: ``on the stove, put the bowl``."""
+    """Puts places first, or the last step first: ``on the stove, put the bowl``."""
 
     kind = "words/reorder"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Put the places first; if two steps build on each other, the last step."""
+        """Put the places first, or the last step if two steps depend on each other."""
         steps = read_steps(text)
         if len(steps) == 2 and depends(steps[1], steps[0]):
             return _write_last_first(steps[1], steps[0])
@@ -106,12 +106,12 @@ class Passive(TextPerturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Verbose(TextPerturbation):
-    """Wraps the request into more words than it needs."""
+    """Wraps the request in a wordy sentence."""
 
     kind = "words/verbose"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Put the instruction into a drawn frame."""
+        """Put the instruction into a randomly drawn sentence frame."""
         plain = write_steps(read_steps(text))
         return VERBOSE_FRAMES[int(rng.integers(len(VERBOSE_FRAMES)))].format(plain)
 
@@ -142,7 +142,7 @@ class Telegraphic(TextPerturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Synonyms(TextPerturbation):
-    """Replaces every verb, and every name that has a synonym, and keeps the sentence."""
+    """Replaces every verb, and every name that has a synonym; the sentence structure stays."""
 
     kind = "words/synonyms"
 
@@ -201,7 +201,7 @@ def variants(text: str) -> tuple[str, ...]:
 def synonyms_in(scene: Scene) -> Mapping[str, str]:
     """Map each name of an object in a scene to a synonym, or to itself if it has none.
 
-    Categories that no built-in task has keep their name: policies do not know it, so no other word is its synonym.
+    Categories that occur in no built-in task keep their name: policies do not know it, so it has no known synonym.
     """
     categories = {entity.category for entity in scene.entities}
     new = categories.intersection(unseen())
@@ -254,10 +254,10 @@ def _vary(step: Step, *, alone: bool) -> list[Step]:
 
 
 def _direct(step: Step) -> Step:
-    """The step with a preposition of direction: "onto" for "on"."""
+    """Return the step with a preposition of direction: "onto" for "on"."""
     return replace(step, preposition=TOWARDS.get(step.preposition, step.preposition))
 
 
 def _with_owner(phrase: str) -> str:
-    """``the cabinet's middle drawer`` for ``the middle drawer of the cabinet``."""
+    """Rewrite "of" as a genitive: ``the cabinet's middle drawer`` for ``the middle drawer of the cabinet``."""
     return _PART.sub(r"the \g<whole>'s \g<part>", phrase)

@@ -1,4 +1,4 @@
-"""The tables and figures of the ActionEQA paper, from one's own answers: ``assay eqa score ... --paper actioneqa``.
+"""The tables and figures of the ActionEQA paper, from the user's answers: ``assay eqa score ... --paper actioneqa``.
 
 Accuracies are means over the data sets of each kind, as in the paper. With several views, the main one is a single
 static camera. Averages over models exclude people and baselines.
@@ -41,7 +41,7 @@ SECTIONS = (
 
 
 def report(score: Score, questions: Sequence[Question], facts: Mapping[str, ModelFacts]) -> PaperReport:
-    """The paper's tables and figures, as far as the answers allow."""
+    """Create the paper's tables and figures for which there are answers."""
     results = PaperResults(score, questions, facts)
     sections = []
     for title, about, labels in SECTIONS:

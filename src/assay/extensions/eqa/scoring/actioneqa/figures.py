@@ -1,4 +1,4 @@
-"""The figures of ActionEQA."""
+"""The figures of the ActionEQA paper."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from assay.measures.views.style import (
 )
 
 MAX_MODELS = 5
-"""Models of a kind in a figure."""
+"""Maximum number of models of a type in a figure."""
 MIN_LABELLED_SHARE = 0.05
-"""Smaller segments of a stacked bar have no label."""
+"""Minimum share of a labelled segment in a stacked bar."""
 _CHANCE = "the dashed line is chance."
 
 
 def best_figures(results: PaperResults) -> Iterator[Drawing]:
-    """The best models and people by kind; and the best open and proprietary models overall."""
+    """Draw the best models and people by kind, and the best open and proprietary models overall."""
     rows = {name: results.shares_by_kind(model) for name, model in results.best_models()[:MAX_MODELS]}
     if results.people:
         shares = [results.shares_by_kind(person) for person in results.people.values()]
@@ -73,13 +73,13 @@ def best_figures(results: PaperResults) -> Iterator[Drawing]:
 
 
 def kinds_figure(results: PaperResults) -> Drawing:
-    """The best models by kind, mean over data sets."""
+    """Draw the accuracy of the best models by kind, mean over data sets."""
     rows = {name: results.shares_by_kind(model) for name, model in results.best_models()[: len(SERIES)]}
     return _grouped_bars("The best models by kind, mean over data sets", rows, results.score.chance)
 
 
 def size_figure(results: PaperResults) -> Drawing:
-    """Overall mean against the number of parameters, a line for each family."""
+    """Draw the overall mean against the number of parameters, one line per model family."""
     families: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, model in results.models.items():
         fact = results.fact(name)
@@ -103,7 +103,7 @@ def size_figure(results: PaperResults) -> Drawing:
 
 
 def camera_figures(results: PaperResults) -> Iterator[Drawing]:
-    """Overall mean against the number of cameras; and mid-level errors by component, mean over models."""
+    """Draw the overall mean against the number of cameras, and mid-level errors by component, mean over models."""
     views = results.several_views(STATIC_VIEWS)
     models = results.best_models()[: len(SERIES)]
     lines = {
@@ -140,7 +140,7 @@ def camera_figures(results: PaperResults) -> Iterator[Drawing]:
 
 
 def mistakes_figure(results: PaperResults) -> Drawing:
-    """Shares of the taxonomy's two groups and four parts at each level."""
+    """Draw the shares of the taxonomy's two groups and four parts at each level."""
     parts = {part: f"{group}: {part}" for group, members in error_categories().items() for part in members}
     counts: Counter[tuple[str, str]] = Counter()
     totals: Counter[str] = Counter()
@@ -168,7 +168,7 @@ def mistakes_figure(results: PaperResults) -> Drawing:
 
 
 def counts_figure(results: PaperResults) -> Drawing:
-    """Number of questions by kind, stacked by data set."""
+    """Draw the number of questions by kind, stacked by data set."""
     counts = Counter((question.dataset, question.kind) for question in results.questions)
 
     def paint(figure: Figure) -> None:
@@ -193,7 +193,7 @@ def _plot_lines(axes: Any, lines: Mapping[str, Sequence[tuple[float, float]]], c
 
 
 def _stack_bars(axes: Any, stacks: Mapping[str, np.ndarray], label: str = "") -> None:
-    """Stacked bars, segment by segment from below; ``label`` formats percentages inside them."""
+    """Draw stacked bars, segment by segment from below; ``label`` formats the percentages inside them."""
     low = np.zeros(len(next(iter(stacks.values()))))
     for place, (name, sizes) in enumerate(stacks.items()):
         axes.bar(range(len(low)), sizes, bottom=low, color=SERIES[place % len(SERIES)], label=name, width=0.6)
@@ -205,7 +205,7 @@ def _stack_bars(axes: Any, stacks: Mapping[str, np.ndarray], label: str = "") ->
 
 
 def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], chance: float) -> Drawing:
-    """Bars of each model, grouped by kind."""
+    """Draw bars of each model, grouped by kind."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Data behind the tables and figures of ActionEQA, and the means that several of them show."""
+"""Data of the tables and figures of the ActionEQA paper, and the means that several of them show."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ class ModelFacts:
     """Public facts about a model."""
 
     open: bool | None = None
-    """Whether its weights are public; None if unknown."""
+    """Whether the weights are public; None if unknown."""
     size: float | None = None
-    """Billions of parameters."""
+    """Number of parameters, billions."""
     family: str = ""
 
     @property
     def type(self) -> str:
-        """Open weights, proprietary, or just model if unknown."""
+        """Type of the model: open weights, proprietary, or "model" if unknown."""
         return "model" if self.open is None else "open weights" if self.open else "proprietary"
 
     @classmethod
     def read(cls, path: Path) -> dict[str, ModelFacts]:
-        """Read a YAML file: name -> open, size (billions of parameters), family."""
+        """Read facts by model from a YAML file: name -> open, size (billions of parameters), family."""
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
             return {str(name): cls(**facts) for name, facts in content.items()}
@@ -60,7 +60,7 @@ class PaperResults:
 
     @property
     def models(self) -> dict[str, ModelScore]:
-        """Models without people and baselines, the best first. Raises MeasureError without any."""
+        """Models without people and baselines, the best first. Raises MeasureError if there are none."""
         models = {
             name: model
             for name, model in self.score.models.items()
@@ -72,7 +72,7 @@ class PaperResults:
 
     @property
     def people(self) -> dict[str, ModelScore]:
-        """Annotators."""
+        """Scores of the annotators by name."""
         return {name: model for name, model in self.score.models.items() if name.startswith(HUMAN)}
 
     @property
@@ -86,17 +86,17 @@ class PaperResults:
         return sorted({question.dataset for question in self.questions})
 
     def standing(self, model: ModelScore, view: str = "") -> Standing | None:
-        """Accuracies of a model in one view, by default the main one; None without answers."""
+        """Return the accuracies of a model in one view, by default the main one; None without answers."""
         if len(self.score.views) == 1:
             return model.standing if (view or self.main_view) in self.score.views else None
         return model.views.get(view or self.main_view)
 
     def fact(self, name: str) -> ModelFacts:
-        """Facts about a model, by its name with or without the prompt."""
+        """Return the facts about a model, by its name with or without the prompt."""
         return self.facts.get(name) or self.facts.get(name.rpartition(" (")[0]) or ModelFacts()
 
     def shares_by_kind(self, model: ModelScore, view: str = "") -> dict[QuestionKind, float]:
-        """Accuracy of a model on each kind, mean over data sets."""
+        """Return the accuracy of a model on each kind, mean over data sets."""
         standing = self.standing(model, view)
         shares: defaultdict[QuestionKind, list[float]] = defaultdict(list)
         for accuracy in () if standing is None else standing.accuracies:
@@ -104,25 +104,25 @@ class PaperResults:
         return {kind: float(np.mean(shares[kind])) for kind in QuestionKind if kind in shares}
 
     def overall(self, model: ModelScore, view: str = "") -> float:
-        """Overall mean of a model in a view, by default the main one; NaN without answers."""
+        """Return the overall mean of a model in a view, by default the main one; NaN without answers."""
         standing = self.standing(model, view)
         return float("nan") if standing is None else standing.overall.share
 
     def best_models(self) -> list[tuple[str, ModelScore]]:
-        """Models with answers in the main view, the best first. Raises MeasureError without any."""
+        """Return the models with answers in the main view, the best first. Raises MeasureError if there are none."""
         answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
         if not answered:
             raise MeasureError(f"needs answers of a model in the view {self.main_view}")
         return sorted(answered, key=lambda model: -self.overall(model[1]))
 
     def mid_level_errors(self, model: ModelScore, view: str) -> tuple[ComponentErrors, ...]:
-        """Errors by component at the mid level in a view; empty without answers or without errors."""
+        """Return mid-level errors by component in a view; empty without answers or without errors."""
         single = len(self.score.views) == 1
         components = model.components["mid"] if single else model.view_components.get(view, ())
         return components if components and components[0].proportion is not None else ()
 
     def mean_proportions(self, views: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        """Mean error proportions over models, by view with errors. Raises MeasureError without any."""
+        """Return mean error proportions over models by view. Raises MeasureError if no view has errors."""
         means = {}
         for view in views:
             errors = [self.mid_level_errors(model, view) for model in self.models.values()]
@@ -134,7 +134,7 @@ class PaperResults:
         return means
 
     def several_views(self, wanted: Sequence[str]) -> list[str]:
-        """Those of the wanted views that exist. Raises MeasureError if there are fewer than two."""
+        """Return the wanted views that exist. Raises MeasureError if there are fewer than two."""
         views = [view for view in wanted if view in self.score.views]
         if len(views) < 2:
             raise MeasureError(f"needs questions in several views (--views {','.join(wanted)})")
@@ -142,16 +142,16 @@ class PaperResults:
 
 
 def camera_count(view: str) -> int:
-    """Number of cameras of a static view: exo, exo2, ..."""
+    """Return the number of cameras of a static view: exo, exo2, ..."""
     return int(view.removeprefix("exo") or 1)
 
 
 def mean_of(values: Sequence[Value]) -> float | None:
-    """Mean of the numbers among values; None without numbers."""
+    """Return the mean of the numbers among values; None if there are no numbers."""
     numbers = [value for value in values if isinstance(value, float | int)]
     return float(np.mean(numbers)) if numbers else None
 
 
 def means_of(rows: Sequence[Sequence[Value]]) -> list[float | None]:
-    """Means of the numbers in each column."""
+    """Return the means of the numbers in each column."""
     return [mean_of(column) for column in zip(*rows, strict=True)]

@@ -1,4 +1,4 @@
-"""The tables of ActionEQA."""
+"""The tables of the ActionEQA paper."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def main_table(results: PaperResults) -> Table:
 
 
 def asymmetry_table(results: PaperResults) -> Table:
-    """Means by level and direction, and inference less prediction with its interval."""
+    """Means by level and direction, and inference minus prediction with its interval."""
     rows: Rows = []
     for name, model in (*results.models.items(), *results.people.items()):
         standing = results.standing(model)
@@ -90,7 +90,7 @@ def asymmetry_table(results: PaperResults) -> Table:
 
 
 def consistency_table(results: PaperResults) -> Table:
-    """Averages of each model over data sets, and their range."""
+    """Averages of each model on each data set, and their range."""
     datasets = results.datasets
     if len(datasets) < 2:
         raise MeasureError("needs questions from two data sets")
@@ -178,7 +178,7 @@ def perspectives_table(results: PaperResults) -> Table:
 
 
 def view_value_table(results: PaperResults) -> Table:
-    """Means over models: the best single view, and both views against it."""
+    """Means over models: the best single view, and the gain from using both views."""
     views = results.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
         raise MeasureError("needs all three of ego, exo and both")
@@ -262,7 +262,7 @@ def mistakes_table(results: PaperResults) -> Table:
 
 
 def verbs_table(results: PaperResults) -> Table:
-    """First words of each data set's instructions."""
+    """Frequencies of the first words of each data set's instructions."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for question in results.questions:
         if question.kind.level is ActionLevel.HIGH:

@@ -1,4 +1,4 @@
-"""LIBERO's paths."""
+"""LIBERO's path configuration."""
 
 try:
     import assay.extensions.dropin  # noqa: F401

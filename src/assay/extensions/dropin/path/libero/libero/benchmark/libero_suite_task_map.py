@@ -1,4 +1,4 @@
-"""The names of each suite's tasks."""
+"""Task names of each suite."""
 
 from assay.extensions.dropin.benchmark import libero_suites, task_maps
 

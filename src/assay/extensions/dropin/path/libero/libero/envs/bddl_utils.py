@@ -1,4 +1,4 @@
-"""Task files."""
+"""Parser of task files."""
 
 from assay.extensions.dropin.domain import get_problem_info, robosuite_parse_problem
 

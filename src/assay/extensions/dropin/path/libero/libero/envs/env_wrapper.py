@@ -1,4 +1,4 @@
-"""LIBERO's environments."""
+"""LIBERO's environment wrappers."""
 
 from assay.extensions.dropin.env_wrapper import (
     ControlEnv,

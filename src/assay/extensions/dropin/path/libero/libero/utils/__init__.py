@@ -1,4 +1,4 @@
-"""LIBERO's paths."""
+"""LIBERO's path configuration."""
 
 from assay.extensions.dropin.session import get_libero_path
 

@@ -1,4 +1,4 @@
-"""Measuring time."""
+"""A timer."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class Timer:
         self.value = time.time() - self.start_time
 
     def get_elapsed_time(self) -> float:
-        """Duration in seconds."""
+        """Return the duration in seconds."""
         return self.value
