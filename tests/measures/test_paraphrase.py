@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.extensions.interop.importing.libero_para import import_libero_para
 from assay.measures import (
     MeasureError,
     distance_correlation,
@@ -25,7 +24,10 @@ from assay.runs.store import Store
 def official(shared: Path, tmp_path_factory: pytest.TempPathFactory):
     """LIBERO-Para's published run, imported."""
     path = tmp_path_factory.mktemp("official") / "run.assay"
-    import_libero_para(shared / "libero_para" / "logs", shared / "libero_para" / "metadata.csv", path)
+    libero_para = pytest.importorskip("assay.extensions.interop.importing.libero_para")
+    libero_para.import_libero_para(
+        shared / "libero_para" / "logs", shared / "libero_para" / "metadata.csv", path
+    )
     with Store.reading(path) as store:
         yield store.frame()
 

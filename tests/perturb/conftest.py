@@ -11,7 +11,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from assay.extensions.tabletop.tasks.task import TableTask
 from assay.sim import CompiledScene, Simulation, compile_scene, load_pack
 from assay.tasks import Atom, Entity, Region, Task
 from assay.tasks.scene import CameraChange
@@ -48,7 +47,7 @@ FOLLOWS = {
 
 
 @pytest.fixture(scope="session")
-def facts() -> Callable[[Task | TableTask], Facts]:
+def facts() -> Callable[[Any], Facts]:
     """All facts about a task: what it says, the arrays of its compiled model, and where things settle.
 
     Of a task on the table, just what it says.
@@ -59,7 +58,7 @@ def facts() -> Callable[[Task | TableTask], Facts]:
         compiled = compile_scene(scene, load_pack("primitives"))
         return {**dict(_model(compiled.model)), **dict(_settled(compiled))}
 
-    def found(task: Task | TableTask) -> Facts:
+    def found(task: Any) -> Facts:
         said = dict(_flat(task, ""))
         if not isinstance(task, Task):
             return said

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from importlib.util import find_spec
 from math import inf, nan
 from typing import Any
 
@@ -18,9 +19,6 @@ from assay import tasks
 from assay.episodes import At, Effect, EpisodeSpec
 from assay.episodes.events import near
 from assay.errors import PerturbationError
-from assay.extensions.tabletop.prompts import perturbations as prompts
-from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.task import Setting
 from assay.perturb import Perturbation, Say, apply_perturbations, from_json, rewordings, to_json
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
@@ -273,15 +271,21 @@ WORDS: list[Case] = [
 ]
 SENSES = [Case(made, ()) for made in senses_at(5).values()]
 """The task stays as it is; what becomes of pictures and actions is in the tests of senses."""
-TABLE: list[Case] = [
-    Case(prompts.PermutedObjects(), ()),
-    Case(prompts.Gobbledygook("words"), ("prompt text", "asked.*")),
-    Case(prompts.PromptMask("language"), ("prompt text", "prompt pictures", "asked.*")),
-    Case(prompts.OtherInstruction(), ("prompt text", "asked.*"), ("prompt .*",)),
-    Case(prompts.PromptParaphrase(), ("prompt text",)),
-    Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),
-    Case(prompts.Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
-]
+TABLE: list[Case] = []
+if find_spec("assay.extensions.tabletop"):
+    from assay.extensions.tabletop.prompts import perturbations as prompts
+    from assay.extensions.tabletop.tasks import make
+    from assay.extensions.tabletop.tasks.task import Setting
+
+    TABLE += [
+        Case(prompts.PermutedObjects(), ()),
+        Case(prompts.Gobbledygook("words"), ("prompt text", "asked.*")),
+        Case(prompts.PromptMask("language"), ("prompt text", "prompt pictures", "asked.*")),
+        Case(prompts.OtherInstruction(), ("prompt text", "asked.*"), ("prompt .*",)),
+        Case(prompts.PromptParaphrase(), ("prompt text",)),
+        Case(prompts.TextReferents(), ("prompt text",), ("prompt .*",)),
+        Case(prompts.Harder("extreme"), ("setting difficulty", "scene .*"), ("(prompt|goal|asked).*",)),
+    ]
 MEANWHILE = (Displace(0.1), Knock(), Shut(), Cancel())
 """The task stays as it is until they happen."""
 CASES: dict[str, list[Case]] = {}

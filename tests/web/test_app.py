@@ -18,7 +18,6 @@ from markupsafe import escape
 
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
-from assay.extensions.tabletop.world.env import PACK
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 
@@ -160,7 +159,7 @@ def test_a_damaged_run_is_reported_on_every_page(get, library: Path):
 
 def test_a_tabletop_episode_has_a_page(get, library: Path):
     path = library / "table.assay"
-    spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK, labels={"kind": "T1", "level": "L1", "best": 1})
+    spec = EpisodeSpec("tabletop/T1/L1", 0, pack="tabletop", labels={"kind": "T1", "level": "L1", "best": 1})
     with Store.writing(path) as store:
         store.plan([spec])
         store.append(1, EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec))

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from assay.episodes import EpisodeSpec
-from assay.extensions.tabletop.world.env import PACK
 from assay.runs.replay import HOLD_S, video_name
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -136,7 +135,7 @@ def test_the_least_recently_used_files_are_deleted(
 
 
 def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
-    spec = EpisodeSpec("tabletop/T1/L1", 0, pack=PACK)
+    spec = EpisodeSpec("tabletop/T1/L1", 0, pack="tabletop")
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
     video = wait_for(lambda: replays.video(EpisodeRecording(spec, actions, "success")))
     assert (video.state, video.message) == ("ready", "")

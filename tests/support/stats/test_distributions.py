@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.extensions.papers.libero_para.tables import pearson
 from assay.support.stats import significance as ours
 from assay.support.stats.intervals import LEVEL, Z
 
@@ -44,12 +43,3 @@ def test_hypergeometric_chances_and_moments():
     mean, variance = ours.hypergeometric_moments(total, won, drawn)
     expected = stats.hypergeom(total, won, drawn)
     assert mean == pytest.approx(expected.mean()) and variance == pytest.approx(expected.var())
-
-
-def test_pearsons_correlation():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=30)
-    y = x + rng.normal(size=30)
-    expected = stats.pearsonr(x, y)
-    assert pearson(x, y) == pytest.approx((expected.statistic, expected.pvalue))
-    assert pearson(x, 2 * x) == pytest.approx((1.0, 0.0), abs=1e-12)
