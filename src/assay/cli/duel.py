@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Margin = Annotated[
     float, typer.Option(metavar="SHARE", help="Smallest relevant difference; 0.05 is five points.")
 ]
-Each = Annotated[bool, typer.Option("--each", help="Decide every condition as well.")]
+Each = Annotated[bool, typer.Option("--each", help="Continue until each condition is decided, too.")]
 JUnit = Annotated[
     Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML: worse is a failure.")
 ]

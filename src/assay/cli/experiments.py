@@ -116,7 +116,7 @@ def show(
     if sheet is not None:
         draw = registered_addresses("sheet").get(design.world)
         if draw is None:
-            raise ExperimentError(f"the world '{design.world}' draws no sheets")
+            raise ExperimentError(f"the world '{design.world}' does not support sheets")
         drawn = {task.id for task in ((example,) if selection is None else chosen)}
         specs = [spec for spec in plan if spec.task in drawn]
         with progress_bar() as progress:

@@ -80,7 +80,7 @@ def parity(
         Path, typer.Argument(help="A folder with trajectories, predicates, images and composed models.")
     ],
     libero_assets: Annotated[Path | None, typer.Option(help="LIBERO's assets.")] = None,
-    robosuite_assets: Annotated[Path | None, typer.Option(help="robosuite's assets.")] = None,
+    robosuite_assets: Annotated[Path | None, typer.Option(help="Folder with robosuite's assets.")] = None,
     out: JsonFile = None,
 ) -> None:
     """Replay LIBERO's own rollouts, predicates, images and models, and measure the difference.

@@ -135,7 +135,10 @@ def plan(
     detect: Annotated[
         float | None,
         typer.Option(
-            min=1, max=100, metavar="POINTS", help="How many seeds detect a loss of this many points."
+            min=1,
+            max=100,
+            metavar="POINTS",
+            help="Report how many seeds detect a loss of this many percentage points.",
         ),
     ] = None,
     success: Annotated[

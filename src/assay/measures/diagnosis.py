@@ -145,7 +145,11 @@ def _with_headline(
     together: TaskChanges | None,
     profiles: Sequence[Profile],
 ) -> list[Finding]:
-    """Add the headline: the fall over all changes if no flaw or all flaws explain it, or that no flaw was found."""
+    """Add the headline of the report to the findings.
+
+    It is the overall drop, if no specific flaw was found or all changes cost about the same; otherwise that there is
+    too little data, or that no flaw was found.
+    """
     named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
     robust = named - {*ABILITY, Flaw.LOSS}
     likely = _likeliest_loss(findings)

@@ -119,7 +119,9 @@ def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
 
 
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Return candidates for phrasings of the action, single ones and groups, in each task and in all tasks."""
+    """Return candidate losses for phrasings of the action: single phrasings and groups within each task, groups
+    across tasks.
+    """
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: actions for name, actions in FORMS.items() if len(set(actions) & set(ways)) > 1}
     tasks = list(rows["task"].unique(maintain_order=True))

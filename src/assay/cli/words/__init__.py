@@ -152,7 +152,9 @@ def score(
 
 
 def setup(
-    record: Annotated[Path | None, typer.Option(help="Write their paths to this file, one per line.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Write the paths of the models to this file, one per line.")
+    ] = None,
 ) -> None:
     """Download the parser and the word embeddings if they are missing, and test them."""
     from assay.perturb.words.distance.models import (
@@ -292,7 +294,7 @@ def _write_stats(stats: GridStats, folder: Path) -> None:
 
 def llm(
     endpoint: Annotated[str, typer.Option(help="Base address, e.g. http://localhost:8000/v1.")],
-    model: Annotated[str, typer.Option(help="Name of the model there.")],
+    model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
     out: Annotated[Path, typer.Option(help="The CSV file to write.")],
     selection: Annotated[
         str, typer.Option("--tasks", help="Tasks: all, suites, ids and .bddl files, separated by commas.")

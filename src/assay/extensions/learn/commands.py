@@ -85,7 +85,7 @@ def learn(
     out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors.")],
     head: Annotated[
         Literal["regression", "bins", "flow"],
-        typer.Option(help="Action head: regression of chunks, binned actions, or flow matching."),
+        typer.Option(help="Action head: chunk regression, binned actions, or flow matching."),
     ] = "regression",
     without: Annotated[
         list[str] | None,

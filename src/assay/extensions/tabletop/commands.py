@@ -23,7 +23,7 @@ def root() -> None:
 @app.command()
 def sheet(
     out: Annotated[Path, typer.Option(help="The image to write, a .png.")],
-    seed: Annotated[int, typer.Option(help="Another seed gives other scenes.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the scenes.")] = 0,
     difficulty: Annotated[
         str, typer.Option(help="default, distracting, extreme or extremely-distracting.")
     ] = "default",
@@ -78,13 +78,21 @@ def train(
     model: Annotated[
         str, typer.Option(help="cross-objects, cross-patches, concat-objects or concat-patches.")
     ] = "cross-objects",
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="Train so long; 20 unless --steps.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Train so many batches; repeatable.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="Training time in minutes (default: 20, unless --steps is given)."),
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Number of batches; the result is reproducible.")
+    ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Actions in a batch.")] = 64,
     seed: Annotated[int, typer.Option(help="Another seed gives another network.")] = 0,
     permute: Annotated[bool, typer.Option(help="Show objects in another order each time.")] = False,
     paraphrase: Annotated[
-        bool, typer.Option("--paraphrase/--original", help="Prompts in many wordings, or in their own.")
+        bool,
+        typer.Option(
+            "--paraphrase/--original", help="Train on paraphrased prompts, or on the original wording only."
+        ),
     ] = True,
 ) -> None:
     """Train a small policy on demonstrations by imitation, on one core.

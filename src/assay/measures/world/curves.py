@@ -61,7 +61,9 @@ class DistanceRate(Result):
 
 @dataclass(frozen=True, slots=True)
 class Onset(Result):
-    """Smallest displacement from which success is significantly below that of the control."""
+    """Displacements from which on success is significantly below that of the control, and the last one before
+    them.
+    """
 
     lost: tuple[DistanceRate, ...]
     kept: DistanceRate | None

@@ -175,7 +175,7 @@ class ConventionField:
         return replace(self, alternatives=(first, *others))
 
     def select(self, contender: Contender[Options]) -> dict[str, str]:
-        """The options of this field that a contender sets."""
+        """The subset of a candidate convention's options that belong to this field."""
         return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
 
 

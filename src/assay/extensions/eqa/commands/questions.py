@@ -300,7 +300,10 @@ def review(
     ] = None,
     read: Annotated[Path | None, typer.Option(help="Read verdicts and comments from a CSV file.")] = None,
     by: Annotated[
-        str, typer.Option(help="Reviewer: of all rows with --csv, of rows that name none with --read.")
+        str,
+        typer.Option(
+            help="Reviewer name. With --csv: export this reviewer's rows; with --read: assign to rows without a name."
+        ),
     ] = "",
     drop: Annotated[
         str, typer.Option(help="Drop questions that any reviewer, or most reviewers, would drop.")
