@@ -106,7 +106,7 @@ class PolicyError(AssayError):
     transient = False
     """Whether it may be well again later by itself, as a server that is away."""
     traceback = ""
-    """Where in somebody's code it broke, if it did there: what `short_traceback` gives."""
+    """Traceback of the user's code in which the error arose, from `short_traceback`; empty otherwise."""
 
 
 class DemonstrationError(AssayError):
@@ -154,9 +154,9 @@ class RenderingError(AssayError):
 
 
 def short_traceback(error: BaseException) -> str:
-    """Where somebody's own code broke, as Python tells it; empty where only Assay's frames are in it.
+    """Return the traceback of the user's own frames; empty if it has frames of Assay only.
 
-    It begins with the first frame that is not Assay's; of a deep stack the first two frames and the last six are kept.
+    It begins with the first frame outside Assay. Of a deep stack the first two and the last six frames are kept.
     """
     told = traceback.TracebackException.from_exception(error)
     one: traceback.TracebackException | None = told
@@ -174,7 +174,7 @@ def short_traceback(error: BaseException) -> str:
 
 
 def traceback_of(error: AssayError) -> str:
-    """Where in somebody's own code the reason of an error of ours arose; empty where that is nobody's."""
+    """Return the traceback of the user's code that caused an error; empty if no user code was involved."""
     if known := getattr(error, "traceback", ""):
         return str(known)
     cause: BaseException | None = error
@@ -197,7 +197,7 @@ def _is_installed(file: str) -> bool:
 
 
 def one_line(said: object, most: int = 200) -> str:
-    """A text, or what an error says with its type, as one line of at most so many characters."""
+    """Return a text, or the type and message of an exception, as one line of at most ``most`` characters."""
     text = f"{type(said).__name__}: {said}" if isinstance(said, BaseException) else str(said)
     return " ".join(text.split())[:most]
 

@@ -31,7 +31,7 @@ CHANGE_STEP = 4
 
 
 def check_world(world: Any) -> list[str]:
-    """Return the problems of a world, one line each; empty if there are none.
+    """Return the problems of a world, one line each; empty otherwise.
 
     Two episodes of the first task are run with random actions. The checks cover the required members, the tasks and
     their selection, shapes and types of the values that `Env` returns, JSON round trips of the traits, the specs and

@@ -100,7 +100,7 @@ def _relations(task: Task) -> set[str]:
 
 
 def _attributes(task: Task) -> set[str]:
-    """Return the visual attributes by which the instruction distinguishes objects; the category if there are none."""
+    """Return the visual attributes by which the instruction distinguishes objects; the category if none exist."""
     spoken = set(words(" ".join(words(task.instruction.text)).replace(*NO_COLOUR)))
     vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
     return {look for look, vocabulary in vocabularies.items() if spoken & vocabulary} or {"category"}

@@ -109,7 +109,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 
 def _suggest_python(name: str) -> str:
-    """The address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty if there is none."""
+    """The address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise."""
     module, _, attribute = name.partition(":")
     file = Path(module)
     if file.suffix == ".py":

@@ -260,7 +260,7 @@ class PlacementScene:
         )
 
     def _height_below(self, point: tuple[float, float, float]) -> float:
-        """Height of the first colliding surface below a point, metres; minus infinity if there is none."""
+        """Height of the first colliding surface below a point, metres; minus infinity if none exists."""
         hit = np.zeros(1, dtype=np.int32)
         down = np.array([0.0, 0.0, -1.0])
         # LIBERO's floor collides, but is in the group of drawn geoms.

@@ -61,7 +61,7 @@ class RobotContacts:
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """The robot's current contacts, except with itself; None if there are none."""
+        """The robot's current contacts, except with itself; None otherwise."""
         contact = data.contact
         which, robot = _of_robot(contact.geom, self._part, self._owner)
         if not len(which):

@@ -92,7 +92,7 @@ def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if there are none."""
+    """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if none exist."""
     labels = [names for names in (("object", "action"), ("scores",)) if set(names) <= set(frame.columns)]
     has_labels = [pl.all_horizontal(pl.col(names).is_not_null()) for names in labels]
     rows = frame[:0]

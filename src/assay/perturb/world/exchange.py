@@ -164,7 +164,7 @@ class ExchangePlaces(Perturbation):
 
 
 def things_about(task: Task) -> tuple[str, ...]:
-    """Return the movable objects of the goal that are on the workspace; if there are none, its fixtures."""
+    """Return the movable objects of the goal that are on the workspace; if none exist, its fixtures."""
     scene = task.scene
     names = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
     entities = {entity.name for entity in scene.entities}

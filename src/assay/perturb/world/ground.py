@@ -145,7 +145,7 @@ class Ground:
     def anywhere(
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
     ) -> Spot | None:
-        """Return a free place in view for an entity, preferably with room for the gripper; None if there is none."""
+        """Return a free place in view for an entity, preferably with room for the gripper; None otherwise."""
         half_x, half_y = _half(entity, 0.0, footprint(entity.category))
         places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), size=(TRIES, 2)).tolist()
         hidden: set[tuple[float, float]] = set()
@@ -295,7 +295,7 @@ def named_entity(scene: Scene, name: str) -> Entity:
 
 
 def target(task: Task) -> str:
-    """Return the target of a task: the first movable object of its goal, or the first fixture if there is none."""
+    """Return the target of a task: the first movable object of its goal, or the first fixture if none exists."""
     for atom in task.goal.atoms:
         if atom.arguments[0] in movable(task):
             return atom.arguments[0]

@@ -88,7 +88,7 @@ class Spoken:
 
     @property
     def condition(self) -> str:
-        """Suffix for error messages with the expressions that must stay true; empty if there are none."""
+        """Suffix for error messages with the expressions that must stay true; empty otherwise."""
         texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )

@@ -243,7 +243,7 @@ def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
     """Draw an appearance that is distinguishable by the attribute from the object's own and from the look-alike's.
 
-    It has none of the colours in ``taken``. Raises PerturbationError if there is none.
+    It has none of the colours in ``taken``. Raises PerturbationError if none exists.
     """
     colours = [
         str(colour)

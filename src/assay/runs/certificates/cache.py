@@ -76,7 +76,7 @@ class CertificateCache:
             ) from None
 
     def get(self, claim: EpisodeSpec) -> Certificate | None:
-        """Return the certificate of a claim; None if there is none."""
+        """Return the certificate of a claim; None otherwise."""
         row = self._rows.get(self._key(claim))
         return None if row is None else Certificate(ClaimVerdict(row[0]), row[1], row[2])
 

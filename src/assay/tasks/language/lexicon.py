@@ -173,7 +173,7 @@ class Lexicon(YamlRecord):
     """File that defines the nouns."""
 
     def of_category(self, category: str) -> tuple[Noun, ...]:
-        """Return the nouns of an object category. Raises PerturbationError if there are none."""
+        """Return the nouns of an object category. Raises PerturbationError if none exist."""
         nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
         if not nouns:
             raise PerturbationError(

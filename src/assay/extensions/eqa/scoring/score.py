@@ -102,7 +102,7 @@ class ModelScore(Result):
     unparsed: dict[str, int]
     """Number of replies without an answer by reason; they are scored as wrong."""
     among_letters: float | None
-    """Accuracy among replies with a letter; None if there are none."""
+    """Accuracy among replies with a letter; None otherwise."""
     lenient: Mean
     """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
     unanswered: int

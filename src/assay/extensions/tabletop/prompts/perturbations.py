@@ -248,7 +248,7 @@ def _turn_goal(task: TableTask, angle: int) -> Goal:
 
 
 def _gather_goal(task: TableTask, *, by_texture: bool) -> Goal | None:
-    """Return the goal of gathering all objects with the container's texture or profile; None if there are none."""
+    """Return the goal of gathering all objects with the container's texture or profile; None otherwise."""
     assert isinstance(task.goal, PutGoal)
     base, within = task.scene.item("base_obj"), task.goal.stages[0][0].within
     pieces = [item for item in task.scene.items if not item.fixed]

@@ -250,7 +250,7 @@ class CellStats:
 
     count: int
     scored: int
-    """Number of rows with both similarities; the means are over these, and None if there are none."""
+    """Number of rows with both similarities; the means are over these, and None otherwise."""
     pd: float | None
     keyword_distance: float | None
     """1 - S_K"""

@@ -61,7 +61,7 @@ def alternatives(task: Task) -> tuple[Alternative, ...]:
 def new_goals(task: Task) -> tuple[Alternative, ...]:
     """Return the goals in a task's scene that were never trained, without duplicates.
 
-    These are goals derived from the task's own; if there are none, from the others known for the scene; if there are
+    These are goals derived from the task's own; if none exist, from the others known for the scene; if there are
     still none, goals with two objects at one place.
     """
     others = (
@@ -347,7 +347,7 @@ def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
 
 
 def _spot(scene: Scene, name: str) -> str:
-    """Return the name of the region or object that an object is on or in at the start; empty if there is none."""
+    """Return the name of the region or object that an object is on or in at the start; empty otherwise."""
     placing = (atom for atom in scene.initial if atom.predicate.arity == 2 and atom.arguments[0] == name)
     return next((atom.arguments[1] for atom in placing), "")
 
@@ -377,7 +377,7 @@ def _carried_things(goal: Goal) -> list[str]:
 
 
 def _name_in_instruction(task: Task, entity: Entity) -> str | None:
-    """Return the name of an object in the instruction, the longest form that occurs; None if there is none."""
+    """Return the name of an object in the instruction, the longest form that occurs; None otherwise."""
     forms = sorted(names_of(entity.category), key=len, reverse=True)
     return next((form for form in forms if mentions(task.instruction.text, form)), None)
 

@@ -60,7 +60,7 @@ class PaperResults:
 
     @property
     def models(self) -> dict[str, ModelScore]:
-        """Models without people and baselines, the best first. Raises MeasureError if there are none."""
+        """Models without people and baselines, the best first. Raises MeasureError if none exist."""
         models = {
             name: model
             for name, model in self.score.models.items()
@@ -109,7 +109,7 @@ class PaperResults:
         return float("nan") if standing is None else standing.overall.share
 
     def best_models(self) -> list[tuple[str, ModelScore]]:
-        """Return the models with answers in the main view, the best first. Raises MeasureError if there are none."""
+        """Return the models with answers in the main view, the best first. Raises MeasureError if none exist."""
         answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
         if not answered:
             raise MeasureError(f"needs answers of a model in the view {self.main_view}")
