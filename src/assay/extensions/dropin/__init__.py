@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 from assay.errors import did_you_mean
 from assay.support.plugins import provide
 
-provide("command", {"Policies/libero": "assay.extensions.dropin.command:libero"})
+provide("command", {"Evaluate a policy/libero": "assay.extensions.dropin.command:libero"})
 
 DOCS = "docs/libero.md"
 _PRIVATE = ("_check_success", "_get_observations", "_post_process", "_update_observables", "_eval_predicate")

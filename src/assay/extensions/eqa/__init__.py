@@ -12,4 +12,4 @@ scoring/      accuracies, contrasts, error analyses, the report and the tables o
 
 from assay.support.plugins import provide
 
-provide("command", {"Vision-language models/eqa": "assay.extensions.eqa.commands:app"})
+provide("command", {"Other benchmarks/eqa": "assay.extensions.eqa.commands:app"})

@@ -4,5 +4,5 @@ from assay.support.plugins import provide
 
 provide(
     "command",
-    {"Experiments, tasks, instructions/scenes": "assay.extensions.generate.command:app"},
+    {"Rarely used/scenes": "assay.extensions.generate.command:app"},
 )

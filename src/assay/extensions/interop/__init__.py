@@ -5,8 +5,8 @@ from assay.support.plugins import provide
 provide(
     "command",
     {
-        "Runs/import": "assay.extensions.interop.commands:app",
-        "Runs/export": "assay.extensions.interop.commands:export",
+        "Exchange data/import": "assay.extensions.interop.commands:app",
+        "Exchange data/export": "assay.extensions.interop.commands:export",
     },
 )
 provide(

@@ -6,7 +6,7 @@ provide("policy", {"libero/learned": "assay.extensions.learn.visuomotor.policy:V
 provide(
     "command",
     {
-        "Policies/collect": "assay.extensions.learn.commands:collect",
-        "Policies/learn": "assay.extensions.learn.commands:learn",
+        "Train a policy/collect": "assay.extensions.learn.commands:collect",
+        "Train a policy/learn": "assay.extensions.learn.commands:learn",
     },
 )

@@ -44,5 +44,5 @@ provide(
 )
 provide(
     "command",
-    {"Experiments, tasks, instructions/tabletop": "assay.extensions.tabletop.commands:app"},
+    {"Other benchmarks/tabletop": "assay.extensions.tabletop.commands:app"},
 )
