@@ -31,7 +31,7 @@ def begun() -> tuple[SceneState, EntityIndex, RegionIndex]:
     world = study()
     world.reset(world.sample(0))
     scene = SceneState(world)
-    book, compartment = scene.entity(BOOK), scene.region(BACK)
+    book, compartment = scene.entities[BOOK], scene.regions[BACK]
     assert book is not None and compartment is not None
     return scene, book, compartment
 
@@ -52,7 +52,7 @@ def test_an_object_on_a_rim_is_shifted_before_release(aside: float):
     beside = replace(best, position=best.position + aside * narrow)
     inside = Atom(Predicate.EXACT_IN, (BOOK, BACK))
     assert any(
-        scene.holds(inside)
+        scene.world.holds(inside)
         for _ in played(scene, pick_and_place(scene, book, lambda: [beside], FailedGrasps()), 180)
     )
 
