@@ -52,7 +52,7 @@ def test_invalid_options_of_collect_are_reported(assay: Run, tmp_path: Path):
         ("--tasks", "libero_gaol", "did you mean 'libero_goal'?"),
         ("--assets", "primitive", "did you mean 'primitives'?"),
         ("--assets", "libero", "ASSAY_LIBERO_ASSETS"),
-        ("--size", "33", "valid: even, 16 to 2048"),
+        ("--size", "33", "expected an even number from 16 to 2048"),
     ):
         said = assay("collect", *TASK, option, value, "--out", tmp_path / "set")
         assert said.status == 2 and words in said.err and not (tmp_path / "set").exists()

@@ -37,7 +37,7 @@ PYTHONS = ("python", "python3")
 def resolve_command(words: Sequence[str]) -> list[str]:
     """Replace ``python`` by the current interpreter. Raises RunError if the command is empty."""
     if not words:
-        raise RunError("nothing to run: valid: assay libero -- python main.py ...")
+        raise RunError("no command given; expected assay libero -- python main.py ...")
     return [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
 
 
@@ -52,7 +52,7 @@ def start(words: Sequence[str], session: DropinSession, folder: Path) -> subproc
             resolve_command(words), env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path}
         )
     except OSError as error:
-        fix = f": valid: assay libero -- python {words[0]} ..." if words[0].endswith(".py") else ""
+        fix = f"; did you mean assay libero -- python {words[0]} ...?" if words[0].endswith(".py") else ""
         raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 
@@ -274,17 +275,15 @@ def _warn_if_language_unread(spec: EpisodeSpec, task: Task) -> None:
     )
 
 
-def _shorten_errors() -> None:
+_default_hook = sys.excepthook
+
+
+def _print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print Assay's exceptions in one line, without a traceback unless ASSAY_DEBUG is set."""
-    before = sys.excepthook
-
-    def hook(kind: type[BaseException], error: BaseException, trace: object) -> None:
-        if isinstance(error, AssayError) and not os.environ.get("ASSAY_DEBUG"):
-            print(f"assay libero: error: {error}", file=sys.stderr)
-        else:
-            before(kind, error, trace)  # type: ignore[arg-type]
-
-    sys.excepthook = hook
+    if isinstance(error, AssayError) and not os.environ.get("ASSAY_DEBUG"):
+        print(f"assay libero: error: {error}", file=sys.stderr)
+    else:
+        _default_hook(kind, error, trace)
 
 
-_shorten_errors()
+sys.excepthook = _print_error

@@ -11,12 +11,14 @@ import contextlib
 import queue
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from assay.errors import one_line
 from assay.policies.remote import codec
@@ -48,34 +50,91 @@ class BatchRequest:
     """A parsed request."""
 
     signature: bytes
-    """Encoded request without its observations: requests with the same signature can be sent as one."""
-    message: Mapping[Any, Any]
+    """Encoded request with shapes in place of observations: requests with the same signature can be sent as one."""
+    message: Mapping[str, Any]
 
 
-class BatchCodec(ABC):
-    """Protocol-specific functions that join requests and split the reply."""
+@dataclass(frozen=True)
+class BatchCodec:
+    """Joins requests of a protocol and splits the reply: observations and actions have a leading batch axis."""
 
-    @abstractmethod
+    encode: codec.Encoder
+    kind: tuple[str, str]
+    """Key and value that mark a request for actions."""
+    request: tuple[str, str]
+    """Keys that lead to the observations of a request."""
+    reply: tuple[str | int, ...]
+    """Keys and indices that lead to the actions of a reply."""
+
     def parse(self, message: bytes) -> BatchRequest | None:
-        """Parse a request for actions; None for any other message."""
+        """Parse a request for actions; return None for any other message."""
+        request = _decode_or_none(message, MAX_REQUEST_BYTES)
+        key, value = self.kind
+        if not isinstance(request, dict) or request.get(key) != value or not _at(request, self.request):
+            return None
+        shapes = _map_arrays(_at(request, self.request), lambda array: str(getattr(array, "shape", "")))
+        return BatchRequest(self.encode(_replaced(request, self.request, shapes)), request)
 
-    @abstractmethod
     def join(self, requests: Sequence[BatchRequest]) -> bytes:
         """Join requests with the same signature into one."""
+        observations = _concatenate([_at(request.message, self.request) for request in requests])
+        return self.encode(_replaced(requests[0].message, self.request, observations))
 
-    @abstractmethod
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """Split a reply into those of ``count`` requests; None for an error, or another number of replies."""
+        """Split a reply into those of ``count`` requests; return None for an error, or another number of replies."""
+        content = _decode_or_none(reply)
+        actions = _at(content, self.reply)
+        arrays = list(actions.values()) if isinstance(actions, dict) else [actions]
+        if not all(isinstance(array, np.ndarray) and len(array) == count for array in arrays):
+            return None
+
+        def part(index: int) -> Any:
+            return _map_arrays(actions, lambda array: array[index : index + 1])
+
+        return [self.encode(_replaced(content, self.reply, part(index))) for index in range(count)]
 
 
-def decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> Any:
-    """Decode a message; None if it is invalid."""
+def _decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> Any:
     if isinstance(message, str):
         return None
     try:
         return codec.decode(message, max_bytes=max_bytes)
     except codec.CodecError:
         return None
+
+
+def _at(content: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path through nested maps and lists; None if there is none."""
+    for key in path:
+        try:
+            content = content[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return content
+
+
+def _replaced(content: Any, path: Sequence[str | int], value: Any) -> Any:
+    """Return a copy of nested maps and lists with another value at a path."""
+    if not path:
+        return value
+    copy = content.copy()
+    copy[path[0]] = _replaced(content[path[0]], path[1:], value)
+    return copy
+
+
+def _map_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Apply a function to all leaves of nested maps and lists."""
+    if isinstance(value, dict):
+        return {name: _map_arrays(item, change) for name, item in value.items()}
+    return [_map_arrays(item, change) for item in value] if isinstance(value, list) else change(value)
+
+
+def _concatenate(values: Sequence[Any]) -> Any:
+    """Join nested maps of arrays or lists along their first axis."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {name: _concatenate([value[name] for value in values]) for name in first}
+    return np.concatenate(values) if isinstance(first, np.ndarray) else list(chain.from_iterable(values))
 
 
 class RelayChannel(Channel):

@@ -12,6 +12,7 @@ from typing import Annotated, get_type_hints
 
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
+from scipy.spatial.transform import Rotation as SciPyRotation
 
 from assay.episodes.rollout import MOST_ACTIONS
 from assay.errors import PolicyError
@@ -21,8 +22,8 @@ from assay.support.images import Orientation, letterbox, orient
 STATE_SIZE = 8
 """Length of the default state: position 3, rotation vector 3, finger joints 2."""
 ACTION_SIZE = 7
-GRIP_SITE_ROTATION = np.array([math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5)])
-"""Orientation of the grip site in the frame of the end effector, (w, x, y, z): a quarter turn about its axis."""
+GRIP_SITE_ROTATION = SciPyRotation.from_euler("z", -90, degrees=True)
+"""Orientation of the grip site in the frame of the end effector."""
 
 Replan = Annotated[int, Field(ge=1, le=MOST_ACTIONS)] | None
 Pixels = Annotated[int, Field(ge=16, le=2048)]
@@ -89,14 +90,7 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
         case Rotation.WXYZ:
             return quaternion
         case Rotation.EULER:
-            w, x, y, z = map(float, quaternion)
-            return np.array(
-                [
-                    math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
-                    math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
-                    math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
-                ]
-            )
+            return np.asarray(SciPyRotation.from_quat(quaternion, scalar_first=True).as_euler("xyz"))
     scalar, vector = quaternion[0], quaternion[1:]
     if rotation is Rotation.SHORTEST and scalar < 0.0:
         scalar, vector = -scalar, -vector
@@ -107,10 +101,8 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
 
 def controller_state(observation: Observation) -> np.ndarray:
     """The state with the orientation of the grip site, which the controller moves: float32, (8,)."""
-    w, v = observation.eef_quaternion[0], observation.eef_quaternion[1:]
-    scalar, vector = GRIP_SITE_ROTATION[0], GRIP_SITE_ROTATION[1:]
-    site = np.concatenate([[w * scalar - v @ vector], w * vector + scalar * v + np.cross(v, vector)])
-    rotation = encode_rotation(site, Rotation.SHORTEST)
+    body = SciPyRotation.from_quat(observation.eef_quaternion, scalar_first=True)
+    rotation = (body * GRIP_SITE_ROTATION).as_rotvec()
     return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import logging
-import math
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -16,9 +14,10 @@ from dataclasses import replace
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
+from scipy.spatial.transform import Rotation as SciPyRotation
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
@@ -46,8 +45,6 @@ OPENPI_MIN_ACTIONS = 5
 """Number of actions that openpi's LIBERO example executes from each reply; it rejects shorter replies."""
 HEALTH_PATHS = ("/healthz", "/health")
 """HTTP paths at which openpi's and vla-eval's tools check whether a server is ready."""
-CONFIG_PATH = "/config"
-"""HTTP path at which vla-eval's tools read and change the settings of a server; Assay's server has none."""
 NOT_SENT = {
     "joints": "the arm's joint angles",
     "moment": "the simulator's state",
@@ -92,7 +89,7 @@ class ReceivedObservation:
     @property
     def eef_quaternion(self) -> np.ndarray:
         """The orientation of the end effector in the world, (w, x, y, z), (4,)."""
-        return vector_to_quaternion(self._state_vector()[3:6])
+        return np.asarray(SciPyRotation.from_rotvec(self._state_vector()[3:6]).as_quat(scalar_first=True))
 
     @property
     def gripper(self) -> np.ndarray:
@@ -124,14 +121,6 @@ class ReceivedObservation:
         if self._state is None:
             raise _not_sent(f"the state '{self._convention.state}'")
         return self._state.copy()
-
-
-def vector_to_quaternion(vector: np.ndarray) -> np.ndarray:
-    """Convert a rotation vector (3,), radians, up to 2 pi long, to a unit quaternion (w, x, y, z), (4,)."""
-    angle = float(np.linalg.norm(vector))
-    if angle < 1e-9:
-        return np.array([1.0, 0.0, 0.0, 0.0])
-    return np.concatenate([[math.cos(angle / 2.0)], vector / angle * math.sin(angle / 2.0)])
 
 
 def _not_sent(name: str) -> PolicyError:
@@ -346,6 +335,7 @@ class PolicyServer:
     async def _serve_client(self, connection: ServerConnection) -> None:
         """Serve one client until it disconnects. Policies are reused, because creating one may load a model."""
         policy: Policy | None = None
+        reply: bytes | str | None
         try:
             policy = self._idle.pop() if self._idle else await asyncio.to_thread(load_servable, self._policy)
             session = PROTOCOLS[self._protocol](policy, self._policy, self._replan)
@@ -353,7 +343,17 @@ class PolicyServer:
             if greeting is not None:
                 await connection.send(greeting)
             async for message in connection:
-                if not await _answer(connection, session, message):
+                ends = False
+                try:
+                    if isinstance(message, str):
+                        raise PolicyError("a message should be binary, not text")
+                    reply = await asyncio.to_thread(session.answer, message)
+                except Exception as error:  # anything that a policy raises
+                    reply, ends = session.report_error(_format_error(error))
+                if reply is not None:
+                    await connection.send(reply)
+                if ends:
+                    await connection.close(SERVER_FAILED, "the policy failed; see the message before")
                     break
         except ConnectionClosed:
             pass
@@ -375,34 +375,10 @@ def load_servable(address: str) -> Policy:
     return policy
 
 
-async def _answer(connection: ServerConnection, session: ServerSession, message: bytes | str) -> bool:
-    """Answer a message; return whether the connection continues."""
-    ends = False
-    reply: bytes | str | None
-    try:
-        if isinstance(message, str):
-            raise PolicyError("a message should be binary, not text")
-        reply = await asyncio.to_thread(session.answer, message)
-    except Exception as error:  # anything that a policy raises
-        reply, ends = session.report_error(_format_error(error))
-    if reply is not None:
-        await connection.send(reply)
-    if ends:
-        await connection.close(SERVER_FAILED, "the policy failed; see the message before")
-    return not ends
-
-
 def _answer_http(connection: ServerConnection, request: Request) -> Response | None:
-    """Answer plain HTTP requests of tools; return None for a websocket request."""
-    url = urlsplit(request.path)
-    if url.path in HEALTH_PATHS:
-        return connection.respond(HTTPStatus.OK, "OK\n")
-    if url.path != CONFIG_PATH:
-        return None
-    unknown = [f"unknown key: {name}" for name, _ in parse_qsl(url.query, keep_blank_values=True)]
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if unknown else HTTPStatus.OK
-    content: dict[str, object] = {"errors": unknown} if unknown else {"applied": {}, "config": {}}
-    return connection.respond(status, json.dumps(content) + "\n")
+    """Answer health checks over HTTP; return None for a websocket request."""
+    is_check = urlsplit(request.path).path in HEALTH_PATHS
+    return connection.respond(HTTPStatus.OK, "OK\n") if is_check else None
 
 
 def _format_error(error: Exception) -> str:
