@@ -93,7 +93,7 @@ REFUSALS = {
     "tasks check folder": "folder",
     "try --policy clumsy?mis=1": "did you mean 'miss'?",
     "try --policy clumsy?miss=abc": "got 'abc'",
-    "try --policy clumsy?miss=-1": "valid: 0 to 1",
+    "try --policy clumsy?miss=-1": "expected a fraction from 0 to 1",
     "try --policy oracle?x=1": "it has none",
     "try --policy clumsy?miss": "should be a field=value",
     "try --policy python:": "should be python:",

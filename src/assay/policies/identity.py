@@ -27,7 +27,7 @@ _OWN = "assay"
 
 
 def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
-    """The identity of a policy, given as an address or an object: name of each dependency -> digest.
+    """Return the identity of a policy, given as an address or an object: name of each dependency -> digest.
 
     Dependencies are the source of a user's class (its module, and the modules next to it that it imports), the files
     in its fields, and the result of its class method ``fingerprint``, called with the fields. Empty for servers,
@@ -54,7 +54,7 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
 
 
 def _identify_object(policy: Policy) -> dict[str, str]:
-    """The identity of an object in this process, without the source of a script, which may still change.
+    """Return the identity of an object in this process, without the source of a script, which may still change.
 
     Only a method of the object counts as its fingerprint: a class method does not know the object's fields, so two
     objects with different fields would have the same identity.
@@ -69,7 +69,7 @@ def _identify_object(policy: Policy) -> dict[str, str]:
 
 
 def source_digests(module: str) -> dict[str, str]:
-    """Digests of a module and, recursively, of the modules next to it that it imports, by file.
+    """Return digests of a module and, recursively, of the modules next to it that it imports, by file.
 
     These are the modules below the folder of its top-level package or module; for an installed package, only its own
     modules. Assay's modules are excluded, because a run stores Assay's version.
@@ -98,7 +98,7 @@ def source_digests(module: str) -> dict[str, str]:
 
 
 def _imports(file: Path, module: str) -> Iterator[str]:
-    """Fully qualified names that a module's source imports, including names inside modules."""
+    """Yield fully qualified names that a module's source imports, including names inside modules."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
@@ -117,7 +117,7 @@ def _imports(file: Path, module: str) -> Iterator[str]:
 
 
 def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Files below a folder that define a module and its parent packages, with their names."""
+    """Yield files below a folder that define a module and its parent packages, with their names."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:end])
@@ -127,7 +127,7 @@ def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
 
 
 def _digest_files(factory: Callable[..., Any], fields: Mapping[str, object]) -> dict[str, str]:
-    """Digests of the files that fields or their defaults name, such as checkpoints.
+    """Return digests of the files that fields or their defaults name, such as checkpoints.
 
     Folders are excluded: a policy may write to them, which would change its identity.
     """

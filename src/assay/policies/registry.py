@@ -49,7 +49,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """The required methods that an object or class lacks, as text for a message; empty if it has all."""
+    """Return the required methods that an object or class lacks, as text for a message; empty if it has all."""
     return " and no ".join(name for name in METHODS if not callable(getattr(policy, name, None)))
 
 
@@ -76,13 +76,15 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
 
 
 def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
-    """The class or function that creates the policy of an address, and the query that sets its fields."""
+    """Return the class or function that creates the policy of an address, and the query that sets its fields."""
     if "://" in address:
         scheme = address.partition("://")[0]
         servers = world_servers(world)
         if not servers:
             valid = ", ".join((*world_policies(world), _other_addresses(world)))
-            raise PolicyError(f"'{scheme}://': the world '{world}' has no policy servers; valid: {valid}")
+            raise PolicyError(
+                f"'{scheme}://': the world '{world}' has no policy servers; choose one of {valid}"
+            )
         if scheme not in servers:
             raise PolicyError(
                 f"there is no kind of policy server '{scheme}': {did_you_mean(scheme, servers)}"
@@ -109,7 +111,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 
 def _suggest_python(name: str) -> str:
-    """The address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise."""
+    """Return the address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise."""
     module, _, attribute = name.partition(":")
     file = Path(module)
     if file.suffix == ".py":

@@ -53,7 +53,7 @@ def test_missing_tasks_and_states_are_reported(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(benchmark, "task_maps", benchmark.read_task_maps())
     suite = benchmark.get_benchmark("libero_goal")()
     for asked, reason in (
-        (lambda: suite.get_task(7), "task 7 of libero_goal, whose tasks are 0 to 1 .*a task of its own"),
+        (lambda: suite.get_task(7), "task 7 of libero_goal, whose tasks are 0 to 1 .*a separate task"),
         (
             lambda: suite.get_task_init_states(0)[1],
             "requests initial state 1, but the task has 1, one per seed",

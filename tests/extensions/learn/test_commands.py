@@ -30,7 +30,7 @@ def test_collect_reports_its_numbers_and_rejects_other_settings(
     assert said.out.startswith(f"{out}: episodes 1, frames {rows['length'].sum()}, failed attempts left out ")
     assert rows["assay/seed"].item() >= 2
     said = assay("collect", *TASK[:-1], "64", "--out", out)
-    assert said.status == 2 and said.err.count("\n") == 1 and "with images of 32 pixels" in said.err
+    assert said.status == 2 and said.err.count("\n") == 1 and "--size 32" in said.err
     said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
     assert said.status == 0
 

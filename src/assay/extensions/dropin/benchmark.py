@@ -176,7 +176,7 @@ class Benchmark(Partial, abc.ABC):
         try:
             return self.tasks[i]
         except IndexError:
-            hint = " (with --experiment, each condition of each task is a task of its own)"
+            hint = " (with --experiment, each condition of each task is a separate task)"
             raise NoSuchTaskError(
                 f"the script requests task {i} of {self.name}, whose tasks are 0 to {self.n_tasks - 1}"
                 f"{hint if plan() else ''}"

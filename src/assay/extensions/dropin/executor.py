@@ -98,7 +98,7 @@ class Script:
     words: tuple[str, ...]
     pack: str
     apart: bool = False
-    """Whether each episode is its own task, with one initial state."""
+    """Whether each episode is a separate task with one initial state."""
     announce: Callable[[Sequence[SuiteTask]], None] = lambda suite_tasks: None
     """Called with the tasks that the script will see."""
     status: int = field(default=0, init=False)
@@ -120,7 +120,7 @@ class Script:
         return f"script:{Path(name).name}"
 
     def identity(self) -> dict[str, str]:
-        """Hashes of the command and of the content of the script."""
+        """Return hashes of the command and of the content of the script."""
         hashes = {"command": hashlib.sha256(shlex.join(self.words).encode()).hexdigest()[:12]}
         for word in self.words:
             if word.endswith(".py") and Path(word).is_file():

@@ -186,7 +186,7 @@ class _Poses:
 
 
 def _pose_matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
-    """Homogeneous matrix (4, 4) of a position and a quaternion (x, y, z, w), in robosuite's single precision."""
+    """Return the homogeneous matrix (4, 4) of a position and a quaternion (x, y, z, w), in single precision."""
     pose = np.eye(4, dtype=np.float32)
     pose[:3, :3] = single_precision_matrix(quaternion[[3, 0, 1, 2]])
     pose[:3, 3] = position

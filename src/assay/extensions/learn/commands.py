@@ -16,31 +16,34 @@ SUFFIX = ".safetensors"
 
 
 def collect(
-    out: Annotated[Path, typer.Option(help="Folder of the dataset: a new one, or one to extend.")],
+    out: Annotated[Path, typer.Option(help="Folder of the dataset; an existing one is extended.")],
     selection: Tasks = "all",
-    episodes: Annotated[int, typer.Option(min=1, help="Successful episodes of each task.")] = 10,
+    episodes: Annotated[int, typer.Option(min=1, help="Number of successful episodes per task.")] = 10,
     seeds: Annotated[
         str | None,
-        typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99; default: 0, 1, 2, ..."),
+        typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99 (default: 0, 1, 2, ...)."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Height and width of the images; even.")] = 256,
+    size: Annotated[int, typer.Option(help="Height and width of the images, pixels; an even number.")] = 256,
     assets: Assets = None,
     orientation: Annotated[
         str,
         typer.Option(
-            help="Orientation of the images: rotated, the convention of LIBERO's data sets and of policy servers "
-            "(mirrored); upright, as in Observation.image; or raw, as LIBERO renders."
+            help="Orientation of the images: rotated by 180 degrees, as in LIBERO's data sets and for policy servers; "
+            "upright, as in Observation.image; or raw, as LIBERO renders them (upside down)."
         ),
     ] = "rotated",
     noise: Annotated[
         float,
-        typer.Option(help="Disturb the executed, not the recorded actions; standard deviation, e.g. 0.3."),
+        typer.Option(
+            help="Standard deviation of the noise added to executed, but not to recorded actions, e.g. 0.3."
+        ),
     ] = 0.0,
     starts: Annotated[
-        int, typer.Option(help="Number of different initial states; default: one per seed.")
+        int, typer.Option(help="Number of different initial states (default: one per seed).")
     ] = 0,
     relocate: Annotated[
-        float, typer.Option(help="Move objects by this share of the distance to their neighbours; e.g. 0.5.")
+        float,
+        typer.Option(help="Move objects by this fraction of the distance to their neighbours, e.g. 0.5."),
     ] = 0.0,
 ) -> None:
     """Record successful episodes of the oracle as a LeRobotDataset v3.0.
@@ -80,9 +83,12 @@ def collect(
 
 def learn(
     folder: Annotated[
-        Path, typer.Argument(help="A LeRobotDataset of assay collect, or another of LIBERO's robot.")
+        Path,
+        typer.Argument(
+            help="A LeRobotDataset recorded by assay collect, or another one with LIBERO's robot."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors.")],
+    out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors file.")],
     head: Annotated[
         Literal["regression", "bins", "flow"],
         typer.Option(help="Action head: chunk regression, binned actions, or flow matching."),
@@ -92,29 +98,33 @@ def learn(
         typer.Option(metavar="words|images|state", help="Withhold an input from the network; repeatable."),
     ] = None,
     paraphrases: Annotated[
-        int, typer.Option(min=0, help="Paraphrases of each of 43 kinds to train on; 0: one wording.")
+        int,
+        typer.Option(
+            min=0,
+            help="Number of training paraphrases of each of the 43 kinds; 0 for the original wording only.",
+        ),
     ] = 0,
     demonstrations: Annotated[
-        int, typer.Option(min=0, help="Use only the first N demonstrations of each instruction; 0: all.")
+        int, typer.Option(min=0, help="Use only the first N demonstrations of each instruction; 0 for all.")
     ] = 0,
     steps: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 4000,
-    batch: Annotated[int, typer.Option(min=1, help="Frames in a batch.")] = 64,
+    batch: Annotated[int, typer.Option(min=1, help="Number of frames per batch.")] = 64,
     pixels: Annotated[
-        int, typer.Option(help="Height and width of the network's input images: 32 to 128.")
+        int, typer.Option(help="Height and width of the network's input images, pixels: 32 to 128.")
     ] = 64,
-    chunk: Annotated[int, typer.Option(help="Actions predicted at once: 1 to 64.")] = 16,
-    seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
+    chunk: Annotated[int, typer.Option(help="Number of actions predicted at once: 1 to 64.")] = 16,
+    seed: Annotated[int, typer.Option(help="Random seed for the initial weights and the training.")] = 0,
     orientation: Annotated[
         str | None,
         typer.Option(
-            help="Orientation of the images in the data: rotated, upright or raw; recorded in Assay's own data."
+            help="Orientation of the images in the data: rotated, upright or raw (default: as stated in the data)."
         ),
     ] = None,
     checkpoints: Annotated[
-        int, typer.Option(min=0, help="Also write FILE-STEPS.safetensors every N steps; 0: never.")
+        int, typer.Option(min=0, help="Also write FILE-STEPS.safetensors every N steps; 0 for never.")
     ] = 0,
     threads: Annotated[
-        int, typer.Option(min=1, help="CPU threads; another number may change the last bits of the result.")
+        int, typer.Option(min=1, help="Number of CPU threads; it may affect the last bits of the result.")
     ] = 1,
 ) -> None:
     """Train a policy to imitate demonstrations from two cameras, proprioception and the instruction.
@@ -133,7 +143,7 @@ def learn(
         raise PolicyError(f"--out {out}: a checkpoint is a {SUFFIX} file")
     withheld = tuple(dict.fromkeys(without or ()))
     if wrong_input := [name for name in withheld if name not in list(Input)]:
-        raise PolicyError(f"--without {wrong_input[0]}: valid: {', '.join(Input)}")
+        raise PolicyError(f"--without {wrong_input[0]}: choose one of {', '.join(Input)}")
     try:
         settings = NetworkSettings(
             head=Head(head), without=tuple(map(Input, withheld)), pixels=pixels, chunk=chunk
@@ -173,7 +183,7 @@ def learn(
         f"{number_of(sum(record.episodes.values()), 'demonstration')}"
     )
     if not (errors := record.held_out):
-        say("no episode was held out: there are fewer than 20")
+        say("no episode was held out, because there are fewer than 20")
         return
     say(
         f"mean absolute error on held-out episodes: translation {errors['translation']:.3f}, rotation "

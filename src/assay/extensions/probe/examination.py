@@ -139,7 +139,7 @@ def catch_up(
 
 
 def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
-    """The best contender so far: the default, unless another is ahead by at least `PREFERENCE`."""
+    """Return the best contender so far: the default, unless another is ahead by at least `PREFERENCE`."""
     racing = [contender for contender in contenders if contender.is_racing] or list(contenders)
     best = max(racing, key=lambda contender: contender.mean)  # the first of equals
     default = contenders[0]
@@ -165,7 +165,7 @@ class ConventionField:
         return frozenset(name for alternative in self.alternatives for name in alternative)
 
     def with_first(self, convention: Convention) -> ConventionField:
-        """The field with its alternatives reordered: the one that a convention uses comes first."""
+        """Return the field with its alternatives reordered: the one that a convention uses comes first."""
         present = options_of(convention)
         listed = next(
             (alternative for alternative in self.alternatives if alternative.items() <= present.items()), None
@@ -175,7 +175,7 @@ class ConventionField:
         return replace(self, alternatives=(first, *others))
 
     def select(self, contender: Contender[Options]) -> dict[str, str]:
-        """The subset of a candidate convention's options that belong to this field."""
+        """Return the subset of a candidate convention's options that belong to this field."""
         return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
 
 
@@ -327,7 +327,7 @@ def examine(
 def _demonstrated_steps(
     tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
 ) -> list[DemonstratedStep]:
-    """At most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
+    """Return at most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
 
     Raises PolicyError if the oracle solves none of the tasks.
     """
@@ -344,7 +344,7 @@ def _demonstrated_steps(
 
 
 def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
-    """The steps of the oracle's episode in which it moves, if the episode succeeds."""
+    """Yield the steps of the oracle's episode in which it moves, if the episode succeeds."""
     observations: list[Observation] = []
     env = control(spec)
     episode = rollout(env, Oracle(), spec, watch=observations.append)
@@ -358,7 +358,7 @@ def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
 
 
 def _gripper_score(server: ProbedServer, options: Options, request: Options, step: DemonstratedStep) -> float:
-    """The share of the first actions in which the gripper agrees with the demonstrator's.
+    """Return the fraction of the first actions in which the gripper agrees with the demonstrator's.
 
     The request is encoded with the options ``request``, and the reply is decoded with ``options``.
     """
@@ -417,7 +417,7 @@ class _Search:
 
 
 def _others(field: ConventionField, contenders: Sequence[Contender[Options]]) -> list[Contender[Options]]:
-    """The contenders whose alternative of a field differs from that of the best contender."""
+    """Return the contenders whose alternative of a field differs from that of the best contender."""
     best = field.select(contenders[0])
     return [
         contender
@@ -427,7 +427,7 @@ def _others(field: ConventionField, contenders: Sequence[Contender[Options]]) ->
 
 
 def _rivals(field: ConventionField, contenders: Sequence[Contender[Options]]) -> list[Contender[Options]]:
-    """The best contender of each other alternative of a field."""
+    """Return the best contender of each other alternative of a field."""
     best: dict[str, Contender[Options]] = {}
     for contender in _others(field, contenders):
         if contender.scores and not contender.refused:
@@ -462,7 +462,7 @@ def format_options(options: Options) -> str:
 
 
 def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
-    """The first options to which the server replies: the defaults, or other image sizes and states."""
+    """Return the first options to which the server replies: the defaults, or other image sizes and states."""
     complaint = ""
     fields = (field.with_first(server.default) for field in (SIZE, STATE))
     for size, state in product(*(field.alternatives for field in fields)):

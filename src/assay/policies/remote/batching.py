@@ -26,9 +26,7 @@ from assay.policies.remote.address import Address
 from assay.policies.remote.transport import (
     MAX_REPLY_BYTES,
     Channel,
-    LostError,
     RemoteError,
-    StalledError,
     Transport,
     UnreachableError,
 )
@@ -140,38 +138,19 @@ def _concatenate(values: Sequence[Any]) -> Any:
 class RelayChannel(Channel):
     """A worker's connection to the relay of its run."""
 
-    def __init__(self, address: Address, url: str, seconds: float, turn: int = 0) -> None:
+    def __init__(self, address: Address, url: str, seconds: float) -> None:
         self._address = address
-        try:
-            self._connection: Connection = Client(url, "AF_UNIX")
-            self._connection.send_bytes(str(turn).encode())
-        except OSError as error:
-            raise UnreachableError(address.text, f"the relay of the run does not answer ({error})") from None
-        try:
-            self.receive(seconds)  # the relay is connected to the server
-        except BaseException as error:
-            self.abort()
-            if isinstance(error, TimeoutError):
-                raise StalledError(address.text, f"no answer within {seconds:g} s") from None
-            raise
+        self._connection: Connection = Client(url, "AF_UNIX")
 
     def send(self, message: bytes, seconds: float) -> None:
         """Send a message to the server."""
-        try:
-            self._connection.send_bytes(message)
-        except OSError as error:
-            raise self._lost(error) from None
+        self._connection.send_bytes(message)
 
     def receive(self, seconds: float) -> bytes | str:
         """Receive the server's reply. Raises the RemoteError that occurred in the relay."""
-        try:
-            if not self._connection.poll(seconds):
-                raise TimeoutError
-            reply = self._connection.recv_bytes()
-        except TimeoutError:
-            raise
-        except (OSError, EOFError) as error:
-            raise self._lost(error) from None
+        if not self._connection.poll(seconds):
+            raise TimeoutError
+        reply = self._connection.recv_bytes()
         kind, content = reply[:1], reply[1:]
         if kind == _ERROR:
             name, _, reason = content.decode().partition(" ")
@@ -182,9 +161,6 @@ class RelayChannel(Channel):
     def abort(self) -> None:
         """Close the connection."""
         self._connection.close()
-
-    def _lost(self, error: Exception) -> LostError:
-        return LostError(self._address.text, f"the relay of the run is gone ({error!r})")
 
 
 class RelayTransport(Transport):
@@ -197,8 +173,12 @@ class RelayTransport(Transport):
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
         """Open a new connection; the relay connects to copy number ``turn`` of the server."""
         self.close()
-        timeouts = self.address.timeouts
-        self._channel = RelayChannel(self.address, self._socket, timeouts.connect + timeouts.timeout, turn)
+        try:
+            self._channel = RelayChannel(self.address, self._socket, 0.0)
+        except OSError as error:
+            reason = f"the relay of the run does not answer ({error})"
+            raise UnreachableError(self.address.text, reason) from None
+        self.ask(str(turn).encode())
         return b"" if hello is None else self.ask(hello)
 
     def receive(self) -> bytes | str:
@@ -207,7 +187,8 @@ class RelayTransport(Transport):
 
     @property
     def _reply_timeout(self) -> float:
-        return 3 * self.address.timeouts.timeout  # after another request, joined, and then alone
+        timeouts = self.address.timeouts
+        return timeouts.connect + 3 * timeouts.timeout  # after another request, joined, and then alone
 
 
 @dataclass

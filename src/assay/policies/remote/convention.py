@@ -100,7 +100,7 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
 
 
 def controller_state(observation: Observation) -> np.ndarray:
-    """The state with the orientation of the grip site, which the controller moves: float32, (8,)."""
+    """Return the state with the orientation of the grip site, which the controller moves: float32, (8,)."""
     body = SciPyRotation.from_quat(observation.eef_quaternion, scalar_first=True)
     rotation = (body * GRIP_SITE_ROTATION).as_rotvec()
     return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)
@@ -143,7 +143,7 @@ class Convention:
     """Number of waiting steps at the start, while objects are still falling; no actions are requested."""
 
     def adjusted(self, fields: Mapping[str, object]) -> Convention:
-        """The convention with some of its fields replaced."""
+        """Return the convention with some of its fields replaced."""
         return replace(self, **fields)  # type: ignore[arg-type]
 
     def images(self, observation: Observation) -> dict[str, np.ndarray]:
@@ -154,13 +154,13 @@ class Convention:
         }
 
     def states(self, observation: Observation) -> dict[str, np.ndarray]:
-        """The state by its name on the wire; empty if no state is sent."""
+        """Return the state by its name on the wire; empty if no state is sent."""
         if self.state is None or self.layout is Layout.NONE:
             return {}
         return {self.state: self.state_vector(observation)}
 
     def state_vector(self, observation: Observation) -> np.ndarray:
-        """The state, float64, in the convention's layout; (8,) by default."""
+        """Return the state, float64, in the convention's layout; (8,) by default."""
         pose = (observation.eef_position, encode_rotation(observation.eef_quaternion, self.rotation))
         parts: tuple[np.ndarray, ...]
         match self.layout:
@@ -229,8 +229,8 @@ def check_actions(value: object) -> np.ndarray:
     actions = np.atleast_2d(raw.astype(np.float64))
     if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MOST_ACTIONS:
         raise ValueError(
-            f"the actions have shape {raw.shape}; valid: (k, {ACTION_SIZE}) with k from 1 to {MOST_ACTIONS}"
+            f"the actions have shape {raw.shape}; expected (k, {ACTION_SIZE}) with k from 1 to {MOST_ACTIONS}"
         )
     if not np.isfinite(actions).all():
-        raise ValueError("the actions hold values that are not finite")
+        raise ValueError("the actions contain values that are not finite")
     return actions

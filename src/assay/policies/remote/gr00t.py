@@ -61,7 +61,7 @@ class Gr00t(RemotePolicy):
         require("gr00t", f"{text} uses ZeroMQ, which needs pyzmq", PolicyError)
         nested = self.address.extra.get("nested", "0")
         if nested not in ("0", "1"):
-            raise PolicyError(f"{text}: nested={nested}: valid: 0, 1")
+            raise PolicyError(f"{text}: nested={nested}: expected 0 or 1")
         if self.address.access.tls:
             raise PolicyError(f"{text}: tls=1: GR00T's servers do not encrypt")
         if self.address.access.bearer:

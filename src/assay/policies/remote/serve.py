@@ -97,7 +97,7 @@ class ReceivedObservation:
         return self._state_vector()[6:]
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
-        """The upright image: uint8, (height, width, 3); scaled if it was sent in another size."""
+        """Return the upright image: uint8, (height, width, 3); scaled if it was sent in another size."""
         names = dict(self._convention.cameras)
         if camera not in names:
             raise PolicyError(f"the client sends no camera '{camera}': {did_you_mean(camera, names)}")
@@ -141,7 +141,7 @@ class ServerSession(ABC):
         self._observations = 0
 
     def greeting(self) -> bytes | None:
-        """The message sent on connecting."""
+        """Return the message sent on connecting."""
         return None
 
     @abstractmethod
@@ -150,7 +150,7 @@ class ServerSession(ABC):
 
     @abstractmethod
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
-        """The message that reports an error, and whether the connection ends with it."""
+        """Return the message that reports an error, and whether the connection ends with it."""
 
     def begin(self, prompt: str, task: str, seed: int) -> None:
         """Reset the policy for an episode."""
@@ -159,7 +159,7 @@ class ServerSession(ABC):
         self._observations = 0
 
     def act(self, images: Mapping[str, object], state: object, *, at_least: int = 1) -> np.ndarray:
-        """The policy's next actions for received images and state, (k, 7), encoded for sending.
+        """Return the policy's next actions for received images and state, (k, 7), encoded for sending.
 
         A policy that returns fewer than ``at_least`` actions is called again with the same observation.
         """
@@ -202,7 +202,7 @@ class OpenPISession(ServerSession):
     convention = openpi.CONVENTION
 
     def greeting(self) -> bytes | None:
-        """The metadata that the client expects on connecting."""
+        """Return the metadata that the client expects on connecting."""
         return codec.encode_openpi({"server": "assay", "policy": self.name})
 
     def answer(self, message: bytes) -> bytes | None:
@@ -274,7 +274,7 @@ class VlaEvalSession(ServerSession):
         return vla_eval.encode_message(vla_eval.ERROR, {"error": reason}, self._seq), False
 
     def _next_action(self, payload: Mapping[Any, Any]) -> np.ndarray:
-        """The next action, (7,); the policy is called when the actions of the last chunk are used up."""
+        """Return the next action, (7,); the policy is called when the actions of the last chunk are used up."""
         prompt = _read_text(payload, self.convention.prompt)
         if prompt != self._prompt:
             self._actions.clear()
@@ -369,8 +369,8 @@ def load_servable(address: str) -> Policy:
     policy = load_policy(address)
     if isinstance(policy, Privileged):
         raise PolicyError(
-            f"'{address}' needs the simulator's state, which is not sent to a server: it cannot be served"
-            " (valid: random, idle, learned?checkpoint=FILE, python:pkg.module:Class)"
+            f"'{address}' needs the simulator's state, so it cannot be served; choose random, idle, "
+            "learned?checkpoint=FILE or python:pkg.module:Class"
         )
     return policy
 

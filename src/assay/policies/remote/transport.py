@@ -1,7 +1,7 @@
 """One transport for all policy servers: connect with retries, exchange messages within a time limit, close.
 
 A `Channel` is one connection to one copy of a server: a websocket, an HTTP client or a ZeroMQ socket. `Transport` adds
-what they share: copies of a server, retries, time limits, and errors of one line:
+several copies of a server, retries, time limits, and errors of one line:
 
     PolicyError
     └── RemoteError               has the address and the reason
