@@ -56,7 +56,6 @@ class ProbedServer:
         """Options that the user has set, which are not searched."""
         client = load_client(address)
         client.connect()
-        self.metadata = client.metadata
         self.default: Convention = client.convention
         """The convention of the address without further options."""
         client.close()
