@@ -198,7 +198,9 @@ def test_a_run_is_live_while_it_is_written_and_its_driver_is_not_disturbed(
                 store.append(number, Episode(Outcome.SUCCESS, 3, no_trajectory()))
             page = get("/runs/growing.assay").text
             assert "data-running" in page and '<span data-live="done">2 of 4' in page
-            assert page.count("<b>100.0 %</b>") == 2 and page.count("<b>100 %</b>") == 2  # conditions and cells
+            assert (
+                page.count("<b>100.0 %</b>") == 2 and page.count("<b>100 %</b>") == 2
+            )  # conditions and cells
             assert "running</span>" in get("/").text
         assert not path.with_name("growing.assay-wal").exists()
         assert "data-running" not in get("/runs/growing.assay").text
