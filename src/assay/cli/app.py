@@ -51,7 +51,6 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
         },
         "This machine": {"doctor": machine.doctor, "assets": machine.assets_app, "demo": machine.demo},
         "Rarely used": {
-            "probe": policies.probe,
             "serve": policies.serve,
             "certify": experiments.certify,
             "audit": experiments.audit,
