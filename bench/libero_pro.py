@@ -16,7 +16,7 @@ import assay
 from assay import tasks
 from assay.episodes import CONTROL, task_of
 from assay.experiments import load_experiment
-from assay.extensions.papers.libero_pro import SUITES as LEADERBOARD
+from assay.extensions.papers.libero_pro.paper import SUITES as LEADERBOARD
 from assay.measures import Flaw, Verdict
 from assay.perturb.world.exchange import APART, things_about
 from assay.perturb.world.ground import Ground

@@ -1,6 +1,6 @@
-"""Changes that other benchmarks' releases make to a task, where no perturbation of Assay is exactly the same.
+"""Changes that LIBERO-PRO makes to a task, where no perturbation of Assay is exactly the same.
 
-LIBERO-PRO draws one alternative for each object of a task, and applies all of them together. The alternatives are
+The release draws one alternative for each object of a task, and applies all of them together. The alternatives are
 fields of the perturbation; the draw depends on task and seed alone, so it is the same in every combination of
 dimensions.
 """
@@ -9,55 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from PIL import Image, ImageFilter
 
-from assay import tasks
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.senses import Chance
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.senses.images import Severe
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.words.text import Say
 from assay.perturb.world.kinds import is_category, places_of
-from assay.perturb.world.staging import Room, with_staging
-from assay.sim.layout import HOME, LAYOUTS
+from assay.perturb.world.staging import Room
 from assay.tasks import Arena, Atom, Entity, Predicate, Task
-from assay.tasks.scene import CameraChange
 
 PLACING = (Predicate.ON, Predicate.IN)
-CAMERA = "agentview"
-PIVOT = np.array([0.0, 0.0, 0.8])
-"""Point about which a camera orbits, metres in the world frame."""
-JOINTS = 7
 
 Alternatives = tuple[tuple[str, tuple[str, ...]], ...]
 """Objects, categories or instructions, each with its alternatives."""
 Choice = TypeVar("Choice")
-
-
-@perturbation
-@dataclass(frozen=True, slots=True)
-class FromFile(Perturbation):
-    """Takes the scene and the goal from a task file; the instruction stays."""
-
-    kind = "release/scene"
-    effects = frozenset({Effect.PHYSICS})
-    change = Change.WORLD
-    file: str
-    """Id of the task in the file: its path and digest."""
-
-    @property
-    def scene_file(self) -> str:
-        """Id of the task whose scene is used."""
-        return self.file
-
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Read the file. Raises TaskError if it is missing or has changed."""
-        other = tasks.load(self.file)
-        return replace(task, scene=other.scene, goal=other.goal, of_interest=other.of_interest)
 
 
 @perturbation
@@ -130,23 +98,6 @@ class Recategorise(Perturbation):
 
         objects, fixtures = recategorise(scene.objects), recategorise(scene.fixtures)
         return replace(task, scene=replace(scene, objects=objects, fixtures=fixtures, regions=regions))
-
-
-@perturbation
-@dataclass(frozen=True, slots=True)
-class Unavailable(Perturbation):
-    """Placeholder for a missing part of a release: its episodes cannot start."""
-
-    kind = "release/unavailable"
-    effects = frozenset({Effect.PHYSICS})
-    change = Change.WORLD
-    reason: str
-    what: str = ""
-    """Missing item, such as a file; not part of the reason, so that equal reasons can be counted."""
-
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Raise PerturbationError with the reason."""
-        raise PerturbationError(f"{self.kind}: {self.reason}")
 
 
 @perturbation
@@ -257,78 +208,6 @@ class AnyGoal(Perturbation):
         if not goal:
             raise PerturbationError(f"{self.kind}: the release's goal of '{text}' cannot be read")
         return OtherTask(text, goal).apply(task, rng)
-
-
-@perturbation
-@dataclass(frozen=True, slots=True)
-class SphereView(Perturbation):
-    """Moves the main camera on a sphere around the workspace, or turns it away from the centre."""
-
-    kind = "release/view"
-    effects = frozenset({Effect.PHYSICS})
-    change = Change.CAMERA
-    horizontal: float = 0.0
-    """Angle about the vertical, degrees."""
-    vertical: float = 0.0
-    """Angle upward, degrees."""
-    distance: float = 1.0
-    """Factor on the distance to the pivot."""
-    turn: float = 0.0
-    """Subsequent pan of the camera, degrees."""
-    tilt: float = 0.0
-    """Subsequent tilt of the camera, degrees."""
-
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Move and turn the camera."""
-        from scipy.spatial.transform import Rotation  # importing it takes a quarter of a second
-
-        usual = LAYOUTS[task.scene.arena].cameras[CAMERA]
-        before = Rotation.from_quat(usual.quaternion, scalar_first=True)
-        up = Rotation.from_euler("y", -self.vertical, degrees=True)
-        around = Rotation.from_euler("z", self.horizontal, degrees=True)
-        position = around.apply(up.apply(np.array(usual.position) - PIVOT)) * self.distance + PIVOT
-        aside = Rotation.from_euler("z", self.turn, degrees=True)
-        aside = Rotation.from_euler("y", -self.tilt, degrees=True) * aside
-        a, b, c = (before.inv() * (aside * around * up * before)).as_euler("XYZ").tolist()
-        x, y, z = (position - np.array(usual.position)).tolist()
-        others = (camera for camera in task.scene.staging.cameras if camera.name != CAMERA)
-        return with_staging(task, cameras=(*others, CameraChange(CAMERA, (x, y, z), (a, b, c))))
-
-
-@perturbation
-@dataclass(frozen=True, slots=True)
-class StartJoints(Perturbation):
-    """Starts the arm with given joint angles."""
-
-    kind = "release/joints"
-    effects = frozenset({Effect.PHYSICS})
-    change = Change.ROBOT
-    angles: tuple[float, ...]
-    """Joint angles, radians, (7,)."""
-
-    def __post_init__(self) -> None:
-        if len(self.angles) != JOINTS or not np.isfinite(self.angles).all():
-            raise PerturbationError(f"{self.kind}: angles={self.angles}; valid: {JOINTS} numbers")
-
-    def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Set the initial joint angles in the staging."""
-        a, b, c, d, e, f, g = (angle - usual for angle, usual in zip(self.angles, HOME, strict=True))
-        return with_staging(task, robot=replace(task.scene.staging.robot, joints=(a, b, c, d, e, f, g)))
-
-
-@perturbation
-@dataclass(frozen=True, slots=True)
-class GaussianBlur(Severe):
-    """Blurs images as if out of focus."""
-
-    kind = "release/gaussian_blur"
-    WIDTH: ClassVar[float] = 1 / 256
-    """Standard deviation per severity level, as a share of the image height."""
-
-    def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
-        """Blur the image."""
-        radius = self.severity * self.WIDTH * image.shape[0]
-        return np.asarray(Image.fromarray(image).filter(ImageFilter.GaussianBlur(radius)))
 
 
 def initial_places(task: Task) -> dict[str, str]:

@@ -10,8 +10,9 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, Perturbation, apply_perturbations, task_of
 from assay.errors import AssayError, ExperimentError, PerturbationError
 from assay.experiments import load_experiment
+from assay.extensions.papers.libero_pro.perturbations import Exchange, Recategorise, initial_places
 from assay.perturb import Say
-from assay.perturb.releases import Exchange, Recategorise, Unavailable, initial_places
+from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Displace, Distractors, Room
 from assay.sim import Simulation, compile_scene, load_pack

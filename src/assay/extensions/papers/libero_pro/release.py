@@ -18,19 +18,18 @@ from assay import tasks
 from assay.episodes import Change, Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases import Variants, change_labels, differences, release
-from assay.perturb import Perturbation, Say
-from assay.perturb.releases import (
+from assay.extensions.papers.libero_pro.perturbations import (
     AnyGoal,
     AnyRoom,
     AnyWording,
     Exchange,
     ExchangeEach,
-    FromFile,
     Recategorise,
     RecategoriseEach,
-    Unavailable,
 )
+from assay.extensions.papers.releases import FromFile, Variants, change_labels, differences, release
+from assay.perturb import Perturbation, Say
+from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Room
 from assay.tasks import Task

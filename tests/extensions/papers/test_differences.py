@@ -6,9 +6,9 @@ import pytest
 
 from assay import tasks
 from assay.episodes import Change, apply_perturbations
-from assay.experiments.releases import differences
+from assay.extensions.papers.libero_pro.perturbations import Exchange, Recategorise
+from assay.extensions.papers.releases import differences
 from assay.perturb import Say
-from assay.perturb.releases import Exchange, Recategorise
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world import Displace, Distractors, Recolour, Resize, Room
 from assay.tasks import Arena, Entity, Instruction, Task, bddl

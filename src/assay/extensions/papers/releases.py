@@ -12,11 +12,14 @@ label what they change.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+
 from assay import tasks as catalogue
-from assay.episodes import Change, EpisodeSpec, Label
+from assay.episodes import Change, Effect, EpisodeSpec, Label, Perturbation, perturbation
 from assay.episodes.perturbation import changed_by
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
@@ -98,6 +101,28 @@ def _starts(scene: Scene, read: Callable[[str], Hashable]) -> dict[Hashable, Has
 def _states(scene: Scene, read: Callable[[str], Hashable]) -> frozenset[Hashable]:
     """Return the other initial atoms, such as open drawers and stoves that are on."""
     return _read((atom for atom in scene.initial if atom.predicate not in _PLACING), read)
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class FromFile(Perturbation):
+    """Takes the scene and the goal from a task file; the instruction stays."""
+
+    kind = "release/scene"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.WORLD
+    file: str
+    """Id of the task in the file: its path and digest."""
+
+    @property
+    def scene_file(self) -> str:
+        """Id of the task whose scene is used."""
+        return self.file
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Read the file. Raises TaskError if it is missing or has changed."""
+        other = catalogue.load(self.file)
+        return replace(task, scene=other.scene, goal=other.goal, of_interest=other.of_interest)
 
 
 Variants = Mapping[str, Iterable[Variant]]

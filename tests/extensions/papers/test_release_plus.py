@@ -13,9 +13,11 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
+from assay.extensions.papers.libero_plus.perturbations import GaussianBlur, SphereView, StartJoints
+from assay.extensions.papers.releases import FromFile
 from assay.perturb import Say
-from assay.perturb.releases import FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
+from assay.perturb.unavailable import Unavailable
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS
 from assay.sim.packs.pack import AssetPack

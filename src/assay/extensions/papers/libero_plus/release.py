@@ -15,11 +15,12 @@ from assay import tasks
 from assay.episodes.spec import Label
 from assay.errors import TaskError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases import Variants, change_labels, release
+from assay.extensions.papers.libero_plus.perturbations import CAMERA, GaussianBlur, SphereView, StartJoints
+from assay.extensions.papers.releases import FromFile, Variants, change_labels, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases import CAMERA, FromFile, GaussianBlur, SphereView, StartJoints, Unavailable
 from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.senses.images import Severe
+from assay.perturb.unavailable import Unavailable
 from assay.tasks import Task
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_plus as plus

@@ -18,9 +18,9 @@ from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.reference_times import with_reference_times
-from assay.experiments.releases import Variants, change_labels, release
+from assay.extensions.papers.releases import FromFile, Variants, change_labels, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.releases import FromFile, Unavailable
+from assay.perturb.unavailable import Unavailable
 from assay.tasks import Task
 from assay.tasks.formats import ReleaseWording
 from assay.tasks.formats import libero_x as x

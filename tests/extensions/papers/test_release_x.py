@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +12,10 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
-from assay.experiments.releases.x import NO_CONTROL, NO_SCENE
+from assay.extensions.papers.libero_x.release import NO_CONTROL, NO_SCENE
+from assay.extensions.papers.releases import FromFile
 from assay.perturb import Say
-from assay.perturb.releases import FromFile, Unavailable
+from assay.perturb.unavailable import Unavailable
 from assay.tasks.formats import ReleaseError
 
 
@@ -155,3 +158,15 @@ def test_unreadable_files_are_counted_by_reason_and_the_rest_is_planned(release:
     }
     good = (spec for spec in plan if not {*spec.perturbations} & {*bad})
     assert {spec.labels["level"] for spec in good} == {1, 2, 3, 4, 5}
+
+
+def test_release_is_shown_by_its_task_with_most_conditions(
+    assay: Callable[..., Any], shared: Path, wide: None
+):
+    said = assay("experiments", "show", f"libero-plus?folder={shared / 'libero_plus'}")
+    assert said.status == 0 and "what libero_goal/1 is told" not in said.out
+    said = assay("experiments", "show", f"libero-x?folder={shared / 'libero_x'}")
+    assert said.status == 0 and "refused: release/unavailable: its file of level 1" in said.out
+    said = assay("experiments", "show", f"libero-x?folder={shared / 'libero_x'}", "--tasks", "libero_goal/1")
+    assert said.status == 2 and said.err.count("\n") == 1
+    assert "no task 'libero_goal/1'; valid: files below" in said.err
