@@ -18,9 +18,9 @@ from assay.support.console import progress_bar, say
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
+    from assay.extensions.paraphrasing.human_check import Failing
     from assay.perturb.words.grid.rules import Fault
     from assay.perturb.words.grid.table import GridRow
-    from assay.perturb.words.human_check import Failing
     from assay.tasks import Scene, Task
 
 
@@ -84,8 +84,8 @@ def review(
     First --sheet review.html, which is opened in a browser and saves decisions.csv; then --decisions
     decisions.csv --out accepted.csv. Rows without a decision stay.
     """
+    from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS, keep, read_decisions, write_sheet
     from assay.perturb.words.grid.table import read, with_tasks
-    from assay.perturb.words.human_check import DECISION_COLUMNS, keep, read_decisions, write_sheet
     from assay.support.files import replacing
 
     rows = with_tasks(read(table, with_cells=True))
@@ -141,7 +141,7 @@ def _review_page(
     table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
 ) -> str:
     """The page of a table: its rows by task and cell, with violated rules and images of the initial scenes."""
-    from assay.perturb.words.human_check import DECISION_COLUMNS
+    from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS
     from assay.report.rendering import render
 
     flaws: dict[int, list[str]] = {}
@@ -199,8 +199,7 @@ def agree(
 
     Lists the paraphrases that fail the strict criterion, with their cells.
     """
-    from assay.perturb.words.grid.table import read, with_tasks
-    from assay.perturb.words.human_check import (
+    from assay.extensions.paraphrasing.human_check import (
         ANNOTATION_COLUMNS,
         Marks,
         agreement,
@@ -209,6 +208,7 @@ def agree(
         sample,
         write_sheet,
     )
+    from assay.perturb.words.grid.table import read, with_tasks
 
     if export is not None:
         check_distinct(tables)

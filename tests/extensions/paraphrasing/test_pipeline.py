@@ -9,11 +9,13 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.extensions.paraphrasing.pipeline import paraphrases
+from assay.extensions.paraphrasing.prompts import read_prompts
 from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
-from assay.perturb.words.llm import Cache, Endpoint, Ledger, paraphrases, read_prompts
+from assay.support.llm import Cache, Endpoint, Ledger
 from assay.tasks import Instruction
 
 PROMPTS = read_prompts()

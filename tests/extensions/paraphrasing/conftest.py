@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from assay import tasks
+from assay.extensions.paraphrasing.prompts import read_prompts
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import paraphrases
-from assay.perturb.words.llm import Endpoint, read_prompts
+from assay.support.llm import Endpoint
 
-from ....model_server import ModelServer, Reply
+from ...model_server import ModelServer, Reply
 
 
 class Model(ModelServer):

@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from assay.errors import PerturbationError
+from assay.extensions.paraphrasing.prompts import Prompts, read_prompts
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import MAX_CHARACTERS, Flaw, Rules, plain_flaws
-from assay.perturb.words.llm.prompts import Prompts, read_prompts
 from assay.support.llm.client import Cache, Client, Ledger, Reply
 from assay.support.llm.endpoint import Endpoint
 from assay.support.llm.protocols import ModelPrompt

@@ -16,9 +16,7 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import PolicyError
-from assay.policies.control import control
-from assay.policies.oracle.policy import Oracle
-from assay.policies.probe.server import (
+from assay.extensions.probe.server import (
     COMPARED_STEPS,
     DemonstratedStep,
     Options,
@@ -26,6 +24,8 @@ from assay.policies.probe.server import (
     RequestRefusedError,
     options_of,
 )
+from assay.policies.control import control
+from assay.policies.oracle.policy import Oracle
 from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
 from assay.sim import Observation
 from assay.support.images import Orientation

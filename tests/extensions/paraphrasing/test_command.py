@@ -14,11 +14,13 @@ import polars as pl
 import pytest
 
 from assay import tasks
+from assay.extensions.paraphrasing.pipeline import paraphrases
+from assay.extensions.paraphrasing.prompts import read_prompts
 from assay.perturb.words.grid import table
 from assay.perturb.words.grid.cells import CELLS
-from assay.perturb.words.llm import KEY_VARIABLE, Cache, Ledger, paraphrases, read_prompts
+from assay.support.llm import KEY_VARIABLE, Cache, Ledger
 
-BUILT_IN = files("assay.perturb.words.llm").joinpath("prompts.yaml").read_text()
+BUILT_IN = files("assay.extensions.paraphrasing").joinpath("prompts.yaml").read_text()
 KEY = "sk-not-for-anybodys-eyes"
 Command = Callable[..., Any]
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,52 @@ import pytest
 
 from assay import tasks
 from assay.perturb.words.distance import models
+
+STOVE = "--tasks libero_goal/7"
+TABLE = "task,object_type,action_type,original,paraphrase\n"
+FILES = {
+    "empty.csv": "",
+    "head.csv": TABLE,
+    "other.csv": "a,b\n1,2\n",
+    "pair.csv": "original,paraphrase\na,b\n",
+    "maybe.csv": "item,original,paraphrase,same\n2,a,b,maybe\n",
+    "noughts.csv": "item,original,paraphrase,ann,bob\n1,a,b,0,0\n2,a,c,0,0\n",
+    "grid.csv": f"{TABLE}libero_goal/7,none,hint,turn on the stove,the stove is still off\n",
+}
+REFUSALS = {
+    "words agree maybe.csv": "'maybe' is neither yes nor no",
+    "words agree none.csv": "none.csv",
+    "words agree head.csv --export new.csv": "no row to sample",
+    "words agree noughts.csv": "pass --marks 0X or --marks 10",
+    "words generate": "valid: --out FILE.csv",
+    "words generate --tasks nowhere.bddl --out x.csv": "nowhere.bddl",
+    f"words generate {STOVE} --per-cell 999 --out x.csv": "obj=addition,act=none has 3",
+    "words generate --lexicon nowhere.yaml --out x.csv": "nowhere.yaml",
+    "words review grid.csv": "either --sheet FILE",
+    "words review grid.csv --sheet a.pdf": "ends in .html or .csv",
+    "words review grid.csv --decisions none.csv --out grid.csv": "is the table itself",
+    "words score other.csv --out x.csv": "needs the columns original_instruction and new_instruction",
+    "words score empty.csv --out x.csv": "is empty",
+    "words score pair.csv --alpha 2 --out x.csv": "alpha is 2.0: valid: 0",
+    "words score pair.csv --out pair.csv/x.csv": "pair.csv/x.csv cannot be written",
+    "words score none.csv --out x.csv": "none.csv",
+    "words stats head.csv": "there is nothing to count",
+    "words verify other.csv": "lacks the columns",
+    "words verify head.csv": "head.csv has no rows",
+}
+
+
+@pytest.mark.parametrize(("command", "reason"), REFUSALS.items(), ids=REFUSALS)
+def test_invalid_input_is_refused_in_one_line_before_anything_is_written(
+    assay: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, reason: str
+):
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    monkeypatch.chdir(tmp_path)
+    said = assay(*shlex.split(command))
+    last = said.err.splitlines()[-1]
+    assert said.status == 2 and last.startswith("error: ") and reason in last
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(FILES)
 
 
 def test_grid_is_written_and_passes_verification(assay: Callable, tmp_path: Path):
@@ -35,7 +82,7 @@ def test_task_file_of_ones_own_is_paraphrased_and_verified(assay: Callable, tmp_
 
 def test_table_for_readers_is_the_one_in_the_documents(assay: Callable):
     printed = assay("words", "generate", "--tasks", "libero_goal", "--per-cell", "100", "--markdown").out
-    assert printed.strip() in (Path(__file__).parents[2] / "docs" / "words.md").read_text(encoding="utf-8")
+    assert printed.strip() in (Path(__file__).parents[3] / "docs" / "words.md").read_text(encoding="utf-8")
 
 
 COLUMNS = "task,object_type,action_type,original,paraphrase\n"

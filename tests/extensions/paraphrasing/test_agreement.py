@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from assay.errors import PerturbationError
-from assay.perturb.words.grid.table import GridRow
-from assay.perturb.words.human_check import (
+from assay.extensions.paraphrasing.human_check import (
     ANNOTATION_COLUMNS,
     Marks,
     agreement,
@@ -16,6 +15,7 @@ from assay.perturb.words.human_check import (
     sample,
     write_sheet,
 )
+from assay.perturb.words.grid.table import GridRow
 from assay.support.stats.significance import gwet_ac1
 
 

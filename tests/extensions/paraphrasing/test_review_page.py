@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from assay.cli.words.review import _review_page
+from assay.extensions.paraphrasing.human_check import ReviewDecision, read_decisions
+from assay.extensions.paraphrasing.review import _review_page
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
-from assay.perturb.words.human_check import ReviewDecision, read_decisions
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect

@@ -14,15 +14,15 @@ import typer
 from rich.table import Column
 
 from assay.cli.options import JsonFile, write_json
-from assay.cli.words.review import agree, review, task_loader, tasks_named
 from assay.errors import PerturbationError
+from assay.extensions.paraphrasing.review import agree, review, task_loader, tasks_named
 from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.perturb.words.grid.generate import Paraphrase
     from assay.perturb.words.grid.rules import Fault
     from assay.perturb.words.grid.table import CellStats, GridStats
-    from assay.perturb.words.llm import Ledger, Price
+    from assay.support.llm import Ledger, Price
     from assay.tasks import Task
 
 
@@ -326,19 +326,12 @@ def llm(
     The columns model, prompts and rules record how each row was made. A key is read from ASSAY_LLM_KEY. Answers are
     cached: the same command resumes without repeating requests. Exit status 1 if a cell has too few paraphrases.
     """
+    from assay.extensions.paraphrasing.pipeline import RuleUse, paraphrases
+    from assay.extensions.paraphrasing.prompts import read_prompts
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
-    from assay.perturb.words.llm import (
-        Cache,
-        Endpoint,
-        Ledger,
-        Price,
-        RuleUse,
-        key_from_environment,
-        paraphrases,
-        read_prompts,
-    )
     from assay.support.files import replacing
+    from assay.support.llm import Cache, Endpoint, Ledger, Price, key_from_environment
 
     chosen = tasks_named(selection)
     prompt_set, use = read_prompts(prompts), RuleUse(rules)

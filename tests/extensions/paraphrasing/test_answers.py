@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import tasks
+from assay.extensions.paraphrasing.pipeline import accepted_candidates, usable_rewordings
 from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
 from assay.perturb.words.grid.rules import Rules
-from assay.perturb.words.llm.pipeline import accepted_candidates, usable_rewordings
 from assay.support.llm.client import Ledger, Reply
 
 RULES = Rules(tasks.load("libero_goal/1"))  # put the bowl on the stove
