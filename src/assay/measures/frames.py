@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,8 @@ from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError
 from assay.measures.result import MeasureError
+from assay.support.stats.intervals import Difference, stratified_difference, widen_to_p
+from assay.support.stats.significance import paired_p
 
 PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
@@ -145,6 +148,48 @@ def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray
     return table.select(*values).to_numpy().astype(float)
 
 
+def start_table(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Return control, perturbed (successes of each) and count of paired rows, for each start and the columns ``by``."""
+    return rows.group_by(*by, *START, maintain_order=True).agg(
+        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
+    )
+
+
+def outcome_counts(table: pl.DataFrame) -> np.ndarray:
+    """Return the columns control, perturbed and count of a `start_table`: (starts, 3)."""
+    return table.select("control", "perturbed", "count").to_numpy().astype(float)
+
+
+def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFrame:
+    """Return successes and episodes without ``mine`` and with it, for each stratum ``by`` that has both.
+
+    The columns are those of ``by``, then hits, count, mine_hits and mine_count.
+    """
+    success = pl.col("success")
+    table = rows.group_by(by, maintain_order=True).agg(
+        hits=success.filter(~mine).sum(),
+        count=(~mine).sum(),
+        mine_hits=success.filter(mine).sum(),
+        mine_count=mine.sum(),
+    )
+    return table.filter((pl.col("count") > 0) & (pl.col("mine_count") > 0))
+
+
+def side_counts(table: pl.DataFrame) -> np.ndarray:
+    """Return the numbers of `two_sides`: (4, strata)."""
+    return table.select("hits", "count", "mine_hits", "mine_count").to_numpy().astype(float).T
+
+
+def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Difference, float]:
+    """Return the difference of `two_sides` within strata, and its p value (exact, unless it is given).
+
+    The interval includes 0 if the test does.
+    """
+    sides = side_counts(table)
+    p, estimate = paired_p(*sides) if p is None else p, stratified_difference(*sides)
+    return replace(estimate, interval=widen_to_p(estimate.interval, p)), p
+
+
 def goal(truth: str = "truth") -> pl.Expr:
     """Return an expression for the goal of a row, from the column that records when each atom was true.
 
@@ -181,10 +226,15 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
     frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(change))
     if "instruction" not in frame.columns:
         return frame.with_columns(renamed=pl.lit(None, pl.String))
+    from assay.tasks.language.lexicon import mentions
+
     worded = frame.filter(pl.col("change") == Change.WORDING).select("task", "instruction").unique()
+    renamed = [
+        JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
+        for task, text in worded.iter_rows()
+    ]
     worded = worded.with_columns(
-        renamed=pl.Series([find_renamed(*row) for row in worded.iter_rows()], dtype=pl.String),
-        change=pl.lit(str(Change.WORDING)),
+        renamed=pl.Series(renamed, dtype=pl.String), change=pl.lit(str(Change.WORDING))
     )
     joined = frame.join(worded, on=("task", "instruction", "change"), how="left", maintain_order="left")
     return joined.with_columns(
@@ -195,13 +245,6 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
 def all_happened(events: str) -> bool:
     """Return whether every event of an episode happened, from the JSON in a frame."""
     return all(event["step"] is not None for event in json.loads(events))
-
-
-def find_renamed(task: str, text: str) -> str:
-    """Return the nouns of a task's instruction that a text does not contain verbatim, joined with +."""
-    from assay.tasks.language.lexicon import mentions
-
-    return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
 
 
 @lru_cache(maxsize=4096)

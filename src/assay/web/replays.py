@@ -121,11 +121,9 @@ class Replays:
 
     def __exit__(self, *error: object) -> None:
         if self._pool is not None:
-            children = list(self._pool._processes.values())
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            for child in children:
+            for child in list(self._pool._processes.values()):
                 child.kill()  # a video may take a minute, and the pool has no way to interrupt it
-                child.join()
+            self._pool.shutdown(cancel_futures=True)
 
     def video(self, episode: EpisodeRecording) -> RenderStatus:
         """Return the video of an episode, or request it."""

@@ -16,7 +16,15 @@ import scipy
 
 from assay.episodes.perturbation import TOGETHER, Change
 from assay.measures.flaws import shown_by
-from assay.measures.frames import START, pairs, valid_rows
+from assay.measures.frames import (
+    START,
+    compare_sides,
+    outcome_counts,
+    pairs,
+    start_table,
+    two_sides,
+    valid_rows,
+)
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.memory.own_paths import displacement, starting_elsewhere
@@ -36,8 +44,8 @@ from assay.measures.views.wording import (
     plural,
     points,
 )
-from assay.support.stats.intervals import Interval, share_interval, stratified_difference, widen_to_p
-from assay.support.stats.significance import SURE, holm, hypergeometric, paired_p, t_quantile
+from assay.support.stats.intervals import Interval, share_interval
+from assay.support.stats.significance import SURE, holm, hypergeometric, t_quantile
 from assay.support.streams import stream
 
 if TYPE_CHECKING:
@@ -199,32 +207,24 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
                 more_p=1.0,
             )
         )
-    able = _by_start(rows.filter(pl.col("control_success") == 1))
+    able = start_table(rows.filter(pl.col("control_success") == 1))
     lost, tasks = (2 * able["perturbed"] <= able["count"]).to_numpy(), able["task"].to_numpy()
-    raised = holm([_more_lost_p(tasks == cell.task, lost) for cell in cells])
-    return [replace(cell, more_p=p) for cell, p in zip(cells, raised, strict=True)]
-
-
-def _more_lost_p(mine: np.ndarray, lost: np.ndarray) -> float:
-    """Return the one-sided p value for the starts ``mine`` being ``lost`` more often; (starts,) each."""
-    hits, count, total = int(lost[mine].sum()), int(mine.sum()), len(lost)
-    if not hits or count == total:
-        return 1.0
-    drawn = np.arange(hits, count + 1)
-    return float(hypergeometric(np.array(total), np.array(int(lost.sum())), np.array(count), drawn).sum())
-
-
-def _by_start(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
-    """Return control, perturbed (successes of each) and count of each start, as in the table of a drop."""
-    return rows.group_by(*more, *START, maintain_order=True).agg(
-        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
-    )
+    more_lost = []
+    for cell in cells:
+        mine = tasks == cell.task
+        hits, count = int(lost[mine].sum()), int(mine.sum())
+        if not hits or count == len(lost):
+            more_lost.append(1.0)
+            continue
+        total, won, drawn = (np.array(value) for value in (len(lost), int(lost.sum()), count))
+        more_lost.append(float(hypergeometric(total, won, drawn, np.arange(hits, count + 1)).sum()))
+    return [replace(cell, more_p=p) for cell, p in zip(cells, holm(more_lost), strict=True)]
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
     """Return task and change -> control, perturbed and count of the starts, (starts, 3), in the order of the rows."""
-    table = _by_start(rows, "change")
-    values = table.select("control", "perturbed", "count").to_numpy().astype(float)
+    table = start_table(rows, "change")
+    values = outcome_counts(table)
     places: dict[tuple[str, str], list[int]] = {}
     for place, key in enumerate(table.select("task", "change").iter_rows()):
         places.setdefault(key, []).append(place)
@@ -261,7 +261,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
     None for a single task.
     """
-    table = _by_start(rows.filter(pl.col("control_success") == 1))
+    table = start_table(rows.filter(pl.col("control_success") == 1))
     task = table["task"].rank("dense").to_numpy().astype(int) - 1 if len(table) else np.zeros(0, int)
     if not len(table) or task.max() < 1:
         return None
@@ -278,7 +278,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
 def _measure_cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
     """Measure the cost of a change, given the successes ``_all`` lost in each start under all changes."""
-    able = _by_start(rows.filter(pl.col("control_success") == 1))
+    able = start_table(rows.filter(pl.col("control_success") == 1))
     hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
     count = int(counts.sum())
     mine = rows.group_by(START).agg(_mine=(pl.col("control_success") - pl.col("success")).sum())
@@ -319,24 +319,11 @@ def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, f
 
     Only starts with both are compared.
     """
-    mine, success = pl.col("change") == change, pl.col("success")
-    table = (
-        rows.filter(pl.col("control_success") == 1)
-        .group_by(START, maintain_order=True)
-        .agg(
-            others=success.filter(~mine).sum(),
-            others_count=(~mine).sum(),
-            hits=success.filter(mine).sum(),
-            count=mine.sum(),
-        )
-        .filter((pl.col("count") > 0) & (pl.col("others_count") > 0))
-    )
+    table = two_sides(rows.filter(pl.col("control_success") == 1), START, pl.col("change") == change)
     if not len(table):
         return None
-    sides = table.select("others", "others_count", "hits", "count").to_numpy().astype(float).T
-    p = paired_p(*sides)
-    estimate = stratified_difference(*sides)
-    return estimate.difference, widen_to_p(estimate.interval, p), p
+    estimate, p = compare_sides(table)
+    return estimate.difference, estimate.interval, p
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
@@ -345,12 +332,10 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         return None
     alike = ""
     if result.alike_p is not None:
-        verdict = (
-            "the changes differ in cost"
-            if result.alike_p < SURE
-            else "the changes do not differ significantly"
+        verdict = "differ in cost" if result.alike_p < SURE else "do not differ significantly"
+        alike = (
+            f"Overall, the changes {verdict} ({p_phrase(result.alike_p)}, Mantel-Haenszel, within starts)."
         )
-        alike = f"Overall, {verdict} ({p_phrase(result.alike_p)}, Mantel-Haenszel, within starts)."
     return Table.of(
         "kept",
         "Success kept, if the control succeeds",
@@ -409,25 +394,21 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
     )
 
 
-def _under(change: str) -> str:
-    if change in (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION):
-        return describe_change(change)
-    return f"under changes of {change.replace(TOGETHER, ' and ')}"
-
-
 def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
     """Sentences about success kept under the costliest changes."""
     costs = [cost for cost in result.costs if cost.share is not None]
     if not costs:
         return
-    shares = listed(
-        f"{percent(cost.share, 0)} {_under(cost.change)} "
-        f"({cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)})"
-        for cost in costs[:_MOST_NAMED]
-    )
+    events = (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION)
+    shares = []
+    for cost in costs[:_MOST_NAMED]:
+        change = cost.change.replace(TOGETHER, " and ")
+        under = describe_change(cost.change) if cost.change in events else f"under changes of {change}"
+        counts = f"{cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)}"
+        shares.append(f"{percent(cost.share, 0)} {under} ({counts})")
     rest = len(costs) - _MOST_NAMED
     more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
-    yield f"Of the successes of its controls it keeps {shares}{more}."
+    yield f"Of the successes of its controls it keeps {listed(shares)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]

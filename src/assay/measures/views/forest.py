@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis, printing
+from assay.measures.views.wording import between, points
 from assay.support.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ class Mark:
     """Whether the mark is filled; otherwise hollow."""
     colour: str = BLUE
     shape: str = "o"
+
+    @classmethod
+    def of_change(cls, label: str, result: Any, *notes: str, **look: Any) -> Mark:
+        """Return the row of a result with ``change`` and ``interval``: both in points, and further notes."""
+        numbers = points(result.change), between(result.interval, 100)
+        return cls(label, result.change, result.interval, (*numbers, *notes), **look)
 
 
 def height(groups: Mapping[str, Sequence[Mark]]) -> float:
@@ -79,6 +86,22 @@ def forest_drawing(
         finish(axes)
 
     return Drawing(name, title, caption, (WIDTH, height(groups)), paint, fits_a_column(groups))
+
+
+def change_drawing(
+    name: str,
+    title: str,
+    caption: str,
+    groups: Mapping[str, Sequence[Mark]],
+    *,
+    along: str,
+    heads: Sequence[str] = (),
+) -> Drawing:
+    """Return a forest plot of changes (`Mark.of_change`) in percentage points, with ``heads`` of the further notes."""
+    heads = ("points", "95 % interval", *heads)
+    return forest_drawing(
+        name, title, caption, groups, along=along, heads=heads, unit="points", zero=0.0, least=0.1
+    )
 
 
 def forest(
