@@ -108,7 +108,8 @@ def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = 
     for name, members in PARTS.items():
         weights = cell_weights(cells, members)
         if weights.any():
-            share, error = float(np.average(shares, weights=weights)), mean_error(hit, tried, datasets, weights)
+            share = float(np.average(shares, weights=weights))
+            error = mean_error(hit, tried, datasets, weights)
             interval: Interval | None = None
             if error and 0 < share < 1:  # with the effective number of episodes
                 interval = wilson_interval(share, share * (1 - share) * (Z / error) ** 2)
