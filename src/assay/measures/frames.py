@@ -226,15 +226,10 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
     frame = frame.with_columns(change=pl.when(pl.col("id").is_in(sensible.implode())).then(change))
     if "instruction" not in frame.columns:
         return frame.with_columns(renamed=pl.lit(None, pl.String))
-    from assay.tasks.language.lexicon import mentions
-
     worded = frame.filter(pl.col("change") == Change.WORDING).select("task", "instruction").unique()
-    renamed = [
-        JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
-        for task, text in worded.iter_rows()
-    ]
     worded = worded.with_columns(
-        renamed=pl.Series(renamed, dtype=pl.String), change=pl.lit(str(Change.WORDING))
+        renamed=pl.Series([find_renamed(*row) for row in worded.iter_rows()], dtype=pl.String),
+        change=pl.lit(str(Change.WORDING)),
     )
     joined = frame.join(worded, on=("task", "instruction", "change"), how="left", maintain_order="left")
     return joined.with_columns(
@@ -245,6 +240,13 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
 def all_happened(events: str) -> bool:
     """Return whether every event of an episode happened, from the JSON in a frame."""
     return all(event["step"] is not None for event in json.loads(events))
+
+
+def find_renamed(task: str, text: str) -> str:
+    """Return the nouns of a task's instruction that a text does not contain verbatim, joined with +."""
+    from assay.tasks.language.lexicon import mentions
+
+    return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
 
 
 @lru_cache(maxsize=4096)
