@@ -171,7 +171,7 @@ def drops(
             family = _AXES
         sensible = len(plausible(group)) > 0
         early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
-        outcomes = {
+        outcomes: dict[str, Any] = {
             name: int(((usual == before) & (now == after)).sum())
             for name, (before, after) in _OUTCOMES.items()
         }

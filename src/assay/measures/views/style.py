@@ -198,6 +198,11 @@ def series(place: int) -> dict[str, Any]:
     return {"color": SERIES[place % len(SERIES)], "marker": MARKS[place % len(MARKS)]}
 
 
+def mark_style(place: int) -> dict[str, Any]:
+    """Return the colour and shape of the n-th series, as keywords of `Mark`."""
+    return {"colour": SERIES[place % len(SERIES)], "shape": MARKS[place % len(MARKS)]}
+
+
 def aside(place: int, count: int) -> float:
     """Return the horizontal offset of the n-th of ``count`` series, as a fraction of the axis.
 
