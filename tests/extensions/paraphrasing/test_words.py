@@ -37,7 +37,7 @@ REFUSALS = {
     "words review grid.csv --decisions none.csv --out grid.csv": "is the table itself",
     "words score other.csv --out x.csv": "needs the columns original_instruction and new_instruction",
     "words score empty.csv --out x.csv": "is empty",
-    "words score pair.csv --alpha 2 --out x.csv": "alpha is 2.0: valid: 0",
+    "words score pair.csv --alpha 2 --out x.csv": "alpha is 2.0: expected 0",
     "words score pair.csv --out pair.csv/x.csv": "pair.csv/x.csv cannot be written",
     "words score none.csv --out x.csv": "none.csv",
     "words stats head.csv": "there is nothing to count",

@@ -127,8 +127,9 @@ def score(
 
     Exit status 1 if a row has no score; the column pd_warning has the reason.
     """
+    from assay.extensions.paraphrasing.score_table import WARNING, WARNING_SEPARATOR, read_table, score_table
     from assay.perturb.words.distance.models import MINILM
-    from assay.perturb.words.distance.table import read_table, score_table
+    from assay.perturb.words.distance.pride import scorer
     from assay.support.files import replacing
 
     frame = read_table(table)
@@ -142,12 +143,14 @@ def score(
                 bert_model=bert_model or MINILM,
                 on_scored=lambda count: bar.advance(task, count),
             )
-        scored.frame.write_csv(unfinished)
-    say(f"{len(frame) - scored.refused} pairs scored with {scored.parser} and {MINILM}: {out}")
-    for reason, count in scored.reasons.items():
+        scored.write_csv(unfinished)
+    refused = scored["pd"].null_count()
+    say(f"{len(frame) - refused} pairs scored with {scorer().parser} and {MINILM}: {out}")
+    notes = scored[WARNING].drop_nulls() if WARNING in scored.columns else ()
+    for reason, count in Counter(note for text in notes for note in text.split(WARNING_SEPARATOR)).items():
         say(f"{count} x {reason}", aside=True)
-    if scored.refused:
-        say(f"{scored.refused} of {len(frame)} have no score", aside=True)
+    if refused:
+        say(f"{refused} of {len(frame)} have no score", aside=True)
         raise typer.Exit(1)
 
 

@@ -345,7 +345,7 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
                 "PD": worded.pd,
                 "1 - S_K": 1 - (worded.s_k or 0.0),
                 "1 - S_T": 1 - (worded.s_t or 0.0),
-                **{f"1 - {name}": 1 - value for name, value in other.columns.items()},
+                **{f"1 - {name}": 1 - value for name, value in other.items()},
             }
             for worded, other in zip(wordings, others, strict=True)
         ]
