@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bench.prompt_reader.policy import PromptReader
 
 from assay.errors import ActionError, PolicyError, TaskError
-from assay.extensions.tabletop.policies.reader import PromptReader
 from assay.extensions.tabletop.policies.vima import (
     VimaPolicy,
     from_vima_action,
