@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from assay.extensions.eqa.scoring.accuracy import EpisodeCounts
+from assay.extensions.eqa.scoring.accuracy import mean_error
 from assay.measures.attribution import _design, _within_tasks
 from assay.measures.compare import compare
 from assay.measures.success.rates import rates
@@ -293,9 +293,9 @@ def _data_sets() -> list[Figure]:
         cells, held = np.eye(2)[which], []
         for _ in range(600):
             chance = np.clip(np.array([0.7, 0.5])[which] + 0.15 * rng.normal(size=len(which)), 0, 1)
-            known = EpisodeCounts(rng.binomial(5, chance)[:, None] * cells, 5 * cells, which)
-            share = float((known.hit.sum(axis=0) / known.tried.sum(axis=0)).mean())
-            error = known.error(np.full(2, 0.5))
+            hit, tried = rng.binomial(5, chance)[:, None] * cells, 5 * cells
+            share = float((hit.sum(axis=0) / tried.sum(axis=0)).mean())
+            error = mean_error(hit, tried, which, np.full(2, 0.5))
             assert error is not None
             held.append(_holds(wilson_interval(share, share * (1 - share) * (Z / error) ** 2), 0.6))
         found.append(_coverage(f"a mean of data sets of 100 and {few} episodes", float(np.mean(held)), 91.0))
