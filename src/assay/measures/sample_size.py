@@ -139,7 +139,7 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
 def detectable(
     control: float, interval: Interval, starts: int, times: float, pairs: float = 1.0
 ) -> float | None:
-    """Smallest loss (0 to 1) that would have been found with a power of 80 %; None if no loss would.
+    """Return the smallest loss (0 to 1) that would have been found with a power of 80 %; None if no loss would.
 
     ``control``: success without the change; ``interval``: of the observed difference, for its variance; ``starts``:
     informative starts, with ``pairs`` each; ``times``: factor on the p in the family. The larger of two bounds: from

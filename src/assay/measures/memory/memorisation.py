@@ -7,7 +7,7 @@ if the goal is another one in the same world, or if an object of the task is far
     D = distance from the trajectory to the nearest successful control of the same task, own seed or other
         (open-end dynamic time warping, metres: a trajectory may be slower, or begin later)
 
-is compared with the natural spread of the task (``own_paths``). A trajectory is *repeated* if D is within 95 % of that
+is compared with the natural spread of the task (``paths``). A trajectory is *repeated* if D is within 95 % of that
 spread, or a centimetre, and the changed goal was not reached. The index is the fraction of repeated trajectories: 0
 for a policy that reacts, near 1 for one that replays what it has learnt. It is tested over starts against chance: the
 fraction of other tasks' controls that could be taken for this one's, at least 5 %.
@@ -52,15 +52,16 @@ from assay.measures.frames import (
     valid_rows,
 )
 from assay.measures.measure import Measure, Panel, ReportedRun
-from assay.measures.memory.own_paths import (
+from assay.measures.memory.paths import (
     QUANTILE,
+    Paths,
     alike,
     by_chance,
     displacement,
+    distances,
     spreads,
     starting_elsewhere,
 )
-from assay.measures.memory.paths import Paths, distances
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import SHARES, Mark, forest_drawing
 from assay.measures.views.style import Drawing, mark_style
@@ -248,8 +249,14 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
     sensible = have.get("plausible", pl.lit(True)).fill_null(True)
     guessed = pl.col("condition").is_in(guessable(rows)["condition"].unique().to_list())
     another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
+
+    def includes_control_task(row: dict[str, str]) -> bool:
+        """Return whether the request includes the goal of the control."""
+        now, usual = row["asked"], atoms(row["control_truth"])
+        return bool(usual) and usual <= (set(now.split(" and ")) if now else atoms(row["truth"]))
+
     composed = pl.struct(asked.alias("asked"), "truth", "control_truth").map_elements(
-        lambda row: _includes_control_task(**row), return_dtype=pl.Boolean
+        includes_control_task, return_dtype=pl.Boolean
     )
     world = pl.col("axis").fill_null("") != "words"
     return (
@@ -273,12 +280,6 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
         )
         .with_columns(axis=pl.when("other").then("axis").otherwise(pl.lit("world")))
     )
-
-
-def _includes_control_task(asked: str | None, truth: str, control_truth: str) -> bool:
-    """Return whether the request includes the goal of the control."""
-    now = set(asked.split(" and ")) if asked else atoms(truth)
-    return bool(usual := atoms(control_truth)) and usual <= now
 
 
 def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:

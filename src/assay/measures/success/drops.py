@@ -144,7 +144,7 @@ def drops(
     resampling: bool = True,
     stopped: Collection[str] = (),
 ) -> tuple[Drop, ...]:
-    """Drop of every group of perturbed episodes that share the columns ``by``, in order of appearance.
+    """Return the drop of every group of perturbed episodes with the same columns ``by``, in order of appearance.
 
     A family is an axis (words, world, senses), or the experiment without one; the axes themselves are one family.
     Changes after which success is not expected are separate. Without ``resampling`` there is no bootstrap, which takes
@@ -270,7 +270,7 @@ def _has_wordings(rows: pl.DataFrame) -> bool:
 
 
 def _anytime_p(rows: pl.DataFrame) -> float:
-    """Anytime-valid p, from starts in the order in which they were run.
+    """Return an anytime-valid p value, from starts in the order in which they were run.
 
     A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one control
     would all fall if that happened to succeed.
@@ -394,7 +394,7 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
 
 
 def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """Sentences about the cost of changes to instruction, world and observations."""
+    """Yield sentences about the cost of changes to instruction, world and observations."""
     usual = profile.get(CONTROLS)
     for drop in sorted(axes, key=lambda drop: drop.change):
         name = group_name(drop.group).replace("+", " and ")
@@ -417,7 +417,7 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
 
 
 def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """Sentences about the conditions with the largest losses."""
+    """Yield a sentence about the conditions with the largest losses."""
     losses = [drop for drop in drops if drop.plausible and drop.change < 0 and drop.certain]
     if losses:
         worst = listed(

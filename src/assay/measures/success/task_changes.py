@@ -1,7 +1,7 @@
 """Cost of each change in each task, and comparison of the changes, from the informative starts.
 
-Only a start whose control succeeds can lose success. *Kept* success is the share of such pairs that still succeed: a
-policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
+Only a start whose control succeeds can lose success. *Kept* success is the fraction of such pairs that still succeed:
+a policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from assay.measures.frames import (
 )
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.memorisation import MEMORISATION
-from assay.measures.memory.own_paths import displacement, starting_elsewhere
+from assay.measures.memory.paths import displacement, starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
 from assay.measures.sample_size import loss_p
@@ -75,7 +75,7 @@ class TaskChange(Result):
     p: Annotated[float, Column("p of a loss", "p")]
     """Exact one-sided p value over starts."""
     more_p: Annotated[float, Column("more than others: Holm p", "p")]
-    """Exact one-sided p value for a larger share of lost starts than in other tasks, adjusted by Holm."""
+    """Exact one-sided p value for a larger fraction of lost starts than in other tasks, adjusted by Holm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class ChangeCost(Result):
     count: Annotated[int, Column("n", "count")]
     """Number of pairs whose control succeeds."""
     share: Annotated[float | None, Column("kept, share", "share")]
-    """Share of kept successes, ``kept / count``; None if no control succeeds."""
+    """Fraction of kept successes, ``kept / count``; None if no control succeeds."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
     of_fall: Annotated[float | None, Column("part of the fall", "share")]
@@ -327,7 +327,7 @@ def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, f
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Table of success kept under each change."""
+    """Return the table of success kept under each change."""
     if not result.costs:
         return None
     alike = ""
@@ -340,7 +340,7 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         "kept",
         "Success kept, if the control succeeds",
         result.costs,
-        note="Pairs whose control succeeds; Wilson intervals over starts. Part of the fall: share of all successes "
+        note="Pairs whose control succeeds; Wilson intervals over starts. Part of the fall: fraction of all successes "
         "lost under all changes, which also depends on the number of episodes. Against other changes: success kept "
         f"with this change minus that kept with the others in the same starts. {alike}",
         shown_at_once=True,
@@ -348,7 +348,7 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
+    """Return the table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
     drops = [
         drop for drop in report.profile.get(CHANGES) or () if drop.plausible and drop.over_tasks is not None
     ]
@@ -374,7 +374,7 @@ def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Table of the cost of each change in each task."""
+    """Return the table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
@@ -395,7 +395,7 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
 
 
 def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
-    """Sentences about success kept under the costliest changes."""
+    """Yield sentences about success kept under the costliest changes."""
     costs = [cost for cost in result.costs if cost.share is not None]
     if not costs:
         return

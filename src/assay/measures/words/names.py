@@ -162,7 +162,7 @@ def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def names_table(result: NameGaps, report: ReportedRun) -> Table:
-    """Table of the cost of other names."""
+    """Return the table of the cost of other names."""
     return Table.of(
         "names",
         "Cost of other names",
@@ -174,7 +174,7 @@ def names_table(result: NameGaps, report: ReportedRun) -> Table:
 
 
 def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
-    """Figure of the cost of calling each object by another name."""
+    """Draw the cost of calling each object by another name."""
     marks = [
         Mark.of_change(
             f"the {gap.noun}" if gap.noun else "any name",
@@ -196,7 +196,7 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
 
 
 def names_sentences(result: NameGaps, profile: Profile) -> Iterator[str]:
-    """Sentences about the cost of other names."""
+    """Yield a sentence about the cost of other names."""
     gap = result.overall
     yield (
         f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep all names "

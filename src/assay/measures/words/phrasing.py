@@ -1,4 +1,4 @@
-"""Cost of the phrasing of the action and of spelling and punctuation, with all names kept."""
+"""Cost of the phrasing of the action, and of spelling and punctuation, with all names kept; success under nonsense."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.measures.findings import (
+    Evidence,
     FlawTest,
     Profiles,
     Shows,
@@ -16,16 +17,18 @@ from assay.measures.findings import (
     evidence_from,
     loss,
     one_sided_p,
+    p_above_tolerated,
     select_results,
     shows_loss,
 )
 from assay.measures.flaws import Flaw
-from assay.measures.frames import compare_sides, require, side_counts, two_sides, valid_rows
+from assay.measures.frames import compare_sides, guessable, require, side_counts, two_sides, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided, telling
-from assay.measures.success.drops import Drop, drop_evidence, drops, pool_drops
-from assay.support.stats.intervals import Interval
+from assay.measures.success.drops import DROPS, Drop, drop_evidence, drops, pool_drops
+from assay.support.stats.intervals import Interval, wilson_interval
 from assay.support.stats.significance import holm, within
 
 STRATUM = ("task", "object")
@@ -169,4 +172,53 @@ SURFACE = Measure(
     lambda run: drops(run.frame, (SURFACE_LABEL,), stopped=run.stopped),
     needs=(SURFACE_LABEL,),
     tests=_test_forms,
+)
+
+
+def nonsense(run: RunData) -> Drop:
+    """Return the nonsense or counterfactual condition in which the task's goal is reached least often.
+
+    Guessable instructions are excluded: following them does not show that they were ignored.
+    """
+    guessed = set(guessable(run.frame)["condition"])
+    drops = [
+        drop
+        for drop in run.result(DROPS)
+        if not drop.plausible
+        and drop.family.startswith("words")
+        and drop.group.get("condition") not in guessed
+    ]
+    if all(drop.control == 0 for drop in drops):
+        raise MeasureError(
+            "no episode has a nonsense or counterfactual instruction and a control that succeeds"
+        )
+    return min(drops, key=lambda drop: drop.perturbed)
+
+
+def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test success under nonsense, for runs without trajectories."""
+    for run, profile in profiles:
+        drop = profile.get(NONSENSE)
+        if drop is None or profile.get("memorisation") is not None:
+            continue
+        independent = int(drop.perturbed * drop.starts + 1e-9)  # episodes of one start may be identical
+        p, interval = (
+            p_above_tolerated(independent, drop.starts),
+            wilson_interval(drop.perturbed, drop.starts),
+        )
+        (condition,) = drop.group.values()
+        hits = drop.both + drop.only_perturbed
+        evidence = Evidence(
+            run, NONSENSE.name, str(condition), drop.perturbed, interval, p, hits=hits, count=drop.pairs
+        )
+        least = p_above_tolerated(drop.starts, drop.starts)
+        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=least)
+    yield Untested(Flaw.IGNORES_WORDS, NONSENSE.name)
+
+
+NONSENSE = Measure(
+    "nonsense",
+    "How often the task's goal is reached although the instruction does not ask for it.",
+    nonsense,
+    tests=_test_nonsense,
 )
