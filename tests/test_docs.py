@@ -32,13 +32,13 @@ from assay.web import app
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-REFERENCE = {"commands", "options", "api", "perturbations", "json"}
+REFERENCE = {"commands", "options", "api", "perturbations", "json", "glossary"}
 """Pages that the site generates."""
 NOT_RUN = {
     "pip install": "installs",
     "make ": "has tests of its own",
     "uv run": "is a command of openpi",
-    "assay words setup": "tests/cli runs it",
+    "assay words setup": "tests/extensions/paraphrasing runs it",
     "assay doctor": "tests/cli runs it",
     "assay assets get": "tests/sim/packs runs it",
     "assay try --policy openpi://gpu-box": "needs a GPU",
