@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from assay.episodes import LIBERO, Policy
 from assay.errors import PolicyError, one_line
@@ -40,7 +39,21 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
         return {}
     factory, query = find_factory(address, world)
     fields = arguments(factory, query, address, PolicyError)
-    digests = _digest_files(factory, fields)
+    defaults = {}
+    with suppress(TypeError, ValueError):  # a class written in C
+        parameters = inspect.signature(factory).parameters
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
+    digests = {}
+    for name, value in {**defaults, **fields}.items():
+        # Checkpoints and other files. A policy may write to folders, which would change its identity.
+        if not isinstance(value, str | Path) or not str(value):
+            continue
+        path = Path(value)
+        try:
+            if path.is_file():
+                digests[f"{name} {path.name}"] = digest_of_file(path)[:12]
+        except OSError as error:
+            raise PolicyError(f"{name}={value}: cannot be read: {error.strerror or error}") from None
     if address.startswith(PYTHON):
         digests |= source_digests(factory.__module__)
         static = inspect.getattr_static(factory, FINGERPRINT, None)
@@ -124,28 +137,6 @@ def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
         for file in (place.with_suffix(".py"), place / "__init__.py"):
             if file.is_file():
                 yield file, ".".join(parts[:end])
-
-
-def _digest_files(factory: Callable[..., Any], fields: Mapping[str, object]) -> dict[str, str]:
-    """Return digests of the files that fields or their defaults name, such as checkpoints.
-
-    Folders are excluded: a policy may write to them, which would change its identity.
-    """
-    defaults = {}
-    with suppress(TypeError, ValueError):  # a class written in C
-        parameters = inspect.signature(factory).parameters
-        defaults = {name: parameter.default for name, parameter in parameters.items()}
-    digests = {}
-    for name, value in {**defaults, **fields}.items():
-        if not isinstance(value, str | Path) or not str(value):
-            continue
-        path = Path(value)
-        try:
-            if path.is_file():
-                digests[f"{name} {path.name}"] = digest_of_file(path)[:12]
-        except OSError as error:
-            raise PolicyError(f"{name}={value}: cannot be read: {error.strerror or error}") from None
-    return digests
 
 
 def _call_fingerprint(method: Callable[..., object], fields: Mapping[str, object], name: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from assay import tasks
 from assay.policies.oracle.motion import Motion
-from assay.policies.oracle.placement_spots import region_spots
+from assay.policies.oracle.placement_spots import find_spots
 from assay.policies.oracle.placing import RIM_HEIGHT_M, PlacementSpot
 from assay.policies.oracle.scene_state import SceneState
 from assay.policies.oracle.skills import FailedGrasps, pick_and_place
@@ -46,7 +46,7 @@ def played(scene: SceneState, motion: Motion, steps: int) -> Iterator[None]:
 @pytest.mark.parametrize("aside", [-0.022, 0.022], ids=["on one rim", "on the other"])
 def test_an_object_on_a_rim_is_shifted_before_release(aside: float):
     scene, book, compartment = begun()
-    best = region_spots(scene, book, compartment, inside=True)[0]
+    best = find_spots(scene, book, compartment, Predicate.IN)[0]
     assert best.tight
     narrow = scene.data.site_xmat[compartment.site].reshape(3, 3)[:, int(np.argmin(compartment.half))]
     beside = replace(best, position=best.position + aside * narrow)

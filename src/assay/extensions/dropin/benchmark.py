@@ -143,7 +143,7 @@ class Benchmark(Partial, abc.ABC):
                 f"request {present}, or choose other --tasks"
             )
         in_order = self.task_order_index and len(suite) == 10
-        order = _ORDERS[self.task_order_index] if in_order else range(len(suite))
+        order = task_orders[self.task_order_index] if in_order else range(len(suite))
         self.tasks = [suite[index] for index in order]
         self.n_tasks = len(self.tasks)
 
@@ -210,7 +210,7 @@ class Suite(Benchmark):
 for _name in libero_suites:
     register_benchmark(type(_name.upper(), (Suite,), {"name": _name, "__doc__": tasks.describe(_name)}))
 
-_ORDERS: list[list[int]] = np.loadtxt(
+task_orders: list[list[int]] = np.loadtxt(
     Path(__file__).with_name("task_orders.csv"), dtype=int, delimiter=","
 ).tolist()
 """LIBERO's task orders for lifelong learning."""

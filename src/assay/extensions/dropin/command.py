@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -105,13 +106,10 @@ def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
     """Format task numbers by suite: ``tasks 0 to 6 and 8 of libero_goal``."""
     parts = []
     for suite, numbers in unplayed.items():
-        runs: list[list[int]] = []
-        for number in numbers:
-            if runs and number == runs[-1][-1] + 1:
-                runs[-1].append(number)
-            else:
-                runs.append([number])
-        ranges = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]
+        ranges = []
+        for _, consecutive in groupby(enumerate(numbers), key=lambda numbered: numbered[1] - numbered[0]):
+            run = [number for _, number in consecutive]
+            ranges.append(f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)))
         listed = " and ".join([", ".join(ranges[:-1]), ranges[-1]] if len(ranges) > 1 else ranges)
         parts.append(f"{'tasks' if len(numbers) > 1 else 'task'} {listed} of {suite or 'every suite'}")
     return "; ".join(parts)

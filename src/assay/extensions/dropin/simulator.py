@@ -297,12 +297,10 @@ class RobotModel(Partial):
     """Names of the robot's parts."""
 
     shown_as = "robots[0].robot_model"
-
-    def __init__(self) -> None:
-        self.naming_prefix = "robot0_"
-        self.eef_name = "robot0_right_hand"
-        self.name = "Panda0"
-        self.root_body = "robot0_base"
+    naming_prefix = "robot0_"
+    eef_name = "robot0_right_hand"
+    name = "Panda0"
+    root_body = "robot0_base"
 
 
 class Robot(Partial):

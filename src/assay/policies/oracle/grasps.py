@@ -282,7 +282,13 @@ class Reach:
         arm = self._data.qpos[:ARM]
         spare = float(np.minimum(arm - low, high - arm).min())
         strained = JOINT_LIMIT_COST * max(0.0, 1.0 - spare / JOINT_MARGIN_RAD)
-        return strained + (COLLISION_COST if self._is_blocked() else 0.0)
+        mujoco.mj_collision(self._sight.model, self._data)
+        distances = self._data.contact.dist
+        collides = any(
+            distances[index] < -MAX_PENETRATION_M and other not in self._held.geoms
+            for index, _, other in contacts(self._data, self._sight.robot_geoms)
+        )
+        return strained + (COLLISION_COST if collides else 0.0)
 
     def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
         """Return the rotation (3, 3), with swapped fingers if that is easier, and the cost of the pose."""
@@ -326,12 +332,3 @@ class Reach:
             step *= min(1.0, MAX_JOINT_STEP_RAD / float(np.abs(step).max()))
             data.qpos[:ARM] = np.clip(data.qpos[:ARM] + step, low, high)
         return errors
-
-    def _is_blocked(self) -> bool:
-        """Return whether the robot penetrates anything but the held object."""
-        mujoco.mj_collision(self._sight.model, self._data)
-        distances = self._data.contact.dist
-        return any(
-            distances[index] < -MAX_PENETRATION_M and other not in self._held.geoms
-            for index, _, other in contacts(self._data, self._sight.robot_geoms)
-        )

@@ -213,27 +213,42 @@ class PlacementArea:
         return None
 
 
-def region_spots(
+def find_spots(
     scene: SceneState,
     entity: EntityIndex,
-    region: RegionIndex,
-    rotations: Sequence[np.ndarray] | None = None,
+    target: RegionIndex | EntityIndex,
+    predicate: Predicate,
     *,
-    inside: bool,
     more: int = 0,
 ) -> list[PlacementSpot]:
-    """Return spots for an object in or on a region, best first.
+    """Return spots for an object in or on a region, or at the centre of another object, best first.
 
-    ``rotations`` (3, 3): the allowed rotations; by default rotations about the vertical, and leaning if the object is
-    inserted from the side or does not fit upright. ``more``: the number of other objects that still have to be
-    placed.
+    The predicate determines the rotations: upright, on its side, or any, which means rotations about the vertical, and
+    leaning if the object is inserted from the side or does not fit upright. ``more``: the number of other objects that
+    still have to be placed there.
     """
-    slope = scene.data.site_xmat[region.site].reshape(3, 3)[2]
+    axis = scene.up_direction(entity)
+    turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
+    rotations: list[np.ndarray] | None = None
+    if predicate is Predicate.SIDE_ON:
+        lies = abs(axis[2]) < LEVEL_TOLERANCE
+        rotations = turns if lies else [shortest_rotation(axis, way) for way in LEVEL_DIRECTIONS]
+    elif predicate is Predicate.UPRIGHT_ON and axis[2] <= 1 - LEVEL_TOLERANCE:
+        rotations = [turn @ shortest_rotation(axis, UP) for turn in turns]
+    if isinstance(target, EntityIndex):
+        floor = float(scene.box(target).low[2]) + 0.01
+        place = scene.pose(target)[0][:2]
+        return [
+            PlacementSpot(np.append(place, floor - scene.rotated_box(entity, rotation).low[2]), rotation)
+            for rotation in rotations or [np.eye(3)]
+        ]
+    inside = predicate in (Predicate.IN, Predicate.EXACT_IN)
+    slope = scene.data.site_xmat[target.site].reshape(3, 3)[2]
     if not inside and rotations is None and abs(slope[2]) < 0.99:
-        target = scene.data.site_xpos[region.site] + slope * UP_SLOPE_M
-        height = target[2] + scene.pose(entity)[0][2] - scene.box(entity).low[2]
-        return [PlacementSpot(np.append(target[:2], height))]
-    area = PlacementArea(scene, entity, region, inside=inside, more=more)
+        point = scene.data.site_xpos[target.site] + slope * UP_SLOPE_M
+        height = point[2] + scene.pose(entity)[0][2] - scene.box(entity).low[2]
+        return [PlacementSpot(np.append(point[:2], height))]
+    area = PlacementArea(scene, entity, target, inside=inside, more=more)
     if rotations is not None:
         return area.places(rotations)
     turns = area.turns() if inside else [np.eye(3)]
@@ -252,35 +267,3 @@ def region_spots(
         if area.fits and area.outward is None:
             break
     return sorted(candidates, key=lambda spot: spot.cost)
-
-
-def find_spots(
-    scene: SceneState,
-    entity: EntityIndex,
-    target: RegionIndex | EntityIndex,
-    predicate: Predicate,
-    *,
-    more: int = 0,
-) -> list[PlacementSpot]:
-    """Return spots for an object in or on a region, or at the centre of another object, best first.
-
-    The predicate determines the rotations: upright, on its side, or any. ``more``: the number of other objects that
-    still have to be placed there.
-    """
-    axis = scene.up_direction(entity)
-    turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
-    rotations: list[np.ndarray] | None = None
-    if predicate is Predicate.SIDE_ON:
-        lies = abs(axis[2]) < LEVEL_TOLERANCE
-        rotations = turns if lies else [shortest_rotation(axis, way) for way in LEVEL_DIRECTIONS]
-    elif predicate is Predicate.UPRIGHT_ON and axis[2] <= 1 - LEVEL_TOLERANCE:
-        rotations = [turn @ shortest_rotation(axis, UP) for turn in turns]
-    if isinstance(target, RegionIndex):
-        inside = predicate in (Predicate.IN, Predicate.EXACT_IN)
-        return region_spots(scene, entity, target, rotations, inside=inside, more=more)
-    floor = float(scene.box(target).low[2]) + 0.01
-    place = scene.pose(target)[0][:2]
-    return [
-        PlacementSpot(np.append(place, floor - scene.rotated_box(entity, rotation).low[2]), rotation)
-        for rotation in rotations or [np.eye(3)]
-    ]

@@ -152,6 +152,13 @@ class ServerSession(ABC):
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
         """Return the message that reports an error, and whether the connection ends with it."""
 
+    def read_prompt(self, message: Mapping[Any, Any]) -> tuple[str, bool]:
+        """Return the prompt of a message, and whether it differs from that of the current episode."""
+        prompt = message.get(self.convention.prompt)
+        if not isinstance(prompt, str):
+            raise PolicyError(f"'{self.convention.prompt}' should be a text, not {codec.describe(prompt)}")
+        return prompt, prompt != self._prompt
+
     def begin(self, prompt: str, task: str, seed: int) -> None:
         """Reset the policy for an episode."""
         self.policy.reset(Instruction(prompt), EpisodeSpec(task, seed, SERVED_PACK))
@@ -185,13 +192,6 @@ def _read_request(message: bytes) -> dict[Any, Any]:
     return content
 
 
-def _read_text(message: Mapping[Any, Any], key: str) -> str:
-    value = message.get(key)
-    if not isinstance(value, str):
-        raise PolicyError(f"'{key}' should be a text, not {codec.describe(value)}")
-    return value
-
-
 class OpenPISession(ServerSession):
     """The connection of an openpi client.
 
@@ -208,9 +208,9 @@ class OpenPISession(ServerSession):
     def answer(self, message: bytes) -> bytes | None:
         """Return actions for an observation."""
         request = _read_request(message)
-        prompt = _read_text(request, self.convention.prompt)
         start = time.monotonic()
-        if prompt != self._prompt:
+        prompt, is_new = self.read_prompt(request)
+        if is_new:
             self.begin(prompt, task=prompt, seed=zlib.crc32(message))
         at_least = self.replan or OPENPI_MIN_ACTIONS
         actions = self.act(request, request.get(self.convention.state), at_least=at_least)
@@ -275,8 +275,8 @@ class VlaEvalSession(ServerSession):
 
     def _next_action(self, payload: Mapping[Any, Any]) -> np.ndarray:
         """Return the next action, (7,); the policy is called when the actions of the last chunk are used up."""
-        prompt = _read_text(payload, self.convention.prompt)
-        if prompt != self._prompt:
+        prompt, is_new = self.read_prompt(payload)
+        if is_new:
             self._actions.clear()
             suite, number = self._task.get("suite"), self._task.get("task_id")
             seed = self._task.get("seed", self._task.get("episode_idx"))
