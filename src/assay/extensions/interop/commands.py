@@ -108,11 +108,11 @@ def export(
     parquet: Annotated[Path | None, typer.Option(help="Write a Parquet file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write a CSV file; - prints it.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write a JSON array; - prints it.")] = None,
-    lerobot: Annotated[
-        Path | None, typer.Option(help="Write a LeRobotDataset, including failures, into a new folder.")
-    ] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="TOOL", help="wandb, trackio, tensorboard, rerun, lerobot or hf.")
+        str | None,
+        typer.Option(
+            metavar="TOOL", help="wandb, trackio, tensorboard, rerun, lerobot (a LeRobotDataset) or hf."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for --to rerun and lerobot; YAML file for --to hf.")
@@ -135,12 +135,8 @@ def export(
     from assay.support.files import replacing
 
     targets = [("parquet", parquet), ("csv", csv), ("json", json)]
-    if lerobot is not None:
-        to, out = "lerobot", lerobot
     if to is None and not any(target for _, target in targets):
-        raise RunError(
-            "no output given; use --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL"
-        )
+        raise RunError("no output given; use --parquet FILE, --csv FILE, --json FILE or --to TOOL")
     with Store.reading(path) as store:
         if to is not None:
             from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
