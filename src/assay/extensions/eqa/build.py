@@ -17,7 +17,7 @@ from PIL import Image
 from assay import __version__
 from assay.extensions.eqa.actions import ActionLevel, Turning
 from assay.extensions.eqa.drafts import Draft, OptionMethod, Plan, Shot, WrongInstructions, plan_drafts
-from assay.extensions.eqa.episode import EPISODES_FOUND, EpisodeSource, QualityRules, Tally
+from assay.extensions.eqa.episode import EpisodeSource, QualityRules, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
 from assay.extensions.eqa.question import (
     FOLDER_FILES,
@@ -47,13 +47,6 @@ class InstructionCase:
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
 """Function that returns three wrong instructions per episode; episodes that it omits get those of the data set."""
 IDENTICAL_OPTIONS = "question: two options look the same"
-ADVICE = {
-    "missing camera": "--views names the cameras",
-    "gripper on another scale": "--gripper gives its values",
-    "cannot be read": "--schema names the layout of a data set",
-    "trivial motion": "thresholds are defined in assay.extensions.eqa.sources.schema",
-}
-"""Advice about a source without questions, by a part of the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +108,7 @@ def build(
                 kind: count for kind, count in counts[source.name].items() if count < plan[QuestionKind(kind)]
             }
         if not questions:
-            reasons = "; ".join(f"{name}: {_summarise_tally(tally)}" for name, tally in tallies.items())
+            reasons = "; ".join(f"{name}: {tally.summary()}" for name, tally in tallies.items())
             raise QuestionError(f"no question could be made; {reasons}")
         info = {
             "version": __version__,
@@ -180,18 +173,6 @@ def _instruction_cases(ready: Sequence[PreparedEpisode], view: CameraView) -> li
         for prepared in ready
         if prepared.whole and prepared.episode.instruction and not prepared.episode.scene
     ]
-
-
-def _summarise_tally(tally: Tally, most: int = 4) -> str:
-    """Describe the most frequent reasons for skipping, each with an example, and give advice."""
-    skipped = [(reason, count) for reason, count in tally.counts.most_common() if ": " in reason][:most]
-    reasons = [
-        f"{count} x {reason}" + "".join(f" ({place})" for place in tally.places[reason][:1])
-        for reason, count in skipped
-    ]
-    advice = [text for part, text in ADVICE.items() if any(part in reason for reason, _ in skipped)]
-    found = f"{tally.counts[EPISODES_FOUND]} episodes found"
-    return ", ".join([found, *reasons]) + "".join(f"; {text}" for text in advice)
 
 
 def _question(

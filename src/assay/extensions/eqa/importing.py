@@ -86,8 +86,7 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
                 tally.add("line: duplicate", f"{file.name}:{number}", int(question.id in questions))
                 questions[question.id] = question
         if not questions:
-            reasons = "; ".join(f"{count} x {reason}" for reason, count in tally.counts.most_common(4))
-            raise QuestionError(f"{path}: no question could be read: {reasons}")
+            raise QuestionError(f"{path}: no question could be read: {tally.summary()}")
         counts: dict[str, dict[str, int]] = {}
         for question in questions.values():
             by_kind = counts.setdefault(question.dataset, {})
