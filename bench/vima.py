@@ -24,13 +24,13 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.episodes import Policy
-from assay.extensions.tabletop.policies.reader import PromptReader
 from assay.extensions.tabletop.policies.vima import play_in_vima
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Level, Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.support.stats.intervals import wilson_interval
+from bench.prompt_reader.policy import PromptReader
 
 PLAYERS = ("oracle", "reader")
 WORLDS = ("VIMA-Bench", "Assay")

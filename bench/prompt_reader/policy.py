@@ -9,24 +9,6 @@ from itertools import pairwise
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.extensions.tabletop.policies.perception import (
-    LINES,
-    SeenObject,
-    histogram_difference,
-    may_have_texture,
-    nearest_texture,
-    see_objects,
-    shape_similarity,
-    texture_difference,
-    turn_between,
-)
-from assay.extensions.tabletop.policies.reading import (
-    COUNTS,
-    MarkedPrompt,
-    NamedObject,
-    PromptRequest,
-    parse_request,
-)
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import PACK, TableEnv
@@ -38,6 +20,24 @@ from assay.extensions.tabletop.world.render import Views, render_picture
 from assay.extensions.tabletop.world.scene import CONTAINERS, SOLIDS, TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.simulation import action
 from assay.extensions.tabletop.world.textures import GREY
+from bench.prompt_reader.perception import (
+    LINES,
+    SeenObject,
+    histogram_difference,
+    may_have_texture,
+    nearest_texture,
+    see_objects,
+    shape_similarity,
+    texture_difference,
+    turn_between,
+)
+from bench.prompt_reader.reading import (
+    COUNTS,
+    MarkedPrompt,
+    NamedObject,
+    PromptRequest,
+    parse_request,
+)
 
 _WAYS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 _ASIDE = 0.06
