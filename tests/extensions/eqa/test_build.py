@@ -144,7 +144,7 @@ def test_a_failed_or_killed_build_does_not_block_the_next(folder: Path, tmp_path
 
 def test_an_empty_build_reports_reasons_with_an_example(tmp_path: Path):
     blind = changing(lambda episode: replace(episode, egocentric=None))
-    reason = r"invented: 16 x episodes found, 16 x episode: missing camera \(0: none on the hand\)"
+    reason = r"invented: 16 x episodes found, 16 x episode: missing camera \(0: no wrist camera\)"
     with pytest.raises(QuestionError, match=reason):
         build(tmp_path / "set", [blind], {QuestionKind.L_AI: 2}, VIEWS)
 

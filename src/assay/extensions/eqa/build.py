@@ -17,7 +17,7 @@ from PIL import Image
 from assay import __version__
 from assay.extensions.eqa.actions import ActionLevel, Turning
 from assay.extensions.eqa.drafts import Draft, OptionMethod, Plan, Shot, WrongInstructions, plan_drafts
-from assay.extensions.eqa.episode import EpisodeSource, QualityRules, Tally
+from assay.extensions.eqa.episode import EpisodeSource, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
 from assay.extensions.eqa.question import (
     FOLDER_FILES,
@@ -98,7 +98,17 @@ def build(
                 on_episode()
             wrong: WrongInstructions = {}
             if distractors is not None and QuestionKind.H_AI in plan:
-                wrong = distractors(_instruction_cases(ready, views[0]))
+                wrong = distractors(
+                    [
+                        InstructionCase(
+                            prepared.episode.id,
+                            prepared.episode.instruction,
+                            partial(views[0].images, prepared.episode, prepared.frames[[0, -1]].tolist()),
+                        )
+                        for prepared in ready
+                        if prepared.whole and prepared.episode.instruction and not prepared.episode.scene
+                    ]
+                )
             drafts = plan_drafts(ready, source.rules, plan, seed, source.name, wrong=wrong, options=options)
             by_kind = write_questions(folder, source, ready, drafts, views, turning=turning, tally=tally)
             for rotation in zip_longest(*by_kind.values()):
@@ -141,8 +151,52 @@ def write_questions(
 
     Questions with two identical options in some view are skipped.
     """
-    shots = {shot for draft in chain(*drafts.values()) for shot in (*draft.shots, *draft.option_shots)}
-    files = _write_images(out, ready, sorted(shots), views, source.threads)
+    (out / PICTURES).mkdir(parents=True, exist_ok=True)
+    frames: defaultdict[int, set[int]] = defaultdict(set)
+    for draft in chain(*drafts.values()):
+        for shot in (*draft.shots, *draft.option_shots):
+            frames[shot.episode].add(shot.frame)
+
+    def write_episode(owner: int) -> list[tuple[CameraView, Shot, str]]:
+        wanted, episode = sorted(frames[owner]), ready[owner].episode
+        return [
+            (view, Shot(owner, frame), save_image(out, image))
+            for view in views
+            for frame, image in zip(wanted, view.images(episode, wanted), strict=True)
+        ]
+
+    files: dict[CameraView, dict[Shot, str]] = {view: {} for view in views}
+    owners = sorted(frames)
+    with ThreadPoolExecutor(source.threads) as pool:
+        for written in pool.map(write_episode, owners) if source.threads > 1 else map(write_episode, owners):
+            for view, shot, name in written:
+                files[view][shot] = name
+
+    def question(draft: Draft, view: CameraView) -> Question:
+        episode, thresholds = ready[draft.shots[0].episode].episode, source.rules.thresholds
+        shots, option_shots = draft.shots, draft.option_shots
+        places = (episode.places, episode.hand_place)
+        return Question.of(
+            kind=str(draft.kind),
+            dataset=source.name,
+            episode=episode.id,
+            group=draft.group,
+            view=str(view),
+            text=write_text(draft.kind, view, draft.action, thresholds, turning, *places),
+            pictures=[files[view][shot] for shot in shots],
+            options=draft.options,
+            option_pictures=[files[view][shot] for shot in option_shots],
+            answer=LETTERS[draft.right],
+            moments=[
+                f"{ready[shot.episode].episode.id} frame {shot.frame}" for shot in (*shots, *option_shots)
+            ],
+            states=draft.states,
+            actions=draft.actions,
+            achieved=draft.achieved,
+            thresholds=thresholds if draft.kind.level is not ActionLevel.HIGH else (),
+            turning=turning,
+        )
+
     questions = {}
     for kind, group in drafts.items():
         distinct = [
@@ -154,90 +208,8 @@ def write_questions(
             )
         ]
         tally.add(IDENTICAL_OPTIONS, count=len(group) - len(distinct))
-        questions[kind] = [
-            _question(draft, view, source.name, source.rules, ready, files[view], turning)
-            for draft in distinct
-            for view in views
-        ]
+        questions[kind] = [question(draft, view) for draft in distinct for view in views]
     return questions
-
-
-def _instruction_cases(ready: Sequence[PreparedEpisode], view: CameraView) -> list[InstructionCase]:
-    """Return the complete episodes whose scene is unknown."""
-    return [
-        InstructionCase(
-            prepared.episode.id,
-            prepared.episode.instruction,
-            partial(view.images, prepared.episode, [int(prepared.frames[0]), int(prepared.frames[-1])]),
-        )
-        for prepared in ready
-        if prepared.whole and prepared.episode.instruction and not prepared.episode.scene
-    ]
-
-
-def _question(
-    draft: Draft,
-    view: CameraView,
-    dataset: str,
-    rules: QualityRules,
-    ready: Sequence[PreparedEpisode],
-    files: Mapping[Shot, str],
-    turning: Turning,
-) -> Question:
-    episode = ready[draft.shots[0].episode].episode
-    return Question.of(
-        kind=str(draft.kind),
-        dataset=dataset,
-        episode=episode.id,
-        group=draft.group,
-        view=str(view),
-        text=write_text(
-            draft.kind, view, draft.action, rules.thresholds, turning, episode.places, episode.hand_place
-        ),
-        pictures=[files[shot] for shot in draft.shots],
-        options=draft.options,
-        option_pictures=[files[shot] for shot in draft.option_shots],
-        answer=LETTERS[draft.right],
-        moments=[
-            f"{ready[shot.episode].episode.id} frame {shot.frame}"
-            for shot in (*draft.shots, *draft.option_shots)
-        ],
-        states=draft.states,
-        actions=draft.actions,
-        achieved=draft.achieved,
-        thresholds=rules.thresholds if draft.kind.level is not ActionLevel.HIGH else (),
-        turning=turning,
-    )
-
-
-def _write_images(
-    out: Path,
-    ready: Sequence[PreparedEpisode],
-    shots: Sequence[Shot],
-    views: Sequence[CameraView],
-    threads: int,
-) -> dict[CameraView, dict[Shot, str]]:
-    """Write every frame once for each view; returns file names relative to the folder."""
-    (out / PICTURES).mkdir(parents=True, exist_ok=True)
-    frames: defaultdict[int, list[int]] = defaultdict(list)
-    for shot in shots:
-        frames[shot.episode].append(shot.frame)
-
-    def write_episode(owner: int) -> list[tuple[CameraView, Shot, str]]:
-        return [
-            (view, Shot(owner, frame), save_image(out, image))
-            for view in views
-            for frame, image in zip(
-                frames[owner], view.images(ready[owner].episode, frames[owner]), strict=True
-            )
-        ]
-
-    files: dict[CameraView, dict[Shot, str]] = {view: {} for view in views}
-    with ThreadPoolExecutor(threads) as pool:
-        for written in pool.map(write_episode, frames) if threads > 1 else map(write_episode, frames):
-            for view, shot, name in written:
-                files[view][shot] = name
-    return files
 
 
 def save_image(out: Path, image: np.ndarray) -> str:
