@@ -230,7 +230,7 @@ def test_invalid_controls_are_rejected(logs, tmp_path: Path):
             "has open_the_middle_drawer_of_the_cabinet.bddl with seed 7 a second time",
         ),
         (as_control(tmp_path / "b", {}, model="Two"), "is of Two, other logs are of One"),
-        (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "there is no task 'make_tea'"),
+        (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "unknown task 'make_tea'"),
         (tmp_path / "none", "there is no seed"),
     ):
         with pytest.raises(ReleaseError) as caught:
