@@ -21,7 +21,7 @@ from assay import tasks
 from assay.errors import BDDLError
 from assay.tasks import bddl
 from assay.tasks.checks import validation_reason
-from assay.tasks.formats import ReleaseError, ReleaseWording, find_release, instruction, text_of
+from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 SUITE = "libero_goal"
 TABLES = ("metrics/libero_para_metadata.csv", "libero_para_metadata.csv", "metadata.csv")
@@ -147,7 +147,11 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
                 raise ReleaseError(f"{file}: no task of {SUITE} has its goal")
             ids[rest] = goals[goal]
         object_type, action_type = types_of((name["high"], name["mid"], name["low"]), str(file))
-        labels = {"object_type": object_type, "action_type": action_type, "number": int(name["number"])}
+        labels: dict[str, Label] = {
+            "object_type": object_type,
+            "action_type": action_type,
+            "number": int(name["number"]),
+        }
         wordings.append(ReleaseWording(ids[rest], instruction(language[1], str(file)), labels))
     if not wordings:
         raise ReleaseError(

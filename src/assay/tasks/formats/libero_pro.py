@@ -99,16 +99,20 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
     for suite in SUITES:
         candidates = (sorted((folder / place).glob(f"{suite}_*/")) for place in _FILES)
         for place in next(filter(None, candidates), []):
-            suffix = place.name.removeprefix(f"{suite}_")
-            shifted = _SHIFTED.fullmatch(suffix)
-            if suffix not in FROZEN and not shifted:
-                continue  # not in the paper
-            dimension = "displacement" if shifted else FROZEN[suffix]
-            axis, distance = (shifted["axis"], float(shifted["metres"])) if shifted else ("", None)
-            for file in sorted(place.glob("*.bddl")):
-                task = task_of_file(file.stem, str(place), suite=suite)
-                files.append(FrozenFile(task, dimension, file, axis, distance))
+            if parsed := dimension_of(place.name.removeprefix(f"{suite}_")):
+                dimension, axis, distance = parsed
+                for file in sorted(place.glob("*.bddl")):
+                    task = task_of_file(file.stem, str(place), suite=suite)
+                    files.append(FrozenFile(task, dimension, file, axis, distance))
     return tuple(files)
+
+
+def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
+    """Return dimension, axis and distance of a folder of frozen files; None for folders that are not in the paper."""
+    if suffix in FROZEN:
+        return FROZEN[suffix], "", None
+    shifted = _SHIFTED.fullmatch(suffix)
+    return ("displacement", shifted["axis"], float(shifted["metres"])) if shifted else None
 
 
 def categories(folder: Path) -> Iterator[PublishedExchange]:

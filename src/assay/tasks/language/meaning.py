@@ -182,10 +182,10 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
                     f"'{text}' refers to one kind of object as {named[category]!r} and {phrase!r}"
                 )
         new: list[str | None] = []
-        for part, category in zip(parts, categories_, strict=True):
+        for part, kind in zip(parts, categories_, strict=True):
             # The noun at the end of the phrase: "mug" for "yellow and white mug".
-            ends = [name for name in _nouns(category) if f" {part}".endswith(f" {name}")] if category else []
-            new.append(rename(category, max(ends, key=len, default=part), plural) if category else None)
+            ends = [name for name in _nouns(kind) if f" {part}".endswith(f" {name}")] if kind else []
+            new.append(rename(kind, max(ends, key=len, default=part), plural) if kind else None)
         if not any(new):
             return phrase
         names = [name or part for name, part in zip(new, parts, strict=True)]

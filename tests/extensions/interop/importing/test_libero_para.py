@@ -151,7 +151,7 @@ def test_invalid_metadata_missing_inputs_and_existing_outputs_are_rejected(logs,
     for row, words in (
         ([*ROW[:7], "x", "1.0"], "metadata.csv:2: structural_similarity"),
         ([*ROW[:7], "nan", "1.0"], "metadata.csv:2: structural_similarity"),
-        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: Input should be less than or equal to 1"),
+        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: input should be less than or equal to 1"),
         (["act", "lexical", "shouting", *ROW[3:]], "metadata.csv:2: LIBERO-Para has no type"),
         ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is not an instruction of libero_goal"),
         (ROW[:5], "metadata.csv:2: new_instruction"),
