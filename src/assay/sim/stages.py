@@ -182,7 +182,7 @@ class StageWatch:
         owner = first if isinstance(first, EntityIndex) else entities.get(first.parent or "")
         if owner is None:
             return None
-        stages = FIXED
+        stages: tuple[str, ...] = FIXED
         if owner.movable and atom.predicate in _PLACES:
             stages = PLACING
         elif owner.movable and atom.predicate is Predicate.UP:
