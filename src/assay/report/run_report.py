@@ -22,6 +22,7 @@ from assay.measures.failure.near_far import OURS, NearFarFailures, NearFarRule
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.memory.paths import Paths
+from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.profile import Profile, profile
 from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
@@ -126,7 +127,7 @@ class RunReport:
         refusals = meta.pop(REFUSED, ())
         refused, counts = Counter(str(refusal[-1]) for refusal in refusals), store.counts()
         planned = set(counts["condition"])
-        examined = examine(results)
+        findings, adjusted = examine(results)
         return cls(
             name=name,
             meta=meta,
@@ -136,8 +137,8 @@ class RunReport:
             waiting=len(store.todo()),
             counts=counts,
             stopped=store.stopped,
-            profile=examined.with_adjusted_p(results),
-            diagnosis=examined.findings,
+            profile=with_adjusted_p(results, adjusted),
+            diagnosis=findings,
             paths=paths,
             damage="; ".join([*([damage] if damage else []), *store.damage]),
             problems=tuple(problems),

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.measures.diagnosis import diagnose
-from assay.measures.evidence_text import describe_ability
 from assay.measures.failure.starts import STARTS, ability
 from assay.measures.findings import Fall, Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
 from assay.measures.result import Missing, attempt
-from assay.measures.sentences import Diagnosis
+from assay.measures.sentences import Diagnosis, describe_ability
 from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
@@ -199,7 +198,7 @@ def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
     if starts is None or meta.get("experiment") == "search":  # a search chooses its episodes itself
         return
     if (wanted := report.conclusions.seeds) is not None:
-        yield Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.more.needed))
+        yield Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.needed))
         return
     first = report.diagnosis[0] if report.diagnosis else None
     has_few_starts = first is not None and first.flaw == Flaw.NOTHING and isinstance(first.detail, Fall)
