@@ -108,7 +108,7 @@ def test_runs_are_compared_on_what_they_share(run: assay.Run, tmp_path: Path):
     options = {"tasks": "libero_goal/7", "seeds": "0-1", "steps": 3, "workers": 0}
     other = assay.run("libero", policy="idle", out=tmp_path / "idle.assay", **options)
     compared = assay.compare(run, other.path)
-    assert compared.comparison.shared == 2 and compared.comparison.overall[0].change == 0
+    assert compared.shared == 2 and compared.overall[0].change == 0
     with pytest.raises(RunError, match="needs two runs"):
         assay.compare(run, run.path)
 

@@ -107,7 +107,8 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
     if changes:
         rows = pl.concat(change.rows for change in changes)
         pooled = changes[0] if len(changes) == 1 else measure_task_changes(rows)
-    paired = pl.concat(result.rows for result in (*changes, *others)) if changes or others else None
+    frames = [*(change.rows for change in changes), *(other.rows for other in others)]
+    paired = pl.concat(frames) if frames else None
     present = {finding.flaw: best[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
     findings = [_complete(finding, best.get(finding.flaw), present, paired, pooled) for finding in findings]
     patterns = search(list(enumerate(profiles)))

@@ -127,7 +127,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "other_tasks": "success.other_tasks:OTHER_TASKS",
             "progress": "conduct.progress:PROGRESS",
             "side_effects": "conduct.side_effects:SIDE_EFFECTS",
-            "stops": "conduct.stops:STOPS",
+            "stops": "conduct.progress:STOPS",
             "grid": "words.paraphrase:GRID",
             "names": "words.names:NAMES",
             "actions": "words.phrasing:ACTIONS",
@@ -164,8 +164,9 @@ MEASURES: Registry[Measure[Any]] = Registry(
 
 def describe_flaw(flaw: str) -> OwnFlaw:
     """Return the texts and consequences of a flaw: a built-in one, or one that a measure contributes."""
-    if flaw in tuple(Flaw):
-        claim = Flaw(flaw).claim
+    built_in = next((own for own in Flaw if own == flaw), None)
+    if built_in is not None:
+        claim = built_in.claim
         return OwnFlaw(flaw, claim, ABSENT.get(flaw, f"{claim}? No"), consequences=CONSEQUENCES.get(flaw, ()))
     own = (own for name in MEASURES for own in MEASURES[name].flaws if own.name == flaw)
     return next(own, OwnFlaw(flaw, flaw.capitalize(), f"{flaw.capitalize()}? No"))

@@ -220,8 +220,8 @@ def format_unperturbed(evidence: Evidence) -> str:
 def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
     """Describe the evidence for a finding, and return it with a caveat (may be empty)."""
     own = MEASURES[first.measure].wording if first.measure in MEASURES else None
-    if own is not None and isinstance(text := attempt(own, finding), tuple):
-        return text
+    if own is not None and isinstance(described := attempt(own, finding), tuple):
+        return described
     present, part = finding.claim is Claim.PRESENT, first.part
     difference = f" ({format_difference(first)})" if present and first.interval and first.cost else ""
     match first.measure:

@@ -49,10 +49,10 @@ def write_for_papers(report: Report, runs: Mapping[str, Path], folder: Path, how
 def _comparisons(report: Report) -> Iterator[Drawing]:
     """The figure of robustness of every group of comparable runs."""
     for place, group in enumerate(report.compared, start=1):
-        if not isinstance(group.found, Missing):
+        if not isinstance(group.comparison, Missing):
             with suppress(MeasureError):  # there are no perturbed episodes
                 suffix = f"-{place}" if len(report.compared) > 1 else ""
-                yield robustness_figure(group.found.comparison, suffix)
+                yield robustness_figure(group.comparison, suffix)
 
 
 def write_printed(
