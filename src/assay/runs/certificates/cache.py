@@ -15,7 +15,7 @@ from assay.errors import RunError
 from assay.runs.certificates.claim import Certificate, ClaimVerdict
 from assay.sim.bare_mujoco import mujoco_version
 from assay.support.files import CACHE_VARIABLE, KeyValues, cache_folder, digest_of
-from assay.support.plugins import plugins_of
+from assay.support.plugins import plugins_of, registered_addresses
 
 SOURCES = (
     "support/streams.py",
@@ -26,7 +26,7 @@ SOURCES = (
     "sim",
     "perturb/world",
     "perturb/events.py",
-    "perturb/releases.py",
+    "perturb/unavailable.py",
     "perturb/words/rewordings",
     "perturb/words/text.py",
     "perturb/senses",
@@ -34,7 +34,7 @@ SOURCES = (
     "policies/simple.py",
     "runs/certificates",
 )
-"""Files and folders of the package that affect the demonstrator's rollout."""
+"""Files and folders of the package that affect the demonstrator's rollout, besides the perturbations of extensions."""
 
 
 @cache
@@ -49,7 +49,9 @@ def engine_digest(world: str, pack: str) -> str:
 
 def sources_digest(root: Path) -> str:
     """Return a digest of the sources that affect the demonstrator's rollout, in a copy of the package."""
-    places = (root / source for source in SOURCES)
+    modules = sorted(registered_addresses("perturbations").values())
+    extensions = (f"{module.partition('.')[2].replace('.', '/')}.py" for module in modules)
+    places = (root / source for source in (*SOURCES, *extensions))
     files = (file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place]))
     return digest_of((file for file in files if file.is_file() and file.suffix in (".py", ".yaml")), root)
 
