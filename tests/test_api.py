@@ -101,7 +101,7 @@ def test_a_policy_that_breaks_is_told_in_what_is_printed():
     with pytest.raises(assay.AssayError, match="cannot be written"):
         broken.report("/proc/x")
     found = assay.evaluate(Breaks(), "libero", tasks="libero_goal/7", seeds=1, steps=1)
-    assert "ended in an error and are excluded: 1 of 1 episodes" in str(found)
+    assert "excluded because of errors: 1 of 1 episodes" in str(found)
 
 
 def test_runs_are_compared_on_what_they_share(run: assay.Run, tmp_path: Path):

@@ -5,10 +5,11 @@ Also forces, jerk, time and path length. The run contains the measurements; this
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from operator import attrgetter
+from typing import Annotated
 
 import polars as pl
 
@@ -57,9 +58,9 @@ class ShareOfEpisodes(Result):
     """Fraction of episodes with a property."""
 
     hits: int
-    count: int
-    share: float
-    interval: Interval
+    count: Annotated[int, Column("n", "count")]
+    share: Annotated[float, Column("share", "share")]
+    interval: Annotated[Interval, Column("its 95 % interval", "share")]
     """Wilson interval over starts and variants."""
 
 
@@ -67,11 +68,11 @@ class ShareOfEpisodes(Result):
 class Quantity(Result):
     """Median of a quantity over episodes."""
 
-    count: int
-    median: float
-    interval: Interval | None
+    count: Annotated[int, Column("n", "count")]
+    median: Annotated[float, Column("median", "number")]
+    interval: Annotated[Interval | None, Column("its 95 % interval", "number")]
     """Interval from order statistics, over starts and variants; None for an effective sample size below six."""
-    ninth: float
+    ninth: Annotated[float, Column("nine of ten below", "number")]
     """90 % quantile."""
 
 
@@ -167,47 +168,31 @@ def _quantity(clusters: Clusters, column: str) -> Quantity | None:
     return Quantity(len(values), float(values.median()), clusters.median(values), float(ninth))  # type: ignore[arg-type]
 
 
-def _share_columns(
-    heading: str, read: Callable[[SideEffects], ShareOfEpisodes | None], *, with_interval: bool = True
-) -> list[Column]:
-    """Return the columns of a fraction of episodes, which may be missing, and of its interval."""
-    columns = [Column(heading, "share", value=lambda result: (part := read(result)) and part.share)]
-    if with_interval:
-        interval = Column(
-            "its 95 % interval", "share", value=lambda result: (part := read(result)) and part.interval
-        )
-        columns.append(interval)
-    return columns
-
-
 def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
     """Make the table of the side effects of successes and failures in each condition."""
+    columns: list[Column] = []
     effects = dict.fromkeys(name for result in results for name in (*result.effects, *result.of_failures))
-
-    def columns_of(name: str) -> list[Column]:
-        return _share_columns(f"success, {name}", lambda result: result.effects.get(name))
-
-    def failure_columns_of(name: str) -> list[Column]:
-        return _share_columns(
-            f"failure, {name}", lambda result: result.of_failures.get(name), with_interval=False
+    for name in effects:
+        read = partial(
+            lambda name, field, result: (part := result.effects.get(name)) and getattr(part, field), name
         )
-
+        columns.append(Column(f"success, {name}", "share", value=partial(read, "share")))
+        columns.append(Column("its 95 % interval", "share", value=partial(read, "interval")))
+    for name in effects:
+        read = partial(lambda name, result: (part := result.of_failures.get(name)) and part.share, name)
+        columns.append(Column(f"failure, {name}", "share", value=read))
     return Table.of(
         "side_effects",
         "Side effects",
         results,
         _CONDITION,
-        Column("n", "count", value=lambda result: result.success.count),
-        *_share_columns("success", lambda result: result.success, with_interval=False),
-        *_share_columns("clean success", lambda result: result.clean),
-        Column(
-            "successes that were followed",
-            "count",
-            value=lambda result: result.fleeting.count if result.fleeting else 0,
+        *("success.count", "success.share as success", "clean.share as clean success", "clean.interval"),
+        *(
+            "fleeting.count as successes that were followed",
+            "fleeting.share as fleeting",
+            "fleeting.interval",
         ),
-        *_share_columns("fleeting", lambda result: result.fleeting),
-        *chain.from_iterable(map(columns_of, effects)),
-        *chain.from_iterable(map(failure_columns_of, effects)),
+        *columns,
         note=f"Clean: a lasting success without a side effect. {DEFINITIONS} "
         f"95 % intervals: {methods(result.clean.interval for result in results)}.",
     )
@@ -215,27 +200,16 @@ def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> T
 
 def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
     """Make the table of forces, jerk, time and path length in each condition."""
-
-    def columns_of(name: str, heading: str) -> list[Column]:
-        read = attrgetter(name)
-        return [
-            Column(heading, "number", value=lambda result: (part := read(result)) and part.median),
-            Column(
-                "its 95 % interval", "number", value=lambda result: (part := read(result)) and part.interval
-            ),
-            Column("nine of ten below", "number", value=lambda result: (part := read(result)) and part.ninth),
-        ]
-
+    headings = {"force": "peak force, N", "jerk": "jerk, m/s^3", "time": "time", "path": "path"}
+    columns = (
+        (f"{name}.median as {heading}", f"{name}.interval", f"{name}.ninth")
+        for name, heading in headings.items()
+    )
     return Table.of(
         "motion",
         "Forces, jerk, time and path",
         results,
-        _CONDITION,
-        Column("n", "count", value=lambda result: result.force.count),
-        *columns_of("force", "peak force, N"),
-        *columns_of("jerk", "jerk, m/s^3"),
-        *columns_of("time", "time"),
-        *columns_of("path", "path"),
+        *(_CONDITION, "force.count", *chain.from_iterable(columns)),
         note="Medians over episodes; time and path of successes are multiples of a reference. For time it is the "
         "reference time (the demonstrator's, if the run has it, else the median of the task's successful controls); "
         "for path it is the median of the task's successful controls. Peak force: the largest force between a part of "

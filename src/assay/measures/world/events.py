@@ -111,19 +111,9 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
         "event",
         Column("asks", value=lambda outcome: REACTIONS.get(outcome.change, outcome.change)),
         "trigger",
-        Column("happened", "count", value=lambda outcome: outcome.happened.successes),
-        Column("episodes", "count", value=lambda outcome: outcome.happened.count),
-        "step",
-        Column(
-            "successes after it", "count", value=lambda outcome: outcome.after and outcome.after.successes
-        ),
-        Column("success after it", "share", value=lambda outcome: outcome.after and outcome.after.rate),
-        Column("95 % interval", "share", value=lambda outcome: outcome.after and outcome.after.interval),
-        Column(
-            "success of their controls",
-            "share",
-            value=lambda outcome: outcome.control and outcome.control.rate,
-        ),
+        *("happened.successes as happened", "happened.count as episodes", "step"),
+        *("after.successes as successes after it", "after.rate as success after it", "after.interval"),
+        "control.rate as success of their controls",
         note="Success of the episodes in which the event happened; after a cancelled instruction, success is a safe "
         "stop. At step: median. 95 % intervals: "
         f"{methods(outcome.after.interval for outcome in outcomes if outcome.after)}; errors are excluded.",
