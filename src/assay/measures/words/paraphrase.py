@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +27,7 @@ from assay.support.stats.resampling import table_correlation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from assay.perturb.words.grid.table import GridStats, ThingName
+    from assay.perturb.words.grid.table import GridStats
 
 
 _MARGIN_GAP = 0.25
@@ -373,21 +373,21 @@ def originals_table(stats: GridStats) -> Table:
     )
 
 
-def names_table(stats: GridStats, things: Sequence[ThingName] | None = None) -> Table:
+def names_table(stats: GridStats) -> Table:
     """Figure 12 as a table: names of each object in the original instructions."""
-    from assay.perturb.words.grid.table import thing_names  # loads the simulator
+    from assay.perturb.words.grid.table import object_names  # loads the simulator
 
-    things = thing_names(stats.originals) if things is None else things
-    if not things:
+    names = object_names(stats.originals)
+    if not names:
         raise MeasureError("needs originals of libero_goal: none of these instructions is one")
-    several = [thing.noun for thing in things if len(thing.names) > 1]
-    names = f"several names: {', '.join(several)}" if several else "each has one name in all instructions"
+    several = [noun for noun, forms in names.items() if len(forms) > 1]
+    note = f"several names: {', '.join(several)}" if several else "each has one name in all instructions"
     return Table(
         "names",
         "Names of each object in the original instructions",
         (Column("thing"), Column("called"), Column("instructions", "count")),
-        tuple((thing.noun, name, len(ids)) for thing in things for name, ids in thing.names.items()),
-        f"{plural(len(things), 'object')}; {names}.",
+        tuple((noun, name, len(ids)) for noun, forms in names.items() for name, ids in forms.items()),
+        f"{plural(len(names), 'object')}; {note}.",
     )
 
 
