@@ -209,7 +209,9 @@ def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
         "motion",
         "Forces, jerk, time and path",
         results,
-        *(_CONDITION, "force.count", *chain.from_iterable(columns)),
+        _CONDITION,
+        "force.count",
+        *chain.from_iterable(columns),
         note="Medians over episodes; time and path of successes are multiples of a reference. For time it is the "
         "reference time (the demonstrator's, if the run has it, else the median of the task's successful controls); "
         "for path it is the median of the task's successful controls. Peak force: the largest force between a part of "
