@@ -157,7 +157,7 @@ def test_a_log_that_is_cut_off_is_rejected(logs):
     folder, metadata, out = logs({})
     log = folder / "seed7" / "eval0.json"
     log.write_bytes(log.read_bytes()[:-9])
-    with pytest.raises(ReleaseError, match=r"eval0\.json: not a log of LIBERO-Para: .*Invalid JSON"):
+    with pytest.raises(ReleaseError, match=r"eval0\.json: not a log of LIBERO-Para: invalid JSON"):
         import_run(folder, metadata, out)
     assert not out.exists()
 
