@@ -24,7 +24,7 @@ MIN_CELL_QUESTIONS = 10
 UNEVEN_P = 0.001
 """p-value of the letter frequencies below which a warning is shown."""
 MAX_UNPARSED = 0.05
-"""Maximum share of replies without an answer; a larger share causes a warning."""
+"""Fraction of replies without an answer above which a warning is shown."""
 _PAIRED = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
 
 

@@ -221,7 +221,7 @@ def mean_proportions_table(results: PaperResults) -> Table:
 
 
 def mistakes_table(results: PaperResults) -> Table:
-    """Count and share of every error category at each level and direction."""
+    """Count and proportion of every error category at each level and direction."""
     kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
     counts: Counter[tuple[str, str]] = Counter()
     for mistake in results.score.mistakes:
@@ -239,7 +239,7 @@ def mistakes_table(results: PaperResults) -> Table:
     names = _columns("text", "group", "part", "kind of mistake")
     columns = (*names, Column("marked", "count"), *_columns("share", *totals))
     sizes = ", ".join(f"{kind} {total}" for kind, total in totals.items())
-    note = f"Shares of the categorised mistakes of each kind of question: {sizes}."
+    note = f"Proportions of the categorised mistakes for each kind of question: {sizes}."
     return Table("mistakes", "Error categories", columns, tuple(rows), note)
 
 
