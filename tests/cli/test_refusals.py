@@ -61,7 +61,7 @@ REFUSALS = {
     "report a.assay --out a.assay": "File exists",
     "report a.assay --json a.assay/no.json": "a.assay/no.json cannot be written",
     "report a.assay --json a.assay": "a.assay cannot be written: it is a run",
-    "report a.assay --json - --near-far theirs": "there is no rule 'theirs'",
+    "report a.assay --json - --near-far theirs": "unknown rule 'theirs'",
     "report a.assay --json - --near-far floor=-1": "valid: 0 to 1 m",
     "run libreo --policy idle": "did you mean 'libero'?",
     f"run x --policy idle {STOVE} --steps 9": "contradict each other",

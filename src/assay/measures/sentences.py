@@ -186,7 +186,7 @@ def _overall_loss(finding: Finding, claim: str, evidence: str) -> Sentence:
     if fall.alike_p is None:
         return Sentence(claim, evidence, "the responsible change cannot be identified")
     caveat = f"no change costs significantly more than another ({p_phrase(fall.alike_p)})"
-    return Sentence("Declines under all changes alike", evidence, caveat)
+    return Sentence("Declines equally under all changes", evidence, caveat)
 
 
 def format_counts(hits: int | None, count: int | None) -> str:

@@ -130,7 +130,7 @@ class _ConditionRenderer:
 
 
 def _cell(shown: ConditionImages, variants: int) -> SheetCell:
-    """The cell of a condition, the first of ``variants`` with its name."""
+    """Return the cell of a condition, the first of ``variants`` with its name."""
     spec = shown.spec
     title = spec.condition if variants == 1 else f"{spec.condition}, 1 of {variants}"
     if spec.condition == CONTROL:

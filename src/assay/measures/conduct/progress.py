@@ -54,11 +54,11 @@ class GoalProgress(Result):
     several: Annotated[int, Column("n with several atoms", "count")]
     """Number of episodes whose goal has several atoms."""
     at_end: Annotated[float | None, Column("atoms at the end", "share")]
-    """Mean share of the goal's atoms that held at the end."""
+    """Mean fraction of the goal's atoms that held at the end."""
     at_end_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
     """Wilson interval of ``at_end`` over starts and variants."""
     best: Annotated[float | None, Column("most atoms at once", "share")]
-    """Mean of the largest share of the goal's atoms that held simultaneously."""
+    """Mean of the largest fraction of the goal's atoms that held simultaneously."""
     best_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
 
 
@@ -119,7 +119,7 @@ def _means(
 
 
 def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """Return the number of atoms of a goal, the share that held at the end, and the largest simultaneous share.
+    """Return the number of atoms of a goal, the fraction that held at the end, and the largest simultaneous fraction.
 
     Atoms that held before the first step, such as a stove that is already on, are left out of the shares.
     """
@@ -145,8 +145,8 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
     if any(group.several for group in groups):
         columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
         note += (
-            "Atoms: for goals with several atoms, the mean share that holds at the end, and the mean of the largest "
-            "share that held at one moment. "
+            "Atoms: for goals with several atoms, the mean fraction that holds at the end, and the mean of the largest "
+            "fraction that held at one moment. "
         )
     intervals = [group.score_interval if staged else group.at_end_interval for group in groups]
     note += f"95 % intervals: {methods(intervals)}."
@@ -155,7 +155,7 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
 
 PROGRESS = Measure(
     "progress",
-    "Mean progress by stages, and share of the goal's atoms that hold, by condition.",
+    "Mean progress by stages, and fraction of the goal's atoms that hold, by condition.",
     lambda run: progress(run.frame),
     needs=("truth",),
     panels=(Panel(HIDDEN, (progress_table,)),),

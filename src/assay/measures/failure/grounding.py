@@ -111,14 +111,14 @@ def _count_confusion(contact: Contact, part: GroupShare) -> Confusion:
 
 
 def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table:
-    """Table of the share of episodes in which an object of the goal came first."""
+    """Make the table of the accuracy in each condition."""
     contact = matrices[0].contact
     title = f"An object named in the goal was {contact} first"
     return Table.of(f"grounding-{contact}", title, matrices, note="95 % Wilson intervals.")
 
 
 def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Drawing:
-    """Figure of the confusion matrix of all perturbed conditions, or of the control if none exist."""
+    """Draw the confusion matrix of all perturbed conditions, or of the control if there are none."""
     perturbed = [matrix for matrix in matrices if group_name(matrix.group) != CONTROL]
     used = perturbed or list(matrices)
     cells: Counter[tuple[str, str]] = Counter()
@@ -170,9 +170,9 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
             f" Others: {plural(other_rows, 'further name')} and {plural(other_columns, 'further object')}."
         )
     caption = (
-        f"Object {contact} first, against the object of the instruction; "
+        f"Object {contact} first, compared with the object in the instruction; "
         f"{plural(count, 'perturbed episode' if perturbed else 'episode')}. Framed: a named object, in {hits:,} "
-        f"of {count:,} ({percent(hits / count)}).{beside} Shade: share of the row. Wilson intervals are in the "
+        f"of {count:,} ({percent(hits / count)}).{beside} Shade: fraction of the row. Wilson intervals are in the "
         f"table.{together}"
     )
     size = (HALF if len(columns) <= NARROW_COLUMNS else WIDTH, 1.7 + 0.3 * len(rows))
@@ -195,14 +195,14 @@ def _most_frequent(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str
 _PANELS = (Panel("Grounding", (grounding_table,), (confusion_figure,)),)
 MOVED = Measure(
     "moved",
-    "Object moved first, against the objects of the goal, by condition.",
+    "Object moved first, compared with the objects in the goal, by condition.",
     lambda run: confusion(run.frame, "moved", ("condition",)),
     needs=("moved", "truth"),
     panels=_PANELS,
 )
 TOUCHED = Measure(
     "touched",
-    "Object touched first, against the objects of the goal, by condition; noisy.",
+    "Object touched first, compared with the objects in the goal, by condition; noisy.",
     lambda run: confusion(run.frame, "touched", ("condition",)),
     needs=("touched", "truth"),
     panels=_PANELS,

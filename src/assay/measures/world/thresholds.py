@@ -39,7 +39,7 @@ _ENDED = {
 }
 META = "search"
 """Key of the search in a run's metadata: level, confidence, and the searched ladders."""
-SECTION = "The smallest change at which it fails"
+SECTION = "Smallest change that causes failure"
 
 
 @dataclass(frozen=True, slots=True)
