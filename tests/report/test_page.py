@@ -52,7 +52,7 @@ def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Repo
     figures = (
         "alpha-sweep attribution changes corruption displacement dissimilarity distance-success "
         "drops events grounding-moved grounding-touched labels levels memorisation names "
-        "near-far object-gap paraphrase-grid paths-3d paths-top "
+        "near-far object-gap paraphrase-grid paths-top "
         "side_effects stops tasks time-limits time-to-success"
     )
     assert {file.stem for file in (folder / "figures").iterdir()} == set(figures.split())

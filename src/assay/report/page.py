@@ -57,8 +57,8 @@ SECTIONS = MappingProxyType(
         "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for another one.",
         "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
         "failures follow another plan.",
-        "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object moved "
-        "is the better evidence; a first touch may be incidental.",
+        "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object "
+        "moved is the better evidence; a first touch may be incidental.",
         "Attribution": "The cost of each factor when several change at once.",
         "Time": "Duration of successes, and the cost of a tighter time limit.",
     }

@@ -65,17 +65,15 @@ class GoalProgress(Result):
 def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[GoalProgress, ...]:
     """Return the progress of each group of episodes with recorded stages or goals of several atoms."""
     rows = valid_rows(frame).drop_nulls(by)
-    shares_of_atoms = [
-        _atom_shares(truth, steps, success)
-        for truth, steps, success in rows.select("truth", "steps", "success").iter_rows()
-    ]
-    if "stages" in rows.columns:  # a cancelled instruction has no atoms
-        cancelled = (rows["stages"] == NO_ATOMS).fill_null(value=False)
-        shares_of_atoms = [
-            (0, 0.0, 0.0) if is_cancelled else values
-            for is_cancelled, values in zip(cancelled, shares_of_atoms, strict=True)
-        ]
-    atoms, at_end, best = zip(*shares_of_atoms, strict=True)
+    stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
+    columns = rows.select("truth", "steps", "success", stages)
+    atoms, at_end, best = zip(
+        *(  # a cancelled instruction has no atoms
+            (0, 0.0, 0.0) if stages == NO_ATOMS else _atom_shares(truth, steps, success)
+            for truth, steps, success, stages in columns.iter_rows()
+        ),
+        strict=True,
+    )
     score = pl.col("progress") if "progress" in rows.columns else pl.lit(None, pl.Float64)
     rows = rows.with_columns(
         _atoms=pl.Series(atoms, dtype=pl.Int64),
@@ -85,37 +83,34 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
     ).filter((pl.col("_atoms") > 1) | pl.col("_score").is_not_null())
     if not len(rows):
         return ()
-    staged, several = rows.drop_nulls("_score"), rows.filter(pl.col("_atoms") > 1)
-    means = {
-        column: _means(part, column, by)
-        for part, column in ((staged, "_score"), (several, "_at_end"), (several, "_best"))
+    several = pl.col("_atoms") > 1
+    parts = {
+        "_score": rows.drop_nulls("_score"),
+        "_at_end": rows.filter(several),
+        "_best": rows.filter(several),
     }
-    nothing: tuple[float | None, Interval | None] = (None, None)
+    estimates = {column: shares(part, column, by) for column, part in parts.items()}
+
+    def mean_of(
+        column: str, key: tuple[Label, ...], group: pl.DataFrame
+    ) -> tuple[float | None, Interval | None]:
+        if key not in estimates[column]:
+            return None, None
+        values = group["_score"].drop_nulls() if column == "_score" else group.filter(several)[column]
+        return float(values.mean()), estimates[column][key][1]  # type: ignore[arg-type]
+
     return tuple(
         GoalProgress(
             dict(zip(by, key, strict=True)),
             len(group),
             float(group["success"].mean()),  # type: ignore[arg-type]
-            *means["_score"].get(key, nothing),
+            *mean_of("_score", key, group),
             int((group["_atoms"] > 1).sum()),
-            *means["_at_end"].get(key, nothing),
-            *means["_best"].get(key, nothing),
+            *mean_of("_at_end", key, group),
+            *mean_of("_best", key, group),
         )
         for key, group in rows.group_by(by, maintain_order=True)
     )
-
-
-def _means(
-    rows: pl.DataFrame, column: str, by: Sequence[str]
-) -> dict[tuple[Label, ...], tuple[float | None, Interval | None]]:
-    """Return the mean of a column (0 to 1) in each group, and its interval."""
-    if not len(rows):
-        return {}
-    estimates = shares(rows, column, by)
-    return {
-        key: (float(group[column].mean()), estimates[key][1])  # type: ignore[arg-type]
-        for key, group in rows.group_by(by, maintain_order=True)
-    }
 
 
 def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import GroupShare, group_shares
+from assay.measures.clustering import group_shares
 from assay.measures.frames import atoms, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
@@ -84,30 +84,21 @@ def confusion(
         raise MeasureError("no episode records the objects of its goal")
     here = pl.col(contact).fill_null("")
     rows = rows.with_columns(_right=here.is_in(pl.col("_named").str.split("+")))
-    return tuple(_count_confusion(contact, part) for part in group_shares(rows, "_right", by))
+    result = []
+    for part in group_shares(rows, "_right", by):
+        cells = Counter(part.rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
+        names = tuple(sorted({name for name, _ in cells}))
+        first = tuple(sorted({name for _, name in cells}, key=lambda name: (name == NOTHING, name)))
+        counts = tuple(tuple(cells[name, other] for other in first) for name in names)
+        numbers = part.hits, len(part.rows), part.share, part.interval
+        result.append(Confusion(part.group, contact, *numbers, names, first, counts))
+    return tuple(result)
 
 
 def goal_objects(truth: str) -> str:
     """Return the objects of a goal, joined with +, from the record of its atoms."""
     things = (atom.split()[1] for atom in sorted(atoms(truth)))
     return "+".join(dict.fromkeys(map(thing_of, things)))
-
-
-def _count_confusion(contact: Contact, part: GroupShare) -> Confusion:
-    cells = Counter(part.rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
-    names = tuple(sorted({name for name, _ in cells}))
-    first = tuple(sorted({name for _, name in cells}, key=lambda name: (name == NOTHING, name)))
-    return Confusion(
-        group=part.group,
-        contact=contact,
-        right=part.hits,
-        count=len(part.rows),
-        accuracy=part.share,
-        interval=part.interval,
-        named=names,
-        first=first,
-        counts=tuple(tuple(cells[name, other] for other in first) for name in names),
-    )
 
 
 def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table:
@@ -130,10 +121,8 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
     table = np.zeros((len(rows), len(columns)), int)
     right = np.zeros(table.shape, bool)
     for (name, first), count in cells.items():
-        place = (
-            rows.index(name if name in rows else OTHERS),
-            columns.index(first if first in columns else OTHERS),
-        )
+        row, column = (name if name in rows else OTHERS), (first if first in columns else OTHERS)
+        place = rows.index(row), columns.index(column)
         table[place] += count
         right[place] |= first in name.split("+")
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)

@@ -47,9 +47,8 @@ class NearFarRule(Result):
 
     def __post_init__(self) -> None:
         if not (0 <= self.floor <= 1 and self.least_successes >= 1):
-            raise MeasureError(
-                f"floor={self.floor:g}, least_successes={self.least_successes}: expected a floor from 0 to 1 m and at least one success"
-            )
+            values = f"floor={self.floor:g}, least_successes={self.least_successes}"
+            raise MeasureError(f"{values}: expected a floor from 0 to 1 m, and at least one success")
 
 
 OURS = NearFarRule()

@@ -1,8 +1,8 @@
 """Events during episodes, and success after them.
 
 An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are
-therefore reported: the fraction of episodes in which it happened, and the success of these episodes, beside the controls
-of the same starts.
+therefore reported: the fraction of episodes in which it happened, and the success of these episodes beside that of
+their controls.
 """
 
 from __future__ import annotations
