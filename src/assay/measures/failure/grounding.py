@@ -121,8 +121,8 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
     table = np.zeros((len(rows), len(columns)), int)
     right = np.zeros(table.shape, bool)
     for (name, first), count in cells.items():
-        row, column = (name if name in rows else OTHERS), (first if first in columns else OTHERS)
-        place = rows.index(row), columns.index(column)
+        named, moved = (name if name in rows else OTHERS), (first if first in columns else OTHERS)
+        place = rows.index(named), columns.index(moved)
         table[place] += count
         right[place] |= first in name.split("+")
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
