@@ -45,7 +45,7 @@ def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )
     if not len(frame):
-        raise MeasureError("there is no episode")
+        raise MeasureError("the run has no episodes")
     if not len(rows):
         raise MeasureError(f"all {len(frame)} episodes ended in an error")
     return rows

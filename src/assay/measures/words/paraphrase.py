@@ -109,8 +109,8 @@ def grid(frame: pl.DataFrame) -> Grid:
     )
     scored = rows.with_columns(pd=pl.col("pd") if "pd" in rows.columns else pl.lit(None, pl.Float64))
     distances = {
-        (thing, action): mean
-        for thing, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
+        (names, action): mean
+        for names, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
     }
     distances[NONE, NONE] = 0.0
     by_cell = {
@@ -119,9 +119,9 @@ def grid(frame: pl.DataFrame) -> Grid:
         for rate in rates(part, ("object", "action"))
     }
     cells = tuple(
-        GridCell(thing, action, by_cell[thing, action], distances.get((thing, action)))
-        for thing, action in product(OBJECTS, ACTIONS)
-        if (thing, action) in by_cell
+        GridCell(*cell, by_cell[cell], distances.get(cell))
+        for cell in product(OBJECTS, ACTIONS)
+        if cell in by_cell
     )
 
     def margin(name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
@@ -154,8 +154,8 @@ def distance_correlation(grid: Grid) -> Correlation:
     if len(points) < 4:
         raise MeasureError(f"{len(points)} scored cells; needs at least 4")
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
-    for thing, action, *point in points:
-        tables[:, OBJECTS.index(thing), ACTIONS.index(action)] = point
+    for names, action, *point in points:
+        tables[:, OBJECTS.index(names), ACTIONS.index(action)] = point
     if any(np.nanmax(table) == np.nanmin(table) for table in tables):
         raise MeasureError("all cells are equal")
     r, p, interval = table_correlation(*tables)
@@ -313,16 +313,16 @@ def counts_table(stats: GridStats) -> Table:
     """Return Table 8: the number of paraphrases of each cell."""
     counts = {key: cell.count for key, cell in stats.cells.items()}
     rows = [
-        (action, *(counts.get((thing, action)) for thing in OBJECTS), stats.total(action=action))
+        (action, *(counts.get((names, action)) for names in OBJECTS), stats.total(action=action))
         for action in ACTIONS
     ]
-    rows.append(("total", *(stats.total(object=thing) for thing in OBJECTS), stats.paraphrases))
+    rows.append(("total", *(stats.total(object=names) for names in OBJECTS), stats.paraphrases))
     return Table(
         "counts",
         "Paraphrases of each cell",
         (
             Column("action"),
-            *(Column(f"names: {thing}", "count") for thing in OBJECTS),
+            *(Column(f"names: {names}", "count") for names in OBJECTS),
             Column("total", "count"),
         ),
         tuple(rows),
