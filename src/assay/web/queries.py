@@ -58,9 +58,8 @@ SORTS = {
     "seed": "seed",
     "outcome": "coalesce(outcome, '')",
     "steps": "coalesce(steps, -1)",
-    "diverges": "diverges(specs.id)",
 }
-"""Sort keys; ties keep plan order. The caller defines the SQL function ``diverges``."""
+"""Sort keys; ties keep plan order."""
 DESCENDING = "-"
 """Prefix of a sort key for descending order."""
 _DIFFERING = """
