@@ -162,15 +162,13 @@ MEASURES: Registry[Measure[Any]] = Registry(
 """All measures by name, in the order of the report."""
 
 
-def own_flaws() -> Mapping[str, OwnFlaw]:
-    """Return the flaws that measures contribute, by name."""
-    return {flaw.name: flaw for name in MEASURES for flaw in MEASURES[name].flaws}
-
-
 def describe_flaw(flaw: str) -> OwnFlaw:
     """Return the texts and consequences of a flaw: a built-in one, or one that a measure contributes."""
-    if flaw not in CLAIMS and flaw in (own := own_flaws()):
-        return own[flaw]
+    if flaw not in CLAIMS:
+        for name in MEASURES:
+            for own in MEASURES[name].flaws:
+                if own.name == flaw:
+                    return own
     claim = CLAIMS.get(flaw, flaw.capitalize())
     absent = ABSENT.get(flaw, f"{claim}? No")
     return OwnFlaw(flaw, claim, absent, consequences=CONSEQUENCES.get(flaw, ()))
