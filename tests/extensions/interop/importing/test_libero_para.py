@@ -151,7 +151,7 @@ def test_invalid_metadata_missing_inputs_and_existing_outputs_are_rejected(logs,
     for row, words in (
         ([*ROW[:7], "x", "1.0"], "metadata.csv:2: structural_similarity"),
         ([*ROW[:7], "nan", "1.0"], "metadata.csv:2: structural_similarity"),
-        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: Input should be less than or equal to 1"),
+        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: input should be less than or equal to 1"),
         (["act", "lexical", "shouting", *ROW[3:]], "metadata.csv:2: LIBERO-Para has no type"),
         ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is not an instruction of libero_goal"),
         (ROW[:5], "metadata.csv:2: new_instruction"),
@@ -230,7 +230,7 @@ def test_invalid_controls_are_rejected(logs, tmp_path: Path):
             "has open_the_middle_drawer_of_the_cabinet.bddl with seed 7 a second time",
         ),
         (as_control(tmp_path / "b", {}, model="Two"), "is of Two, other logs are of One"),
-        (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "there is no task 'make_tea'"),
+        (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "unknown task 'make_tea'"),
         (tmp_path / "none", "there is no seed"),
     ):
         with pytest.raises(ReleaseError) as caught:

@@ -40,8 +40,9 @@ from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import Cell, cell_of
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
+from assay.tasks.checks import validation_reason
 from assay.tasks.formats import ReleaseError, task_of_file, text_of
-from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, read_metadata, reason, types_of
+from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, read_metadata, types_of
 
 EXPERIMENT = "para"
 MAX_BYTES = 1_000_000_000
@@ -180,7 +181,7 @@ def _read(file: Path, kind: type[T]) -> T:
     try:
         return TypeAdapter(kind).validate_json(text)
     except ValidationError as error:
-        raise ReleaseError(f"{file}: not a log of LIBERO-Para: {reason(error)}") from None
+        raise ReleaseError(f"{file}: not a log of LIBERO-Para: {validation_reason(error)}") from None
     finally:
         if was_enabled:
             gc.enable()
