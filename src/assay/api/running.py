@@ -113,7 +113,7 @@ class Evaluated:
     """Loss of success over all changes, paired with the controls; None if nothing was changed."""
     tasks: tuple[str, ...]
     seeds: int
-    """Number of seeds, counted from 0 if the experiment's are."""
+    """Number of seeds that were run."""
     left_out: tuple[str, ...]
     """Parts that did not fit into the budget, one sentence each."""
     seconds: float
@@ -308,7 +308,7 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
     auditors = WORLDS[design.world].traits.auditors
     if not auditors:
-        raise RunError(f"audit: no policies without an input are known in the world '{design.world}'")
+        raise RunError(f"audit: the world '{design.world}' declares no policies that lack an input")
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(

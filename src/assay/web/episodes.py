@@ -28,7 +28,7 @@ router = APIRouter()
 EPISODE = f"{RUN}/episodes/{{key}}"
 PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
 GALLERY_SIZE = 24
-"""Episodes on a page of the gallery."""
+"""Number of episodes on a page of the gallery."""
 MAX_DIFF_WORDS = 400
 """Maximum number of words of instructions that are compared word by word; longer ones would take too long."""
 RequestedFilters = Annotated[Filters, Depends()]

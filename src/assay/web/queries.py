@@ -24,7 +24,7 @@ from assay.runs.store import Store, attach, read_connection
 from assay.support.plugins import load_plugins
 
 PAGE = 50
-"""Episodes on one page."""
+"""Number of episodes on one page."""
 MOST_VALUES = 40
 """Maximum number of values of a label that is offered as a filter; one with more is a measurement."""
 OUTCOMES = ("success", "failure", "error", "waiting")
@@ -193,7 +193,7 @@ class Page:
     number: int
     """Number of the page, from 1."""
     size: int
-    """Episodes on a page."""
+    """Number of episodes on a page."""
 
     @property
     def page_count(self) -> int:

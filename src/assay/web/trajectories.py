@@ -17,10 +17,10 @@ DIVERGENCE_M = 0.05
 MAX_POINTS = 600
 """Maximum number of points of a drawn line; longer paths are thinned."""
 VIEW_SIZE = 300
-"""Width and height of a view, in its own units."""
+"""Width and height of a view, SVG units."""
 VIEW_MARGIN = 16
 PANEL_HEIGHT = 40
-"""Height of a panel of curves, in its own units."""
+"""Height of a panel of curves, SVG units."""
 MIN_VIEW_M = 0.1
 """Minimum extent of a view, metres."""
 
@@ -36,7 +36,7 @@ class Divergence(NamedTuple):
     step: int | None
     """The first step that is far from the whole path of the control; None if the path stays near."""
     still: bool
-    """Whether the path never leaves its own start, so that being near the control's path means nothing."""
+    """Whether the path stays near its start, so that being near the control's path means nothing."""
 
 
 def compare_paths(path: np.ndarray, control: np.ndarray) -> Divergence | None:

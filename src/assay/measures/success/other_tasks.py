@@ -29,7 +29,7 @@ from assay.support.stats.intervals import Interval, student_over_tasks, widen_to
 from assay.support.stats.significance import sign_flip
 
 FAIR = 0.5
-"""Share of the controls' success below which a policy fails at new goals, which may be harder."""
+"""Fraction of the controls' success below which a policy fails at new goals, which may be harder."""
 _ROWS = (
     *("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "axis", "change"),
     "initial_positions",

@@ -92,7 +92,7 @@ class ChangeCost(Result):
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
     of_fall: Annotated[float | None, Column("part of the fall", "share")]
-    """Part in the fall over all changes, which also depends on the change's number of episodes.
+    """Fraction of the fall over all changes, which also depends on the change's number of episodes.
 
     None without a fall.
     """

@@ -152,12 +152,12 @@ def distance_correlation(grid: Grid) -> Correlation:
         if cell.pd is not None and cell.rate.rate is not None and (cell.object, cell.action) != (NONE, NONE)
     ]
     if len(points) < 4:
-        raise MeasureError(f"{len(points)} scored cells; needs at least 4")
+        raise MeasureError(f"got {len(points)} scored cells; a correlation needs at least 4")
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
     for names, action, *point in points:
         tables[:, OBJECTS.index(names), ACTIONS.index(action)] = point
     if any(np.nanmax(table) == np.nanmin(table) for table in tables):
-        raise MeasureError("all cells are equal")
+        raise MeasureError("all cells have the same distance, or the same success rate")
     r, p, interval = table_correlation(*tables)
     return Correlation(r, len(points), p, interval)
 
@@ -222,7 +222,7 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
             point = cell.pd, cell.rate.rate, cell.rate.interval
             points_by_object.setdefault(cell.object, []).append(point)
     if not points_by_object:
-        raise MeasureError("no cell has episodes without an error and a distance")
+        raise MeasureError("no cell has both a distance and an episode without an error")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -346,7 +346,7 @@ def names_table(stats: GridStats) -> Table:
 
     names = object_names(stats.originals)
     if not names:
-        raise MeasureError("needs originals of libero_goal: none of these instructions is one")
+        raise MeasureError("none of these instructions is an original instruction of libero_goal")
     several = [noun for noun, forms in names.items() if len(forms) > 1]
     note = f"several names: {', '.join(several)}" if several else "each has one name in all instructions"
     return Table(
@@ -362,7 +362,7 @@ def distance_grid(stats: GridStats, which: str) -> Drawing:
     """Draw Figure 5, 10 or 11: the mean distance of each cell."""
     cells = {key: value for key, cell in stats.cells.items() if (value := getattr(cell, which)) is not None}
     if not cells:
-        raise MeasureError("needs both similarities of the paraphrases: add them with `assay words score`")
+        raise MeasureError("the paraphrases have no similarities; add them with `assay words score`")
     scored = sum(cell.scored for cell in stats.cells.values())
     unscored = stats.paraphrases - scored
     left = f"; {unscored:,} without similarities are left out" if unscored else ""
