@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -62,13 +61,6 @@ class Site:
         self.report: Callable[[Path], RunPage] = cached(_build_report)
         self.comparison: Callable[[Path, Path], Comparison] = cached(_compare_runs)
         self.choices: Callable[[Path], dict[str, Any]] = cached(read_choices)
-
-    def warm_up(self) -> None:
-        """Compute the data of the first page: the summaries of all runs and the compiled templates."""
-        with suppress(OSError):  # the folder may be gone; the page reports it
-            self.library.summaries()
-        for name in _templates.list_templates():
-            _templates.get_template(name)
 
 
 def _site(request: Request) -> Site:
