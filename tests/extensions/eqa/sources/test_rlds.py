@@ -102,10 +102,10 @@ def test_damage_is_found_by_checksums(tfds: Write):
 def test_unknown_data_sets_are_refused(tfds: Write, tmp_path: Path):
     folder = tfds("other", [{"steps/observation/pose": [1.0, 2.0]}] * 2)
     for path, options, words in (
-        (folder, {}, "no schema certainly fits its features"),
+        (folder, {}, "no schema matches its features"),
         (folder, {"schema": "droyd"}, "did you mean 'droid'"),
         (folder, {"schema": "rt1"}, "which the schema 'rt1' needs"),
-        (tmp_path / "nothing", {}, "not a source; valid: demo"),
+        (tmp_path / "nothing", {}, "not a source; expected demo"),
     ):
         with pytest.raises(QuestionError, match=words):
             open_source(str(path), **options)
