@@ -15,6 +15,7 @@ from assay.sim.appearance import paint
 from assay.sim.compose import compose, part_of
 from assay.sim.layout import HOME, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
+from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import Entity, Scene
 
 
@@ -165,7 +166,10 @@ def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
 
 def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
     root = model.body(f"{entity.name}_main").id
-    bodies = {i for i in range(model.nbody) if _is_below(model, i, root)}
+    bodies = {root}
+    for body in range(root + 1, model.nbody):  # parents come before their children
+        if int(model.body_parentid[body]) in bodies:
+            bodies.add(body)
     joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
     free = tuple(j for j in joints if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE)
     return EntityIndex(
@@ -180,16 +184,10 @@ def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
     )
 
 
-def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
-    while body > root:
-        body = int(model.body_parentid[body])
-    return body == root
-
-
 def _extent(pack: AssetPack, entity: Entity) -> Extent:
     """Read an entity's extent from its three placement sites. Raises AssetError if one is missing."""
     position = {
-        site.get("name", ""): [float(word) for word in site.get("pos", "0 0 0").split()]
+        site.get("name", ""): parse_numbers(site.get("pos", "0 0 0")).tolist()
         for site in part_of(entity, pack).iterfind("./worldbody/body/site")
     }
     try:

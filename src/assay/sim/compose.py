@@ -14,9 +14,10 @@ import mujoco
 import numpy as np
 
 from assay.errors import AssetError, did_you_mean
-from assay.sim.appearance import dress, format_numbers, parse_numbers, resize
+from assay.sim.appearance import dress, format_numbers, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
+from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import CameraChange, Entity, Lighting, Scene, Surface
 
 ROBOT = "robot0_"
@@ -47,11 +48,19 @@ _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 def compose(scene: Scene, pack: AssetPack) -> Element:
     """Compose the MJCF document of a scene, with all entities at the default positions of their files."""
     layout = layout_of(scene)
-    root = _empty(exact=pack.exact)
+    root = Element("mujoco", {"model": "scene"})
+    SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
+    air = {"density": "1.2", "viscosity": "0.00002"}
+    SubElement(root, "option", {"impratio": "20", "cone": "elliptic", "timestep": "0.002"} | air)
+    # LIBERO's sizes reserve 1.3 GB per simulation, and a process with twenty of those cannot fork.
+    SubElement(root, "size", {"nconmax": "5000", "njmax": "5000"} if pack.exact else {"memory": "64M"})
+    visual = SubElement(root, "visual")
+    SubElement(visual, "map", {"znear": "0.001"})
+    for tag in _MERGED:
+        SubElement(root, tag)
     if not pack.exact:
         # Fewer faces on round shapes make an image a third cheaper, with no visible difference at 256 pixels.
-        faces = {"numslices": "16", "numstacks": "8", "numquads": "2"}
-        SubElement(_section(root, "visual"), "quality", faces)
+        SubElement(visual, "quality", {"numslices": "16", "numstacks": "8", "numquads": "2"})
     arena = _resolve_classes(pack.arena(scene.arena, scene.style))
     _finish_arena(arena, scene, layout)
     _merge(root, arena)
@@ -93,7 +102,7 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
     cameras = {str(camera.get("name")): camera for camera in root.iter("camera")}
     for change in staging.cameras:
         if change.name not in cameras:
-            raise AssetError(f"there is no camera '{change.name}': {did_you_mean(change.name, cameras)}")
+            raise AssetError(f"unknown camera '{change.name}': {did_you_mean(change.name, cameras)}")
         _move_camera(cameras[change.name], change)
 
 
@@ -139,19 +148,6 @@ def _move_camera(camera: Element, change: CameraChange) -> None:
         rotation = product
     camera.set("quat", format_numbers(rotation))
     camera.set("fovy", repr(float(camera.get("fovy", "45")) * change.zoom))
-
-
-def _empty(*, exact: bool) -> Element:
-    root = Element("mujoco", {"model": "scene"})
-    SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
-    air = {"density": "1.2", "viscosity": "0.00002"}
-    SubElement(root, "option", {"impratio": "20", "cone": "elliptic", "timestep": "0.002"} | air)
-    # LIBERO's sizes reserve 1.3 GB per simulation, and a process with twenty of those cannot fork.
-    SubElement(root, "size", {"nconmax": "5000", "njmax": "5000"} if exact else {"memory": "64M"})
-    SubElement(SubElement(root, "visual"), "map", {"znear": "0.001"})
-    for tag in _MERGED:
-        SubElement(root, tag)
-    return root
 
 
 def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:

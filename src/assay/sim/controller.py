@@ -184,7 +184,11 @@ class Controller:
         self._low, self._high = low[:ARM], high[:ARM]
         self._finger_middle = ((low + high) / 2)[ARM:].tolist()
         self._finger_half = ((high - low) / 2)[ARM:].tolist()
-        self._mass_index = _arm_mass_index(model)
+        # Indices (7, 7) of the arm's mass matrix in MuJoCo's packed one, which stores the lower triangle with rows
+        # that run backwards from the diagonal.
+        rows, columns = np.indices((ARM, ARM))
+        lower, upper = np.maximum(rows, columns), np.minimum(rows, columns)
+        self._mass_index = (model.dof_Madr[lower] + (lower - upper)).astype(np.intp)
         self._home = np.array(home)
         self._ctrl, self._bias = data.ctrl, data.qfrc_bias
         self._live = _ArmState(
@@ -293,15 +297,6 @@ class Controller:
             self._grip = min(max(self._grip - step, -1.0), 1.0)
         ctrl[ARM] = self._finger_middle[0] + self._finger_half[0] * self._grip
         ctrl[ARM + 1] = self._finger_middle[1] - self._finger_half[1] * self._grip
-
-
-def _arm_mass_index(model: mujoco.MjModel) -> np.ndarray:
-    """Indices (7, 7) of the arm's mass matrix in MuJoCo's packed one, whose rows run backwards."""
-    index = np.empty((ARM, ARM), dtype=np.intp)
-    for i in range(ARM):
-        for j in range(i + 1):
-            index[i, j] = index[j, i] = model.dof_Madr[i] + (i - j)
-    return index
 
 
 def _rotation(vector: np.ndarray) -> np.ndarray:

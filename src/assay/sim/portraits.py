@@ -87,8 +87,12 @@ def portrait(entity: Entity, pack: AssetPack) -> Portrait:
     nearest = np.full((height, width), np.inf)
     for texture, plain, coordinates, chosen in paints:
         here = flat[chosen] - low
-        seen_texture = _coarse(texture, here, coordinates)
-        _draw(drawn, nearest, here, -seen[chosen][..., 2], light[chosen], plain, seen_texture, coordinates)
+        # Halve the texture until it has at most two texels per sample of the image, to avoid aliasing.
+        shown, taken = np.abs(_areas(here)).sum(), np.abs(_areas(coordinates)).sum()
+        while min(texture.shape[:2]) > 1 and taken * texture.shape[0] * texture.shape[1] > 2.0 * shown:
+            rows, columns = texture.shape[0] // 2, texture.shape[1] // 2
+            texture = texture[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2, 3).mean(axis=(1, 3))
+        _draw(drawn, nearest, here, -seen[chosen][..., 2], light[chosen], plain, texture, coordinates)
     parts = drawn.reshape(
         height // SUPERSAMPLING, SUPERSAMPLING, width // SUPERSAMPLING, SUPERSAMPLING, 4
     ).mean(axis=(1, 3))
@@ -136,15 +140,6 @@ def _texture(model: mujoco.MjModel, index: int) -> np.ndarray:
     start = int(model.tex_adr[index])
     data = model.tex_data[start : start + height * width * channels].reshape(height, width, channels)
     return np.asarray(data[..., :3] / 255.0)
-
-
-def _coarse(texture: np.ndarray, flat: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Halve a texture until it has at most two texels per sample of the image, to avoid aliasing."""
-    shown, taken = np.abs(_areas(flat)).sum(), np.abs(_areas(coordinates)).sum()
-    while min(texture.shape[:2]) > 1 and taken * texture.shape[0] * texture.shape[1] > 2.0 * shown:
-        rows, columns = texture.shape[0] // 2, texture.shape[1] // 2
-        texture = texture[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2, 3).mean(axis=(1, 3))
-    return texture
 
 
 def _areas(triangles: np.ndarray) -> np.ndarray:

@@ -101,24 +101,19 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
         old = geom.get("mesh")
         name = f"{geom.get('name', old or 'geom')}_textured_{len(assets)}"
         SubElement(assets, "mesh", {"name": name, "inertia": "shell"} | attributes)
-        if old is None:
-            _replace_solid(geom)
+        if old is None:  # a solid, whose mesh has the same frame
+            position, rotation = _pose(geom.get("pos", ""), geom.get("quat", ""), geom.get("fromto", ""))
+            quat = np.empty(4)
+            mujoco.mju_mat2Quat(quat, rotation.ravel())
+            geom.set("pos", " ".join(map(repr, position.tolist())))
+            geom.set("quat", " ".join(map(repr, quat.tolist())))
+            geom.set("type", "mesh")
+            for attribute in ("size", "fromto"):
+                geom.attrib.pop(attribute, None)
         geom.set("mesh", name)
         if old is not None and not any(other.get("mesh") == old for other in root.iter("geom")):
             assets.remove(meshes[old])
     return [geom for geom in geoms if id(geom) in texts]
-
-
-def _replace_solid(geom: Element) -> None:
-    """Turn a solid geom into a mesh geom with the same frame."""
-    position, rotation = _pose(geom.get("pos", ""), geom.get("quat", ""), geom.get("fromto", ""))
-    quat = np.empty(4)
-    mujoco.mju_mat2Quat(quat, rotation.ravel())
-    geom.set("pos", " ".join(map(repr, position.tolist())))
-    geom.set("quat", " ".join(map(repr, quat.tolist())))
-    geom.set("type", "mesh")
-    for attribute in ("size", "fromto"):
-        geom.attrib.pop(attribute, None)
 
 
 def _read_geom(geom: Element, meshes: dict[str, Element]) -> _GeomText | None:
@@ -175,7 +170,7 @@ def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
 def _surface(geom: _GeomText) -> _Surface:
     """The triangles of a geom."""
     if geom.kind == "mesh":
-        points = _numbers(geom.vertex).reshape(-1, 3) * _numbers(geom.scale or "1 1 1")
+        points = parse_numbers(geom.vertex).reshape(-1, 3) * parse_numbers(geom.scale or "1 1 1")
         faces = np.array(geom.face.split(), dtype=np.int64).reshape(-1, 3) if geom.face else _hull(points)
     else:
         points, faces = _solid(geom)
@@ -192,7 +187,7 @@ def _hull(points: Floats) -> NDArray[np.int64]:
 
 def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
     """Triangles of a box or a round solid in its own frame; vertices at sharp edges are duplicated."""
-    kind, size = geom.kind, _numbers(geom.size)
+    kind, size = geom.kind, parse_numbers(geom.size)
     if kind == "box":
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
         corners = [
@@ -209,7 +204,7 @@ def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
         return points * radii, _outwards(points * radii, faces)
     radius = float(size[0])
     if geom.fromto:
-        start, stop = _numbers(geom.fromto).reshape(2, 3)
+        start, stop = parse_numbers(geom.fromto).reshape(2, 3)
         half = float(np.linalg.norm(stop - start)) / 2
     else:
         half = float(size[1])
@@ -278,18 +273,13 @@ def _axis(surface: _Surface) -> _Axis | None:
             weights = areas[side] * np.where(radial, 1.0, 0.05)
         else:
             share = float(areas[side][radial].sum() / areas[side].sum())
-            if share > best[0] and _surrounds_origin(out[radial]):
+            sectors = np.floor(np.arctan2(out[radial, 1], out[radial, 0]) / (np.pi / 4)).astype(int) % 8
+            if share > best[0] and len(np.unique(sectors)) == 8:  # the surface goes all the way round
                 radius = float(reach[radial].max())
                 best = share, _Axis(along, (across[0], across[1]), centre, radius)
                 if share > _CLEARLY_ROUND:
                     break
     return best[1]
-
-
-def _surrounds_origin(out: Floats) -> bool:
-    """Whether points (n, 2) lie in each of eight sectors around the origin."""
-    sectors = np.floor(np.arctan2(out[:, 1], out[:, 0]) / (np.pi / 4)).astype(int) % 8
-    return len(np.unique(sectors)) == 8
 
 
 def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: float) -> Floats:
@@ -342,14 +332,15 @@ def _pose(pos: str, quat: str, fromto: str) -> tuple[Floats, Floats]:
     """Position (3,) and rotation (3, 3) of a geom in its body."""
     rotation, turn = np.empty(9), np.empty(4)
     if fromto:
-        start, end = _numbers(fromto).reshape(2, 3)
+        start, end = parse_numbers(fromto).reshape(2, 3)
         position = (start + end) / 2
         mujoco.mju_quatZ2Vec(turn, (start - end) / np.linalg.norm(start - end))
     else:
-        position, turn = _numbers(pos or "0 0 0"), _numbers(quat or "1 0 0 0")
+        position, turn = parse_numbers(pos or "0 0 0"), parse_numbers(quat or "1 0 0 0")
     mujoco.mju_quat2Mat(rotation, turn / np.linalg.norm(turn))
     return position, rotation.reshape(3, 3)
 
 
-def _numbers(text: str) -> Floats:
+def parse_numbers(text: str) -> Floats:
+    """Parse the numbers in an MJCF attribute."""
     return np.array([float(word) for word in text.split()])

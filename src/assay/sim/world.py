@@ -96,8 +96,8 @@ class LiberoWorld(World):
             file = _states_file(layout, folder)
             if not file.is_file():
                 raise StateError(
-                    f"--states {folder} lacks {file.relative_to(folder)}, which {layout} needs; valid: LIBERO's folder "
-                    "init_files"
+                    f"--states {folder} lacks {file.relative_to(folder)}, which {layout} needs; expected LIBERO's "
+                    "folder init_files"
                 )
 
     def open(self, states: Path | None = None) -> LiberoEnv:
@@ -287,16 +287,13 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
 def _states_file(layout: str, states: Path | None) -> Path:
     """The file of a task's stored initial states. Raises TaskError if the task has no stored states."""
     if tasks.names_file(layout):
-        file = tasks.states_file(layout)
+        if (stored := tasks.states_file(layout)) is not None:
+            return stored
     elif (name := tasks.entry(layout).file) is not None:
         file = locate_states(states) / layout.split("/")[0] / f"{name}.pruned_init"
         plain = file.with_name(f"{file.name}.npz")
-        file = plain if plain.is_file() and not file.is_file() else file
-    else:
-        file = None
-    if file is None:
-        raise TaskError(f"{layout} has no stored initial states")
-    return file
+        return plain if plain.is_file() and not file.is_file() else file
+    raise TaskError(f"{layout} has no stored initial states")
 
 
 def _layout(spec: EpisodeSpec) -> str:
