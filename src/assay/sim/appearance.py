@@ -108,7 +108,7 @@ def format_numbers(values: Iterable[float]) -> str:
 
 
 def _contrast(colour: Colour) -> Colour:
-    """The second colour of a pattern on ``colour``: the same hue, much darker, or much lighter if it is dark."""
+    """Return the second colour of a pattern on ``colour``: the same hue, much darker, or much lighter if it is dark."""
     own = np.array(colour)
     other = own * DARKER if own @ LUMINANCE > DARK else own + LIGHTER * (1.0 - own)
     red, green, blue = map(float, other)

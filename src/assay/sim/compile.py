@@ -159,7 +159,7 @@ def put_fixtures(model: mujoco.MjModel, compiled: CompiledScene, poses: np.ndarr
 
 
 def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
-    """The current poses of the fixtures (fixtures, 7) in a copy of the compiled model."""
+    """Return the current poses of the fixtures (fixtures, 7) in a copy of the compiled model."""
     bodies = list(compiled.fixture_bodies)
     return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
 
@@ -203,7 +203,7 @@ def _extent(pack: AssetPack, entity: Entity) -> Extent:
 def bounding_box(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The axis-aligned bounding box of geoms in the world: lower and upper corner, (3,) each."""
+    """Return the axis-aligned bounding box of geoms in the world: lower and upper corner, (3,) each."""
     ids = np.fromiter(geoms, dtype=np.intp)
     rotation = data.geom_xmat[ids].reshape(-1, 3, 3)
     centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[ids, :3])

@@ -82,7 +82,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
 
 
 def part_of(entity: Entity, pack: AssetPack) -> Element:
-    """The document of one entity, with default classes resolved."""
+    """Return the document of one entity, with default classes resolved."""
     return _resolve_classes(pack.entity(entity.category))
 
 
@@ -107,7 +107,7 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 
 def _surface(root: Element, layout: ArenaLayout, surface: Surface) -> list[Element]:
-    """The drawn geoms of a surface."""
+    """Return the drawn geoms of a surface."""
     world = root.find("worldbody")
     assert world is not None
     if surface is Surface.TABLE:
@@ -190,7 +190,7 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
-    """The arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
+    """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
     arm = _name_geoms(_resolve_classes(pack.robot()))
     base = _root_body(arm)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
@@ -224,7 +224,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
 
 
 def _entity_body(document: Element, *, movable: bool) -> Element:
-    """The ``object`` body of an entity's document, with every geom named, and a free joint if it moves."""
+    """Return the ``object`` body of an entity's document, with every geom named, and a free joint if it moves."""
     body = document.find("./worldbody/body/body[@name='object']")
     if body is None:
         raise AssetError(f"the entity '{document.get('model', '?')}' has no body named 'object'")
@@ -242,7 +242,7 @@ def _entity_body(document: Element, *, movable: bool) -> Element:
 
 
 def _geoms(body: Element) -> Iterator[tuple[Element, Element]]:
-    """Every geom below ``body`` with its parent, depth first."""
+    """Return every geom below ``body`` with its parent, depth first."""
     for child in body:
         if child.tag == "geom":
             yield body, child
@@ -250,7 +250,7 @@ def _geoms(body: Element) -> Iterator[tuple[Element, Element]]:
 
 
 def _name_geoms(document: Element) -> Element:
-    """Name the unnamed geoms of a robot's document ``g0_col``, ``g0_vis``, ..."""
+    """Return the name the unnamed geoms of a robot's document ``g0_col``, ``g0_vis``, ..."""
     counts = {"col": 0, "vis": 0}
     for geom in document.iter("geom"):
         if geom.get("name") is None:

@@ -231,7 +231,7 @@ class Controller:
         )
 
     def drive(self) -> Drive:
-        """A copy of the controller's current state."""
+        """Return a copy of the controller's current state."""
         return Drive(
             self._goal_position.copy(),
             self._goal_rotation.copy(),
@@ -300,7 +300,7 @@ class Controller:
 
 
 def _rotation(vector: np.ndarray) -> np.ndarray:
-    """The matrix of a rotation vector, rounded through a single-precision quaternion as in LIBERO."""
+    """Return the matrix of a rotation vector, rounded through a single-precision quaternion as in LIBERO."""
     angle = math.sqrt(float(vector @ vector))
     if angle == 0.0:
         return np.eye(3)
@@ -309,7 +309,7 @@ def _rotation(vector: np.ndarray) -> np.ndarray:
 
 
 def single_precision_matrix(quaternion: np.ndarray) -> np.ndarray:
-    """The matrix (3, 3) of a quaternion (w, x, y, z), rounded to single precision where robosuite rounds."""
+    """Return the matrix (3, 3) of a quaternion (w, x, y, z), rounded to single precision where robosuite rounds."""
     q = np.asarray(quaternion, dtype=np.float32)
     q = (q.astype(np.float64) * math.sqrt(2.0 / float(q @ q))).astype(np.float32)
     p = np.outer(q, q)

@@ -25,7 +25,7 @@ class Culling:
         self._can_mirror = np.flatnonzero(np.isin(model.geom_type, _MIRRORS) & (model.geom_group != 0))
 
     def unseen(self, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
-        """Mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
+        """Return the mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
 
         All False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based cameras.
         """
@@ -49,7 +49,7 @@ class Culling:
     def is_separate(
         self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
     ) -> bool:
-        """Whether ``moving`` geoms (a mask) appear neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
+        """Return whether ``moving`` geoms (a mask) appear neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
         if not len(mirrors) and not len(clear):
             return True
         if not self._boxed[moving].all() or not self._boxed[mirrors].all():
@@ -69,7 +69,7 @@ class Culling:
         return True
 
     def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """Centres of the geoms' bounding boxes, (ngeom, 3), and their half axes as columns, (ngeom, 3, 3)."""
+        """Return centres of the geoms' bounding boxes, (ngeom, 3), and their half axes as columns, (ngeom, 3, 3)."""
         rotation = data.geom_xmat.reshape(-1, 3, 3)
         box = self._model.geom_aabb
         centre = data.geom_xpos + np.einsum("nij,nj->ni", rotation, box[:, :3])
@@ -95,7 +95,7 @@ class Culling:
 
 
 def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.ndarray:
-    """The planes that bound a camera's view, (5, 4): normals pointing inwards, and offsets."""
+    """Return the planes that bound a camera's view, (5, 4): normals pointing inwards, and offsets."""
     right, up, back = data.cam_xmat[camera].reshape(3, 3).T
     wide = high * aspect
     normals = np.array(
@@ -123,7 +123,7 @@ _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Whether boxes (n, 3), (n, 3, 3) are completely outside one of the planes."""
+    """Return whether boxes (n, 3), (n, 3, 3) are completely outside one of the planes."""
     distance = centre @ planes[:, :3].T + planes[:, 3]  # (boxes, planes)
     reach = np.abs(np.einsum("pi,nij->npj", planes[:, :3], axes)).sum(axis=-1)
     return np.asarray((distance + reach < -SLACK).any(axis=1))

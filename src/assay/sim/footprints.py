@@ -36,7 +36,7 @@ class Footprint:
 
 
 def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> Footprint:
-    """The footprint of a category in the planning pack (see `planning_pack`).
+    """Return the footprint of a category in the planning pack (see `planning_pack`).
 
     Objects are in their resting pose, fixtures at yaw zero, because their region determines their yaw. ``swept``
     includes the space in which doors and drawers move.

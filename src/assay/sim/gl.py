@@ -92,13 +92,13 @@ def probe(backend: str) -> BackendTest:
 
 @cache
 def choice() -> str:
-    """The backend that ``MUJOCO_GL`` requested at the first call; empty if it was not set."""
+    """Return the backend that ``MUJOCO_GL`` requested at the first call; empty if it was not set."""
     return os.environ.get("MUJOCO_GL", "").lower().strip()
 
 
 @cache
 def backend() -> str:
-    """The GL backend of this process. Raises RenderingError if no backend works."""
+    """Return the GL backend of this process. Raises RenderingError if no backend works."""
     chosen = choice()
     if chosen and chosen not in BACKENDS:
         raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot render; {_CHOICE}")
@@ -122,7 +122,7 @@ def backend() -> str:
 
 
 def context(width: int, height: int) -> Any:
-    """A new GL context of the working backend."""
+    """Return a new GL context of the working backend."""
     module = importlib.import_module(f"mujoco.{backend()}")
     try:
         return module.GLContext(width, height)

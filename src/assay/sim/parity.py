@@ -210,7 +210,7 @@ def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, floa
 
 
 def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, int]:
-    """Number of truth values compared, and number of those that differ."""
+    """Return the number of truth values compared, and number of those that differ."""
     record, simulation, fixtures = _open(file, simulate, "states", "atoms", "truth")
     try:
         atoms = [parse_atom(str(text).split() or [""]) for text in record["atoms"]]
@@ -229,7 +229,7 @@ def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, in
 
 
 def _image_differences(file: Path, simulate: Simulate) -> Iterator[tuple[float, float]]:
-    """Mean and maximum pixel difference of each image."""
+    """Return the mean and maximum pixel difference of each image."""
     record, simulation, fixtures = _open(file, simulate, "states", "agentview", "wrist")
     for index, vector in enumerate(record["states"]):
         observation = simulation.reset(InitialState(vector, fixtures))
@@ -240,7 +240,7 @@ def _image_differences(file: Path, simulate: Simulate) -> Iterator[tuple[float, 
 
 
 def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
-    """A line with the fields in which the compiled models differ, or an empty string."""
+    """Return a line with the fields in which the compiled models differ, or an empty string."""
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
     if match is None:
         raise StateError(f"{file}: the file name must be SUITE_NUMBER.xml.gz")
@@ -262,7 +262,7 @@ def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
 
 
 def _differing(one: object, other: object, prefix: str = "") -> Iterator[str]:
-    """Names of the fields in which two MuJoCo structures differ, including nested fields."""
+    """Return the names of the fields in which two MuJoCo structures differ, including nested fields."""
     for name in dir(one):
         if name.startswith("_"):
             continue

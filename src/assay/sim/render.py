@@ -93,7 +93,7 @@ class Renderer:
         return raw[::-1].copy()
 
     def depth(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """Distances from the camera's plane, metres: float32, (height, width), top row first."""
+        """Return the distances from the camera's plane, metres: float32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         raw = np.empty((height, width), dtype=np.float32)
         mujoco.mjr_readPixels(None, raw, self._viewport, self._context)
@@ -104,12 +104,12 @@ class Renderer:
         return np.asarray(metres, dtype=np.float32)
 
     def segmentation(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """Labels of the pixels: int32, (height, width), top row first."""
+        """Return the labels of the pixels: int32, (height, width), top row first."""
         geoms = self.geoms(moment, camera, height, width)
         return np.where(geoms >= 0, self._labels[geoms], BACKGROUND).astype(np.int32)
 
     def geoms(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """Geom ids of the pixels, -1 for none: int32, (height, width), top row first."""
+        """Return the geom ids of the pixels, -1 for none: int32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         # MuJoCo encodes the segment number as a 24-bit colour.
         index = self._read_pixels().astype(np.int64) @ (1, 2**8, 2**16)
@@ -313,7 +313,7 @@ def _release_all() -> None:
 
 
 def _labels(compiled: CompiledScene) -> np.ndarray:
-    """The label of every geom, (ngeom,)."""
+    """Return the label of every geom, (ngeom,)."""
     model = compiled.model
     roots = {compiled.entities[e.name].body: FIRST_ENTITY + i for i, e in enumerate(compiled.scene.entities)}
     labels = np.full(model.nbody, BACKGROUND)
@@ -329,7 +329,7 @@ def _labels(compiled: CompiledScene) -> np.ndarray:
 
 
 def _glows(compiled: CompiledScene) -> list[tuple[int, list[int], Mechanism]]:
-    """Glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
+    """Return glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
     glows = []
     for entity in compiled.entities.values():
         if entity.category in GLOWING:

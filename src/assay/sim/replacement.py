@@ -95,7 +95,7 @@ class Replacement:
         return not (any(map(self._is_obstructed, fitted)) or any(map(self._fingers.touch, self._shifted)))
 
     def _carry_over(self) -> InitialState:
-        """The old simulation's state in the new model."""
+        """Return the old simulation's state in the new model."""
         old, new = self._old, self.simulation
         before, after = old.state(), self._vector.copy()
         assert before.drive is not None
@@ -119,7 +119,7 @@ class Replacement:
         return InitialState(after, fixtures, replace(before.drive, warm_start=warm))
 
     def _is_obstructed(self, entity: EntityIndex) -> bool:
-        """Whether an object overlaps with another, or the robot touches it."""
+        """Return whether an object overlaps with another, or the robot touches it."""
         data = self.simulation.data
         pairs, depth = data.contact.geom[: data.ncon], data.contact.dist[: data.ncon]
         mine = np.isin(pairs, list(entity.geoms))
@@ -128,7 +128,7 @@ class Replacement:
 
 
 def _addresses(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of a joint's values in qpos and in qvel."""
+    """Return the indices of a joint's values in qpos and in qvel."""
     free = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
     place, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
     return place + np.arange(7 if free else 1), dof + np.arange(6 if free else 1)

@@ -153,12 +153,12 @@ class Simulation:
         return observation
 
     def holds(self, atom: Atom) -> bool:
-        """Whether an atom is currently true."""
+        """Return whether an atom is currently true."""
         self._require_start()
         return self.predicates.holds(atom, self.data)
 
     def is_satisfied(self, goal: Goal) -> bool:
-        """Whether a goal currently holds. Raises TaskError for a goal that can never hold in this scene."""
+        """Return whether a goal currently holds. Raises TaskError for a goal that can never hold in this scene."""
         self._require_start()
         if goal not in self._valid_goals:
             self.predicates.check(goal)
@@ -166,14 +166,14 @@ class Simulation:
         return self.predicates.is_satisfied(goal, self.data)
 
     def state(self) -> InitialState:
-        """The current state, including the controller's in the middle of an episode."""
+        """Return the current state, including the controller's in the middle of an episode."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         drive = self.controller.drive() if self.steps or self._resumed else None
         return InitialState(vector, live_fixtures(self.model, self.compiled), drive)
 
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of an entity or region in the world."""
+        """Return the position (3,) and rotation (3, 3) of an entity or region in the world."""
         self._require_start()
         return self.predicates.pose(name, self.data)
 

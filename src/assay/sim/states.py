@@ -45,7 +45,7 @@ class InitialState:
         return all(np.array_equal(one, another) for one, another in pairs)
 
     def flat(self) -> np.ndarray:
-        """The state as one vector, without the controller: LIBERO's state followed by 7 values per fixture."""
+        """Return the state as one vector, without the controller: LIBERO's state followed by 7 values per fixture."""
         return np.concatenate([self.vector, self.fixtures.ravel()])
 
     @classmethod

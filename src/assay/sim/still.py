@@ -322,7 +322,7 @@ def _program(gl_context: Any) -> int | None:
 
 
 def _is_software() -> bool:
-    """Whether the current GL is Mesa's software renderer of version 4 or later."""
+    """Return whether the current GL is Mesa's software renderer of version 4 or later."""
     from OpenGL import GL
 
     renderer, version = (GL.glGetString(name) or b"" for name in (GL.GL_RENDERER, GL.GL_VERSION))

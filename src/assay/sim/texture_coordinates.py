@@ -117,7 +117,7 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
 
 
 def _read_geom(geom: Element, meshes: dict[str, Element]) -> _GeomText | None:
-    """A geom's shape; None for file meshes, planes, colliding geoms and rotations that are not quaternions."""
+    """Return a geom's shape; None for file meshes, planes, colliding geoms and rotations that are not quaternions."""
     if (
         geom.get("contype") != "0"
         or geom.get("conaffinity") != "0"
@@ -137,7 +137,7 @@ def _read_geom(geom: Element, meshes: dict[str, Element]) -> _GeomText | None:
 def _texture_meshes(
     bodies: tuple[tuple[_GeomText, ...], ...], whole: bool, tiles: tuple[float, float], max_tiles: float
 ) -> tuple[tuple[dict[str, str], ...], ...]:
-    """Attributes of the meshes with texture coordinates for the geoms of each body; cached, as scenes recur."""
+    """Return attributes of the meshes with texture coordinates for the geoms of each body; cached, as scenes recur."""
     surfaces = [[_surface(text) for text in own] for own in bodies]
     every = [surface for own in surfaces for surface in own]
     extent = np.max([np.sort(np.ptp(surface.placed, axis=0)) for surface in every], axis=0)
@@ -153,7 +153,7 @@ def _texture_meshes(
 
 
 def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
-    """A mesh's attributes; corners of triangles are shared if their coordinates are equal."""
+    """Return a mesh's attributes; corners of triangles are shared if their coordinates are equal."""
     corners = surface.faces.ravel()
     uses = np.column_stack([corners, np.rint(coordinates.reshape(-1, 2) * 1e4).astype(np.int64)])
     corners_used, faces = np.unique(uses, axis=0, return_inverse=True)
@@ -168,7 +168,7 @@ def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
 
 
 def _surface(geom: _GeomText) -> _Surface:
-    """The triangles of a geom."""
+    """Return the triangles of a geom."""
     if geom.kind == "mesh":
         points = parse_numbers(geom.vertex).reshape(-1, 3) * parse_numbers(geom.scale or "1 1 1")
         faces = np.array(geom.face.split(), dtype=np.int64).reshape(-1, 3) if geom.face else _hull(points)
@@ -179,14 +179,14 @@ def _surface(geom: _GeomText) -> _Surface:
 
 
 def _hull(points: Floats) -> NDArray[np.int64]:
-    """Faces of the convex hull, which MuJoCo uses for a mesh without faces, (m, 3)."""
+    """Return faces of the convex hull, which MuJoCo uses for a mesh without faces, (m, 3)."""
     vertices = " ".join(map(repr, points.ravel().tolist()))
     text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
     return np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, dtype=np.int64)
 
 
 def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
-    """Triangles of a box or a round solid in its own frame; vertices at sharp edges are duplicated."""
+    """Return triangles of a box or a round solid in its own frame; vertices at sharp edges are duplicated."""
     kind, size = geom.kind, parse_numbers(geom.size)
     if kind == "box":
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
@@ -238,7 +238,7 @@ def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats,
 
 
 def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Faces of a convex solid around the origin, oriented counter-clockwise seen from outside."""
+    """Return faces of a convex solid around the origin, oriented counter-clockwise seen from outside."""
     corners = points[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, corners.mean(axis=1)) < 0
@@ -246,7 +246,7 @@ def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _axis(surface: _Surface) -> _Axis | None:
-    """The axis of a mostly round surface, parallel to one of its body's axes; None if it is not round."""
+    """Return the axis of a mostly round surface, parallel to one of its body's axes; None if it is not round."""
     corners, normals, areas = _faces(surface)
     middles = corners.mean(axis=1)
     best: tuple[float, _Axis | None] = (_ROUND, None)
@@ -283,7 +283,7 @@ def _axis(surface: _Surface) -> _Axis | None:
 
 
 def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: float) -> Floats:
-    """Texture coordinates of every face's corners, (m, 3, 2), in tiles."""
+    """Return texture coordinates of every face's corners, (m, 3, 2), in tiles."""
     corners, normals, _ = _faces(surface)
     nearest = np.abs(normals).argmax(axis=1)
     seen = corners - low
@@ -310,7 +310,7 @@ def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: fl
 
 
 def _faces(surface: _Surface) -> tuple[Floats, Floats, Floats]:
-    """Corners (m, 3, 3), unit normals (m, 3) and areas (m,) of the faces in the body's frame."""
+    """Return corners (m, 3, 3), unit normals (m, 3) and areas (m,) of the faces in the body's frame."""
     corners = surface.placed[surface.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.maximum(np.linalg.norm(normals, axis=1), 1e-15)
@@ -318,7 +318,7 @@ def _faces(surface: _Surface) -> tuple[Floats, Floats, Floats]:
 
 
 def _normals(surface: _Surface) -> Floats:
-    """Area-weighted vertex normals, (n, 3), as MuJoCo computes them."""
+    """Return area-weighted vertex normals, (n, 3), as MuJoCo computes them."""
     corners = surface.points[surface.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     total = np.zeros_like(surface.points)
@@ -329,7 +329,7 @@ def _normals(surface: _Surface) -> Floats:
 
 
 def _pose(pos: str, quat: str, fromto: str) -> tuple[Floats, Floats]:
-    """Position (3,) and rotation (3, 3) of a geom in its body."""
+    """Return the position (3,) and rotation (3, 3) of a geom in its body."""
     rotation, turn = np.empty(9), np.empty(4)
     if fromto:
         start, end = parse_numbers(fromto).reshape(2, 3)

@@ -112,7 +112,7 @@ _WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], boo
 
 
 def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
-    """The objects that a goal requires to be moved, with their atoms. Raises PerturbationError without any."""
+    """Return the objects that a goal requires to be moved, with their atoms. Raises PerturbationError without any."""
     entities = simulation.compiled.entities
     pairs = [
         (entities[atom.arguments[0]], atom)
@@ -127,7 +127,7 @@ def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> l
 
 
 def _geoms(simulation: Simulation, name: str) -> list[int]:
-    """The geoms of an entity or, for a drawer's region, those that move with the drawer."""
+    """Return the geoms of an entity or, for a drawer's region, those that move with the drawer."""
     compiled, model = simulation.compiled, simulation.model
     region = compiled.regions.get(name)
     entity = compiled.entities[name if region is None else region.parent or ""]
@@ -137,7 +137,7 @@ def _geoms(simulation: Simulation, name: str) -> list[int]:
 
 
 def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
-    """Horizontal distance of an object from an entity or region, metres."""
+    """Return the horizontal distance of an object from an entity or region, metres."""
     compiled, data = simulation.compiled, simulation.data
     region = compiled.regions.get(place)
     if region is None:
@@ -189,7 +189,7 @@ class SafeStop:
         self._at = self._pose()
 
     def __call__(self) -> bool:
-        """Whether the robot has stopped safely."""
+        """Return whether the robot has stopped safely."""
         data, simulation = self._simulation.data, self._simulation
         distances = np.linalg.norm(self._positions() - self._initial_places, axis=1)
         turns = np.abs(data.qpos[self._joints] - self._initial_joints)
@@ -216,11 +216,11 @@ class SafeStop:
         return new
 
     def _positions(self) -> np.ndarray:
-        """Positions of the movable objects, (objects, 3)."""
+        """Return the positions of the movable objects, (objects, 3)."""
         return np.array(self._simulation.data.xpos[self._bodies]).reshape(-1, 3)
 
     def _pose(self) -> np.ndarray:
-        """Positions of the finger joints, the end effector and the movable objects, (2 + objects, 3)."""
+        """Return the positions of the finger joints, the end effector and the movable objects, (2 + objects, 3)."""
         data = self._simulation.data
         fingers = np.append(data.qpos[ARM : ARM + 2], 0.0)
         return np.vstack([fingers, data.site_xpos[self._grip], self._positions()])

@@ -49,7 +49,7 @@ class Assets:
 
 
 def config_file() -> Path:
-    """The file in which ``assay assets add`` registers folders."""
+    """Return the file in which ``assay assets add`` registers folders."""
     return config_folder() / "assets.json"
 
 
@@ -89,7 +89,7 @@ def add(path: Path) -> Assets:
 
 
 def read_registered() -> Assets:
-    """The folders registered with ``assay assets add``. Raises AssetError."""
+    """Return the folders registered with ``assay assets add``. Raises AssetError."""
     file = config_file()
     try:
         content = json.loads(file.read_text())
@@ -103,7 +103,7 @@ def read_registered() -> Assets:
 
 
 def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
-    """The asset folders to use: from the arguments, else from the environment, else the registered ones."""
+    """Return the asset folders to use: from the arguments, else from the environment, else the registered ones."""
     libero = libero or _from_environment(LIBERO_VARIABLE)
     robosuite = robosuite or _from_environment(ROBOSUITE_VARIABLE)
     if libero and robosuite:
@@ -199,7 +199,7 @@ PACKAGES = (
 
 
 def folder() -> Path:
-    """The folder for downloaded assets."""
+    """Return the folder for downloaded assets."""
     return data_folder() / "libero"
 
 

@@ -117,7 +117,7 @@ class AssetPack:
         return root
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """A new document of a room. Raises AssetError for a style other than the default, ``""``."""
+        """Return a new document of a room. Raises AssetError for a style other than the default, ``""``."""
         if style:
             raise AssetError(
                 f"the asset pack '{self.name}' offers the arena '{arena.value}' in one style only, not as '{style}'; "
@@ -126,15 +126,15 @@ class AssetPack:
         return self._part(f"arenas/{arena.value}.xml")
 
     def robot(self) -> Element:
-        """A new document of the arm."""
+        """Return a new document of the arm."""
         return self._part("robot/arm.xml")
 
     def gripper(self) -> Element:
-        """A new document of the gripper."""
+        """Return a new document of the gripper."""
         return self._part("robot/gripper.xml")
 
     def mount(self) -> Element:
-        """A new document of the pedestal on which the arm is mounted behind a table."""
+        """Return a new document of the pedestal on which the arm is mounted behind a table."""
         return self._part("robot/mount.xml")
 
     def _part(self, name: str) -> Element:
@@ -156,7 +156,7 @@ def read_mjcf(path: Path) -> Element:
 
 
 def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
-    """SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
+    """Return SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
 
     ``assets`` are further meshes or textures. A missing file is hashed as missing.
     """

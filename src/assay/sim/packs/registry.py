@@ -48,7 +48,7 @@ def planned_on(name: str) -> Iterator[None]:
 
 
 def planning_pack() -> AssetPack:
-    """The pack whose categories and dimensions are currently used to plan scenes."""
+    """Return the pack whose categories and dimensions are currently used to plan scenes."""
     return _cached_pack(_PLANNED.get())
 
 
