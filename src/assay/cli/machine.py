@@ -157,20 +157,18 @@ def demo(
         sheet = None
     if pictures:
         return
-    from assay.api.demo import run_demo
+    from assay.api.demo import PLANTED, ExaminedPolicy, run_demo
 
     with progress_bar() as bar:
-        task = bar.add_task("episodes", total=None)
-        page, examined = run_demo(
-            out,
-            assets or PRIMITIVES,
-            workers=workers or os.cpu_count() or 1,
-            watch=lambda done, planned: bar.update(task, completed=done, total=planned),
-            sheet=sheet,
-        )
-    for policy in examined:
-        for sentence in policy.diagnosis.found:
-            say(f"{policy.policy}: {sentence}")
+        task = bar.add_task("policies", total=len(PLANTED))
+
+        def show(examined: ExaminedPolicy) -> None:
+            bar.update(task, advance=1)
+            for sentence in examined.diagnosis.found:
+                say(f"{examined.policy}: {sentence}")
+
+        processes = workers or os.cpu_count() or 1
+        page, _ = run_demo(out, assets or PRIMITIVES, workers=processes, watch=show, sheet=sheet)
     say(f"written to {page}")
 
 
@@ -268,21 +266,17 @@ def show_command() -> None:
 def sheet_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .png file to write.")],
     assets: Annotated[str, typer.Option(help="The asset pack.")] = "primitives",
-    patterns: Annotated[
-        bool,
-        typer.Option("--patterns", help="Draw every movable object in every pattern, not every object once."),
-    ] = False,
 ) -> None:
     """Draw a pack's objects as the main camera sees them in an image of 256 x 256, three times as large.
 
-    Example: `assay assets sheet out/things.png`
+    Example: `assay assets sheet out/objects.png`
     """
     from assay.cli.options import check_picture
     from assay.report.scene_images import save_asset_sheet
     from assay.sim.packs.registry import load_pack
 
     check_picture(file, "FILE")
-    say(f"sheet: {save_asset_sheet(file, load_pack(assets), patterns=patterns)}")
+    say(f"sheet: {save_asset_sheet(file, load_pack(assets))}")
 
 
 def _print_assets(assets: LocatedAssets) -> None:
