@@ -136,6 +136,7 @@ def _share(pattern: Pattern) -> np.ndarray:
     fine = 4  # antialiasing: 4 x 4 samples per pixel
     along = (np.arange(fine * PIXELS) + 0.5) / (fine * PIXELS)
     u, v = np.meshgrid(along, along)
+    mask: np.ndarray
     match pattern:
         case Pattern.STRIPES:
             mask = u * PERIODS % 1.0 < 0.5

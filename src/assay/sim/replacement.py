@@ -114,8 +114,8 @@ class Replacement:
             after[_place(new, entity)][2] += lift
         fixtures = self._fixtures.copy()
         live = live_fixtures(old.model, old.compiled)
-        for place, there in self._standing:
-            fixtures[place] = live[there]
+        for number, there in self._standing:
+            fixtures[number] = live[there]
         return InitialState(after, fixtures, replace(before.drive, warm_start=warm))
 
     def _is_obstructed(self, entity: EntityIndex) -> bool:

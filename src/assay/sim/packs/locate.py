@@ -122,9 +122,10 @@ def locate_states(folder: Path | None = None) -> Path:
             )
         return named
     assets = locate().libero
-    for name in _STATES_PLACES if assets is not None else ():
-        if (place := assets.parent / name).is_dir():
-            return place
+    if assets is not None:
+        for name in _STATES_PLACES:
+            if (place := assets.parent / name).is_dir():
+                return place
     raise AssetError(
         "LIBERO's initial states were not found: name the folder (init_files in a checkout) "
         f"with --states or {STATES_VARIABLE}, or download them: assay assets get"
