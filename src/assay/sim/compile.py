@@ -204,8 +204,15 @@ def bounding_box(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the axis-aligned bounding box of geoms in the world: lower and upper corner, (3,) each."""
-    ids = np.fromiter(geoms, dtype=np.intp)
-    rotation = data.geom_xmat[ids].reshape(-1, 3, 3)
-    centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[ids, :3])
-    half = np.einsum("nij,nj->ni", np.abs(rotation), model.geom_aabb[ids, 3:])
-    return (centre - half).min(axis=0), (centre + half).max(axis=0)
+    centre, rotation, half = geom_boxes(model, data, np.fromiter(geoms, dtype=np.intp))
+    reach = np.einsum("nij,nj->ni", np.abs(rotation), half)
+    return (centre - reach).min(axis=0), (centre + reach).max(axis=0)
+
+
+def geom_boxes(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: np.ndarray | slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the centres (n, 3), rotations (n, 3, 3) and half-lengths (n, 3) of geoms' bounding boxes in the world."""
+    rotation = data.geom_xmat[geoms].reshape(-1, 3, 3)
+    centre = data.geom_xpos[geoms] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[geoms, :3])
+    return centre, rotation, model.geom_aabb[geoms, 3:]

@@ -10,6 +10,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from assay.sim.compile import geom_boxes
+
 SLACK = 1e-3
 """Minimum distance of a culled box from the view, metres; round-off errors are a thousand times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
@@ -69,11 +71,9 @@ class Culling:
         return True
 
     def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """Return centres of the geoms' bounding boxes, (ngeom, 3), and their half axes as columns, (ngeom, 3, 3)."""
-        rotation = data.geom_xmat.reshape(-1, 3, 3)
-        box = self._model.geom_aabb
-        centre = data.geom_xpos + np.einsum("nij,nj->ni", rotation, box[:, :3])
-        return centre, rotation * box[:, None, 3:]
+        """Return centres (ngeom, 3) and half axes, as columns, (ngeom, 3, 3) of the geoms' bounding boxes."""
+        centre, rotation, half = geom_boxes(self._model, data, slice(None))
+        return centre, rotation * half[:, None]
 
     def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
         """The planes that bound the view reflected in a mirror, (5, 4); None if the camera is behind the mirror."""

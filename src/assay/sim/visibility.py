@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 
 from assay.sim.categories import OPENING
-from assay.sim.compile import compile_scene
+from assay.sim.compile import compile_scene, geom_boxes
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.footprints import resting_model
@@ -204,10 +204,7 @@ def _cast_rays(
 
 def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
     """Return the current bounding boxes of geoms."""
-    ids = np.fromiter(geoms, dtype=np.intp)
-    axes = data.geom_xmat[ids].reshape(-1, 3, 3)
-    centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", axes, model.geom_aabb[ids, :3])
-    return Boxes(centre, axes.copy(), model.geom_aabb[ids, 3:].copy())
+    return Boxes(*geom_boxes(model, data, np.fromiter(geoms, dtype=np.intp)))
 
 
 def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
