@@ -76,7 +76,7 @@ class Culling:
         return centre, rotation * half[:, None]
 
     def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
-        """The planes that bound the view reflected in a mirror, (5, 4); None if the camera is behind the mirror."""
+        """Return the planes that bound the view in a mirror, (5, 4); None if the camera is behind the mirror."""
         x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
         width, depth, height = self._model.geom_size[mirror]
         middle = data.geom_xpos[mirror] + height * normal
@@ -108,7 +108,7 @@ def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.nd
 def _on_screen(
     data: mujoco.MjData, camera: int, centre: np.ndarray, axes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of boxes on the screen: lowest and highest x, y and distance, (n, 3) each; infinite behind the camera."""
+    """Return lowest and highest x, y and distance of boxes on the screen, (n, 3); infinite behind the camera."""
     corners = centre[:, None] + np.einsum("nij,cj->nci", axes, _CORNERS)
     seen = (corners - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
     distance = -seen[..., 2:]

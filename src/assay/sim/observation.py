@@ -68,7 +68,7 @@ class Observation:
         return self._images[key].copy()
 
     def sketch(self, camera: str, height: int) -> np.ndarray:
-        """An image for videos, (height, height, 3): a cached one, or one without antialiasing that is not cached."""
+        """Return an image for videos, (height, height, 3): a cached one, or one without antialiasing."""
         cached = self._images.get(("colour", camera, height, height))
         return self._renderer.sketch(self.moment, camera, height, height) if cached is None else cached
 

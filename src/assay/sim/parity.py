@@ -189,7 +189,7 @@ _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
 
 
 def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, float | None]:
-    """Largest joint difference after each step, (steps,), and largest difference of the observations, if recorded."""
+    """Return the largest joint difference after each step, (steps,), and that of the observations, if recorded."""
     record, simulation, fixtures = _open(file, simulate, "actions", "states")
     actions, states = record["actions"], record["states"]
     if len(states) != len(actions) + 1 or len(states) < 2:

@@ -158,7 +158,7 @@ class PlacementScene:
         return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
 
     def find_collisions(self, name: str, pose: np.ndarray) -> set[str]:
-        """Names of the entities that overlap with an object at a pose (7,); '' represents the arena and the robot."""
+        """Return the names of entities that overlap with an object at a pose (7,); '' is the arena or the robot."""
         entity = self._compiled.entities[name]
         overlaps = self._overlaps(entity, pose)
         self._set(entity, pose + _PARKED)

@@ -138,7 +138,7 @@ def measure_visibility(
 
 
 def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """First and last column and row of the rays that may hit each box, (n, 4); none for boxes behind the camera."""
+    """Return the first and last column and row of the rays that may hit each box, (n, 4)."""
     corners = centre[:, None] + np.einsum("nij,cj,nj->nci", axes, _CORNERS, half) - eye.position
     right, up, back = np.moveaxis(corners @ eye.axes, -1, 0)
     before = -back > 1e-3
@@ -165,7 +165,7 @@ def _cast_rays(
     owners: int,
     widest: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Number of rays of the image that hit an owner first, and number that would without the others; (owners,) each.
+    """Return how many rays hit each owner first, and how many would without the others; (owners,) each.
 
     Boxes of one owner must be adjacent.
     """

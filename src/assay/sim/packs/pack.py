@@ -98,7 +98,7 @@ class AssetPack:
         return hash_files(files, extra=repr(sorted(self.variants.items())))
 
     def entity(self, category: str) -> Element:
-        """A new ``<mujoco>`` document of an object or fixture. Raises AssetError that suggests a valid category."""
+        """Return a new ``<mujoco>`` document of an object or fixture. Raises AssetError."""
         if category in self.files:
             return read_mjcf(self.files[category])
         if category not in self.variants:
