@@ -212,10 +212,12 @@ def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, floa
 def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, int]:
     """Return the number of truth values compared, and number of those that differ."""
     record, simulation, fixtures = _open(file, simulate, "states", "atoms", "truth")
-    try:
-        atoms = [parse_atom(str(text).split() or [""]) for text in record["atoms"]]
-    except TaskError as error:
-        raise StateError(f"{file}: {error}") from None
+    atoms = []
+    for text in map(str, record["atoms"]):
+        try:
+            atoms.append(parse_atom(text.split() or [""]))
+        except TaskError as error:
+            raise StateError(f"{file}: '{text}': {error}") from None
     if record["truth"].shape != (len(record["states"]), len(atoms)):
         raise StateError(f"{file}: the truth table does not match its states and atoms")
     wrong = np.zeros(len(atoms), dtype=int)
