@@ -65,7 +65,7 @@ def test_invalid_options_of_learn_and_a_missing_torch_are_reported(
     for arguments, words in (
         (("x", "--out", "x.pt"), "a checkpoint is a .safetensors file"),
         ((*checkpoint, "--head", "bin"), "'bin' is not one of"),
-        ((*checkpoint, "--without", "word"), "valid: words, images, state"),
+        ((*checkpoint, "--without", "word"), "choose one of words, images, state"),
         ((*checkpoint, "--orientation", "upside"), "there is no orientation 'upside'"),
         ((*checkpoint, "--pixels", "40"), "--pixels 40: Input should be a multiple of 16"),
     ):
