@@ -82,7 +82,7 @@ def test_show_prints_json_and_nothing_else(tmp_path: Path, monkeypatch: pytest.M
 def test_show_takes_a_task_file_and_tells_its_warnings(tmp_path: Path):
     file = tmp_path / "mine.bddl"
     file.write_text(bddl.write(tasks.load("libero_10/2")).replace("(:init", "(:init (Open fridge_1)"))
-    result = run("show", str(file), "--no-picture")
+    result = run("show", str(file))
     assert result.exit_code == 0
     assert "mine" in result.stdout and "'Open fridge_1' has no effect" in result.stdout
 
