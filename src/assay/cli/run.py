@@ -198,9 +198,12 @@ def plan(
         )
         size = f"{number_of(count, 'seed')}, {number_of(scaled.episodes, 'episode')}{time}"
         say(f"{goal}: {size}; {power}")
-        shown = ("tasks", "conditions", "assets", "states", "workers")
+        shown = ("conditions", "assets", "states", "workers")
         chosen = {name: getattr(options, name) for name in shown}
-        say(f"  {run_command(experiment, policy or 'POLICY', planned.settings, seeds=count, **chosen)}")
+        command = run_command(
+            experiment, policy or "POLICY", planned.settings, tasks=options.tasks, seeds=count, **chosen
+        )
+        say(f"  {command}")
 
 
 def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> None:
