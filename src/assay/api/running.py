@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,6 +15,9 @@ from assay.experiments import Experiment, load_experiment
 from assay.runs.display import RunDisplay
 from assay.runs.execute import Observer, default_path, execute, plain_name
 from assay.runs.options import RunOptions, RunOptionsDict, join_names
+from assay.runs.schedulers.budget import FittedRun, run_within
+from assay.runs.schedulers.search import SearchEnding
+from assay.runs.schedulers.search import search as start_search
 from assay.runs.store import SUFFIX, Store
 from assay.support.console import number_of
 from assay.support.files import scratch_folder
@@ -46,7 +49,7 @@ def run(
     of ``assay run``. Without ``out`` the run is stored in ``runs/``; that of an object, which no later call could
     recognise, in a temporary file that lives as long as the returned `Run`.
 
-    ``label`` is what reports call the policy. If a policy's source or checkpoint has changed since, ``out`` is
+    ``label`` is the policy's name in reports. If the policy's source or checkpoint has changed since, ``out`` is
     refused: one file holds the episodes of one policy. ``progress`` shows a progress bar and lets the first Ctrl-C
     finish running episodes; by default on a terminal. An ``observer`` replaces it.
     """
@@ -78,7 +81,7 @@ def evaluate(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Evaluated:
-    """A short evaluation inside a training loop: success by condition with intervals, and the drop.
+    """Evaluate a policy briefly inside a training loop: success by condition with intervals, and the drop.
 
     ``budget`` ("2min", "90s", seconds) decides how many of the seeds are executed, and if necessary how few of the
     tasks; what is left out is in the result. With ``seeds`` and ``budget=None`` nothing depends on time. The same
@@ -86,7 +89,6 @@ def evaluate(
     long as the result.
     """
     from assay.measures.summary import summarise
-    from assay.runs.schedulers.budget import run_within
 
     options = RunOptions.of(options, **overrides)
     if not isinstance(policy, str):
@@ -98,31 +100,28 @@ def evaluate(
     fitted = run_within(budget, experiment, policy, Path(out), options, observer)
     with Store.reading(fitted.path) as store:
         summary = summarise(store)
-    left_out, seconds = fitted.left_out, fitted.seconds
-    run = Run(fitted.path, _scratch=scratch)
-    return Evaluated(summary.rates, summary.drop, fitted.tasks, fitted.seeds, left_out, seconds, summary, run)
+    return Evaluated(**asdict(fitted), summary=summary, run=Run(fitted.path, _scratch=scratch))
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluated:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evaluated(FittedRun):
     """The result of a short evaluation."""
 
-    rates: Mapping[str, ConditionRate]
-    """Success rate with its interval by condition; ``control`` is unperturbed."""
-    drop: Cost | None
-    """Loss of success over all changes, paired with the controls; None if nothing was changed."""
-    tasks: tuple[str, ...]
-    seeds: int
-    """Number of seeds, counted from 0 if the experiment's are."""
-    left_out: tuple[str, ...]
-    """Parts that did not fit into the budget, one sentence each."""
-    seconds: float
-    """Wall-clock time, seconds."""
     summary: Summary
     run: Run
 
+    @property
+    def rates(self) -> Mapping[str, ConditionRate]:
+        """Success rate with its interval by condition; ``control`` is unperturbed."""
+        return self.summary.rates
+
+    @property
+    def drop(self) -> Cost | None:
+        """Loss of success over all changes, paired with the controls; None if nothing was changed."""
+        return self.summary.drop
+
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
-        """Flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
+        """Return flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
         return self.summary.metrics(prefix)
 
     def __str__(self) -> str:
@@ -171,7 +170,7 @@ def duel(
 def gate(
     run: Run | str | Path, baseline: Run | str | Path, *, margin: float = 0.05, each: bool = False
 ) -> Judgement:
-    """Whether a run may replace a baseline: better, equivalent, or not worse by more than ``margin``, or worse.
+    """Judge whether a run may replace a baseline: better, equivalent, not worse by more than ``margin``, or worse.
 
     ``each``: every condition has to pass as well. Raises MeasureError if no episode is shared.
     """
@@ -181,7 +180,7 @@ def gate(
 
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
-        raise RunError("gate: the run is its own baseline; needs two runs")
+        raise RunError("gate: expected two different runs; the run is its own baseline")
     return judge(
         {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
     )
@@ -209,7 +208,6 @@ def search(
     """
     from assay.measures.run_data import RunData
     from assay.measures.world.thresholds import thresholds
-    from assay.runs.schedulers.search import search as start_search
 
     names = join_names(axes, ExperimentError, "axes", "'distance,delay'") or ""
     ending = start_search(
@@ -225,26 +223,14 @@ def search(
     )
     with Store.reading(ending.path) as store:
         measured = thresholds(RunData(store, with_paths=False))
-    path, played, refused = ending.path, ending.played, ending.refused
-    return SearchResult(measured, path, played, refused, ending.left, ending.notes, ending.reason)
+    return SearchResult(**asdict(ending), thresholds=measured)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult(SearchEnding):
     """The result of a search."""
 
     thresholds: Thresholds
-    path: Path
-    played: int
-    """Number of episodes in the run."""
-    refused: int
-    """Number of episodes that were not executed because the oracle has not solved their scene."""
-    left: int
-    """Number of searches that the same command would continue; 0 if all are over."""
-    notes: tuple[str, ...] = ()
-    """Axes that could not be searched, one sentence each."""
-    reason: str = ""
-    """Reason why the search ended early, if the policy was unreachable."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
@@ -271,7 +257,7 @@ def audit(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Audit:
-    """How much of an experiment is solved without words, without sight, or by memory alone, beside the oracle.
+    """Measure how much of an experiment is solved without words, without sight, or by memory alone.
 
     Ordinary runs of policies that lack an input, and of further ``policies``, into the folder ``out``; the same call
     resumes. A condition is solved if the whole 95 % interval of its success rate is above ``least``. ``starting`` is
@@ -302,21 +288,23 @@ def audit(
 
 
 def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
-    """The policies that audit an experiment: those that its world names, and further ones. Raises RunError."""
+    """Return the policies that audit an experiment: those of its world, and further ones. Raises RunError."""
     from assay.measures.shortcuts import MEMORY, SIGHT, WORDS, Probe
 
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
     auditors = WORLDS[design.world].traits.auditors
     if not auditors:
-        raise RunError(f"audit: no policies without an input are known in the world '{design.world}'")
+        raise RunError(f"audit: the world '{design.world}' declares no policies that lack an input")
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
-        raise RunError(f"audit: world '{design.world}': auditors lack '{odd[0]}'; valid: {valid}, or nothing")
+        raise RunError(
+            f"audit: world '{design.world}': an auditor lacks '{odd[0]}'; choose one of {valid}, or ''"
+        )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
     probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]
     names = [probe.name for probe in probes]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise RunError(f"audit: {', '.join(twice)}: each policy should be given once")
+        raise RunError(f"audit: {', '.join(twice)}: expected each policy once")
     return probes
 
 
@@ -325,13 +313,13 @@ class Audit:
     """Conditions of an experiment that policies without some input solve."""
 
     shortcuts: Shortcuts
-    """Success by condition and policy, with intervals; ``blind_spots(probe)`` lists the solved conditions."""
+    """Success by condition and policy, with intervals; ``conditions(probe, Solved.YES)`` lists the blind spots."""
     runs: Mapping[str, Run]
     """The policies' runs, by name."""
     left: int
     """Number of episodes that the same call would still execute; 0 if the audit is complete."""
 
     def __str__(self) -> str:
-        from assay.report.audit import describe_shortcuts
+        from assay.measures.shortcuts import describe_shortcuts
 
         return "\n".join(describe_shortcuts(self.shortcuts))

@@ -152,20 +152,18 @@ def demo(
         sheet = None
     if pictures:
         return
-    from assay.api.demo import run_demo
+    from assay.api.demo import PLANTED, ExaminedPolicy, run_demo
 
     with progress_bar() as bar:
-        task = bar.add_task("episodes", total=None)
-        page, examined = run_demo(
-            out,
-            assets or PRIMITIVES,
-            workers=workers or os.cpu_count() or 1,
-            watch=lambda done, planned: bar.update(task, completed=done, total=planned),
-            sheet=sheet,
-        )
-    for policy in examined:
-        for sentence in policy.diagnosis.found:
-            say(f"{policy.policy}: {sentence}")
+        task = bar.add_task("policies", total=len(PLANTED))
+
+        def show(examined: ExaminedPolicy) -> None:
+            bar.update(task, advance=1)
+            for sentence in examined.diagnosis.found:
+                say(f"{examined.policy}: {sentence}")
+
+        processes = workers or os.cpu_count() or 1
+        page, _ = run_demo(out, assets or PRIMITIVES, workers=processes, watch=show, sheet=sheet)
     say(f"written to {page}")
 
 
@@ -254,10 +252,6 @@ def show_command() -> None:
 def sheet_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="PNG file to write.")],
     assets: Annotated[str, typer.Option(help="Name of the asset pack.")] = "primitives",
-    patterns: Annotated[
-        bool,
-        typer.Option("--patterns", help="Draw every movable object in every pattern."),
-    ] = False,
 ) -> None:
     """Draw the objects of a pack as seen by the main camera at 256 x 256 pixels, enlarged three times.
 
@@ -268,7 +262,7 @@ def sheet_command(
     from assay.sim.packs.registry import load_pack
 
     check_picture(file, "FILE")
-    say(f"sheet: {save_asset_sheet(file, load_pack(assets), patterns=patterns)}")
+    say(f"sheet: {save_asset_sheet(file, load_pack(assets))}")
 
 
 def _print_assets(assets: LocatedAssets) -> None:

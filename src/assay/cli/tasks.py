@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -179,7 +180,7 @@ def check(
 
     with working("reading task files"):
         result = audit(path)
-    typer.echo(json.dumps(result.to_plain(), indent=2))
+    typer.echo(json.dumps(asdict(result), indent=2))
     if result.failures:
         raise typer.Exit(1)
 

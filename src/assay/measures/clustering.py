@@ -52,31 +52,26 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
     task, start, stratum, variant = (
         of(names) for names in (("task",), START, _variant_strata(of, given), _variant_columns(rows))
     )
-    starts, variants = (task, number_clusters(task, start)), (stratum, number_clusters(stratum, variant))
-    return [_variance(deviations, starts, variants) for deviations in rows.select(off).to_numpy().T]
+    starts, variants = number_clusters(task, start), number_clusters(stratum, variant)
+    result = []
+    for deviations in rows.select(off).to_numpy().T:
+        by_start, start_free = _between_sums(deviations, task, starts)
+        by_variant, variant_free = _between_sums(deviations, stratum, variants)
+        within_variants, _ = _between_sums(deviations, stratum, None)
+        several = (variant_free > 0) & (variant_free.sum() >= FEWEST_VARIANTS)
+        spread = by_start.sum() + (by_variant - within_variants)[several].sum()
+        alone = float(deviations @ deviations)
+        single = _between_sums(deviations, task, None)[0].sum()  # exceeds that if each start has one episode
+        if spread <= max(alone, single) * (1 + 1e-9):
+            result.append(alone)
+            continue
+        freedom = min(free for free in (start_free.sum(), variant_free[several].sum()) if free > 0)
+        result.append(float(spread / small_sample_factor(freedom + 1)))
+    return result
 
 
 Nest = tuple[np.ndarray, np.ndarray]
 """Index of each row's cluster (n,), and the stratum of each cluster, as returned by `number_clusters`."""
-
-
-def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[np.ndarray, Nest]) -> float:
-    """Return the variance of the sum of deviations (n,).
-
-    Takes the task and start, stratum and variant of each episode.
-    """
-    (task, start), (given, variant) = starts, variants
-    by_start, start_free = _between_sums(off, task, start)
-    by_variant, variant_free = _between_sums(off, given, variant)
-    within_variants, _ = _between_sums(off, given, None)
-    several = (variant_free > 0) & (variant_free.sum() >= FEWEST_VARIANTS)
-    spread = by_start.sum() + (by_variant - within_variants)[several].sum()
-    alone = float(off @ off)
-    single = _between_sums(off, task, None)[0].sum()  # exceeds that if each start has one episode
-    if spread <= max(alone, single) * (1 + 1e-9):
-        return alone
-    freedom = min(free for free in (start_free.sum(), variant_free[several].sum()) if free > 0)
-    return float(spread / small_sample_factor(freedom + 1))
 
 
 def _between_sums(
@@ -111,7 +106,7 @@ def shares(
     weight: str | None = None,
     given: Sequence[str] = ("task",),
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-    """Return effective sample size and Wilson interval of the share of ``hit`` (0 or 1) in each group.
+    """Return the effective sample size and Wilson interval of the rate of ``hit`` (0 or 1) in each group.
 
     Groups share the columns ``by``. If no task has a second start, the interval holds for the observed starts only,
     which its method states.
@@ -121,7 +116,7 @@ def shares(
 
 @dataclass(frozen=True, slots=True)
 class GroupShare:
-    """Share of the rows of one group that have a property."""
+    """Fraction of the rows of one group that have a property."""
 
     group: dict[str, Any]
     """Columns that define the group, and their values."""
@@ -133,7 +128,7 @@ class GroupShare:
 
 
 def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[GroupShare]:
-    """Return the share of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance.
+    """Return the rate of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance.
 
     The result is empty without rows.
     """
@@ -200,7 +195,7 @@ class Clusters:
         return median_interval(values.to_numpy().astype(float), count)
 
     def _left_within_tasks(self, hits: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return, for each group, the share of an episode's variance that remains within tasks, at most 1: (groups,).
+        """Return, for each group, the fraction of an episode's variance that remains within tasks: (groups,).
 
         The variance of a task is shrunk towards that of all tasks; the fewer starts it has, the more it is shrunk.
         """
@@ -249,10 +244,10 @@ class _Correlation:
 def difference(
     rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
 ) -> tuple[Difference, float]:
-    """Return the Newcombe interval for the difference of two shares of the same rows, and its standard error.
+    """Return the Newcombe interval for the difference of two rates of the same rows, and its standard error.
 
-    The shares are columns of 0 or 1. Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are
-    columns of 0 or 1 that select the rows of each share; all rows by default.
+    Both are columns of 0 or 1. Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are
+    columns of 0 or 1 that select the rows of each rate; all rows by default.
     """
     given, names = ("task", "condition"), (first, second)
     heavy = [UNIT if weights is None else pl.col(column).cast(pl.Float64) for column in weights or names]
@@ -291,7 +286,7 @@ def medians(
 ) -> dict[tuple[Any, ...], Interval | None]:
     """Return the interval of the median of each group of columns ``by``, from order statistics (Woodruff).
 
-    Uses the effective sample size of the share below the median. The interval is None if that size is below six.
+    Uses the effective sample size of the fraction below the median. The interval is None if that size is below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     below = rows.select(pl.col(column) <= middle)[column]
@@ -302,19 +297,15 @@ def medians(
     }
 
 
-def _has_held_starts(rows: Codes) -> bool:
-    """Return whether several seeds share a start."""
-    starts = rows(START)
-    return bool(len(starts) and rows((*START, "seed")).max() > starts.max())
-
-
 def _variant_strata(rows: Codes, given: Sequence[str]) -> Sequence[str]:
     """Return the columns within which variants are sampled.
 
     With held starts, seeds repeat a variant of a task from its only start; the agreement of repetitions is then
     visible only between tasks.
     """
-    return [name for name in given if name != "task"] if _has_held_starts(rows) else given
+    starts = rows(START)
+    has_held_starts = len(starts) and rows((*START, "seed")).max() > starts.max()
+    return [name for name in given if name != "task"] if has_held_starts else given
 
 
 def _variant_columns(rows: pl.DataFrame) -> list[str]:

@@ -15,7 +15,7 @@ import polars as pl
 from assay.measures.flaws import Degree
 from assay.measures.result import Result
 from assay.support.stats.intervals import Interval
-from assay.support.stats.significance import binomial_at_least
+from assay.support.stats.significance import SURE, binomial_at_least
 
 if TYPE_CHECKING:
     from assay.measures.measure import Measure
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TOLERATED = 0.05
-"""Tolerated share of lost unperturbed episodes, or of obeyed nonsense instructions."""
+"""Tolerated rate of failed unperturbed episodes, or of obeyed nonsense instructions."""
 HARMLESS = 0.05
 """Loss of success, 0 to 1, below which a change is harmless, if it is significantly smaller."""
 
@@ -36,6 +36,11 @@ class Shows(StrEnum):
     NOTHING = ""
     LOSS = "loss"
     NO_HARM = "no harm"
+
+
+def shows_loss(p: float, interval: Interval) -> Shows:
+    """Return whether an adjusted p value and the interval of a change show a loss."""
+    return Shows.LOSS if p < SURE and interval.high < 0 else Shows.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class Evidence(Result):
     part: str
     """Part of the measure (a change, a noun, an axis, a condition, ...); empty for the complete measure."""
     value: float
-    """A share, or a difference of shares."""
+    """A rate (0 to 1), or a difference between two rates."""
     interval: Interval | None
     p: float | None
     """One-sided p value of the flaw before adjustment; None if not tested."""
@@ -61,9 +66,9 @@ class Evidence(Result):
     """Number of successes, or other events, in the reference."""
     reference_count: int | None = None
     share: float | None = None
-    """Measured share, if it is a mean of shares."""
+    """Measured rate, if it is a mean of rates."""
     reference: float | None = None
-    """Share in the reference."""
+    """Rate in the reference."""
     cost: bool = False
     """Whether the value is the cost of a complete change: success with it minus success without it."""
     shows: Shows = Shows.NOTHING
@@ -88,7 +93,7 @@ class FlawTest:
     p: float
     """One-sided p value."""
     size: Interval
-    """Interval of the share of episodes that the flaw affects."""
+    """Interval of the fraction of episodes that the flaw affects."""
     min_effect: float = 0.0
     """Smallest effect that is reported."""
     least_p: float = 0.0
@@ -99,15 +104,8 @@ class FlawTest:
     """Further results about the flaw."""
     table: pl.DataFrame | None = None
     """Loss by start. Columns: task, start, control, perturbed (successes of each), count."""
-
-    @property
-    def degree(self) -> Degree:
-        """Degree of the flaw, from the share of the behaviour that it affects."""
-        return Degree.of(self.size)
-
-    def covers(self, other: FlawTest) -> bool:
-        """Return whether the flaw is large enough to be the cause of another flaw, apart from harmless losses."""
-        return abs(self.evidence[0].value) >= other.size.low - max(other.min_effect, HARMLESS)
+    family_factor: float = 1.0
+    """Factor on the p value for the number of tests, once all of them have enough starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,7 @@ def loss(change: Interval) -> Interval:
 
 
 def p_above_tolerated(hits: int, count: int) -> float:
-    """Return the exact one-sided p value for a share above the tolerated one."""
+    """Return the exact one-sided p value for a rate above the tolerated one."""
     return binomial_at_least(hits, count, TOLERATED)
 
 
@@ -246,7 +244,7 @@ class Finding(Result):
     verdict: Verdict
     claim: Claim
     degree: Degree | None
-    """Degree of the flaw, from the share of the behaviour that it affects; None if nothing was tested."""
+    """Degree of the flaw, from the fraction of episodes that it affects; None if nothing was tested."""
     evidence: tuple[Evidence, ...]
     """Evidence, the tested one with the smallest p value first."""
     p: float | None

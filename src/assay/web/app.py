@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from threading import Thread
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -94,13 +93,7 @@ def serve(folder: Path, port: int, ready: Callable[[str], None] = lambda address
     Raises RunError if the folder does not exist, ServingError if the port is not available.
     """
     with Replays() as replays:
-        app = application(Library(folder), replays)
-
-        def start(address: str) -> None:
-            Thread(target=app.state.site.warm_up, daemon=True).start()
-            ready(address)
-
-        serve_app(app, port, start)
+        serve_app(application(Library(folder), replays), port, ready)
 
 
 def serve_app(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:
@@ -132,16 +125,10 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
-        listener.listen()
+        return socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
-        listener.close()
-        code = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
-        reason = os.strerror(code).lower()
+        reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL).lower()
         raise ServingError(
             f"{HOST}:{port}: {reason}; choose another --port, or 0 for any free port"
         ) from None
-    return listener

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -69,3 +70,9 @@ def test_missing_columns_are_named(tmp_path: Path):
 def test_a_file_that_is_not_a_table_is_rejected(content: bytes, message: str, tmp_path: Path):
     with pytest.raises(DistanceError, match=message):
         read(tmp_path, content)
+
+
+def test_bleu_says_what_it_needs_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setitem(sys.modules, "sacrebleu", None)
+    with pytest.raises(DistanceError, match=r"pip install 'assay-robotics\[words\]'$"):
+        score_table(read(tmp_path, HEADER), baselines=True)

@@ -1,4 +1,4 @@
-"""Partial progress towards the goal.
+"""Partial progress towards the goal, and the stage at which failures stop.
 
 A goal is a conjunction of atoms, and an atom has stages: reached, touched, grasped, lifted, carried, placed, released
 (`assay.episodes.conduct`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as recorded by the
@@ -11,19 +11,25 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
 
+from assay.episodes.conduct import UNTOUCHED, atom_progress, furthest
 from assay.episodes.spec import Label
-from assay.measures.clustering import shares
-from assay.measures.frames import valid_rows
+from assay.measures.clustering import group_shares, shares
+from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
-from assay.measures.result import Result
+from assay.measures.result import MeasureError, Result
+from assay.measures.views.style import WIDTH, Drawing, percent_axis
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import methods
+from assay.measures.views.wording import group_name, methods, plural
 from assay.support.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HIDDEN = "Beyond success"
 """Section of the report with measures beyond success."""
@@ -48,28 +54,26 @@ class GoalProgress(Result):
     several: Annotated[int, Column("n with several atoms", "count")]
     """Number of episodes whose goal has several atoms."""
     at_end: Annotated[float | None, Column("atoms at the end", "share")]
-    """Mean share of the goal's atoms that held at the end."""
+    """Mean fraction of the goal's atoms that held at the end."""
     at_end_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
     """Wilson interval of ``at_end`` over starts and variants."""
     best: Annotated[float | None, Column("most atoms at once", "share")]
-    """Mean of the largest share of the goal's atoms that held simultaneously."""
+    """Mean of the largest fraction of the goal's atoms that held simultaneously."""
     best_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
 
 
 def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[GoalProgress, ...]:
     """Return the progress of each group of episodes with recorded stages or goals of several atoms."""
     rows = valid_rows(frame).drop_nulls(by)
-    shares_of_atoms = [
-        _atom_shares(truth, steps, success)
-        for truth, steps, success in rows.select("truth", "steps", "success").iter_rows()
-    ]
-    if "stages" in rows.columns:  # a cancelled instruction has no atoms
-        cancelled = (rows["stages"] == NO_ATOMS).fill_null(value=False)
-        shares_of_atoms = [
-            (0, 0.0, 0.0) if is_cancelled else values
-            for is_cancelled, values in zip(cancelled, shares_of_atoms, strict=True)
-        ]
-    atoms, at_end, best = zip(*shares_of_atoms, strict=True)
+    stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
+    columns = rows.select("truth", "steps", "success", stages)
+    atoms, at_end, best = zip(
+        *(  # a cancelled instruction has no atoms
+            (0, 0.0, 0.0) if stages == NO_ATOMS else _atom_shares(truth, steps, success)
+            for truth, steps, success, stages in columns.iter_rows()
+        ),
+        strict=True,
+    )
     score = pl.col("progress") if "progress" in rows.columns else pl.lit(None, pl.Float64)
     rows = rows.with_columns(
         _atoms=pl.Series(atoms, dtype=pl.Int64),
@@ -79,41 +83,38 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
     ).filter((pl.col("_atoms") > 1) | pl.col("_score").is_not_null())
     if not len(rows):
         return ()
-    staged, several = rows.drop_nulls("_score"), rows.filter(pl.col("_atoms") > 1)
-    means = {
-        column: _means(part, column, by)
-        for part, column in ((staged, "_score"), (several, "_at_end"), (several, "_best"))
+    several = pl.col("_atoms") > 1
+    parts = {
+        "_score": rows.drop_nulls("_score"),
+        "_at_end": rows.filter(several),
+        "_best": rows.filter(several),
     }
-    nothing: tuple[float | None, Interval | None] = (None, None)
+    estimates = {column: shares(part, column, by) for column, part in parts.items()}
+
+    def mean_of(
+        column: str, key: tuple[Label, ...], group: pl.DataFrame
+    ) -> tuple[float | None, Interval | None]:
+        if key not in estimates[column]:
+            return None, None
+        values = group["_score"].drop_nulls() if column == "_score" else group.filter(several)[column]
+        return float(values.mean()), estimates[column][key][1]  # type: ignore[arg-type]
+
     return tuple(
         GoalProgress(
             dict(zip(by, key, strict=True)),
             len(group),
             float(group["success"].mean()),  # type: ignore[arg-type]
-            *means["_score"].get(key, nothing),
+            *mean_of("_score", key, group),
             int((group["_atoms"] > 1).sum()),
-            *means["_at_end"].get(key, nothing),
-            *means["_best"].get(key, nothing),
+            *mean_of("_at_end", key, group),
+            *mean_of("_best", key, group),
         )
         for key, group in rows.group_by(by, maintain_order=True)
     )
 
 
-def _means(
-    rows: pl.DataFrame, column: str, by: Sequence[str]
-) -> dict[tuple[Label, ...], tuple[float | None, Interval | None]]:
-    """Return the mean of a column (0 to 1) in each group, and its interval."""
-    if not len(rows):
-        return {}
-    estimates = shares(rows, column, by)
-    return {
-        key: (float(group[column].mean()), estimates[key][1])  # type: ignore[arg-type]
-        for key, group in rows.group_by(by, maintain_order=True)
-    }
-
-
 def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """Return the number of atoms of a goal, the share that held at the end, and the largest simultaneous share.
+    """Return the number of atoms of a goal, the fraction that held at the end, and the largest simultaneous fraction.
 
     Atoms that held before the first step, such as a stove that is already on, are left out of the shares.
     """
@@ -129,10 +130,8 @@ def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, floa
     return len(atoms), float(reached[-1]), float(reached.max())
 
 
-def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table | None:
-    """Table of the progress in each condition."""
-    if not groups:
-        return None
+def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table:
+    """Make the table of the progress in each condition."""
     columns, note = ["group", "count", "success"], ""
     staged = any(group.score is not None for group in groups)
     if staged:
@@ -141,8 +140,8 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
     if any(group.several for group in groups):
         columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
         note += (
-            "Atoms: for goals with several atoms, the mean share that holds at the end, and the mean of the largest "
-            "share that held at one moment. "
+            "Atoms: for goals with several atoms, the mean fraction that holds at the end, and the mean of the largest "
+            "fraction that held at one moment. "
         )
     intervals = [group.score_interval if staged else group.at_end_interval for group in groups]
     note += f"95 % intervals: {methods(intervals)}."
@@ -151,8 +150,152 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
 
 PROGRESS = Measure(
     "progress",
-    "Mean progress by stages, and share of the goal's atoms that hold, by condition.",
+    "Mean progress by stages, and fraction of the goal's atoms that hold, by condition.",
     lambda run: progress(run.frame),
     needs=("truth",),
     panels=(Panel(HIDDEN, (progress_table,)),),
+)
+
+
+ALL = "all episodes"
+MOST_BARS = 24
+"""Maximum number of conditions in a readable figure."""
+ORDER = (
+    UNTOUCHED,
+    "reached",
+    "touched",
+    "moved",
+    "grasped",
+    "lifted",
+    "carried",
+    "placed",
+    "released",
+    "done",
+)
+"""Stages of objects, drawers, doors and knobs, in the order of reports.
+
+`placed`, `released` and `done` mean here that the goal atom held and was lost.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StageFailures(Result):
+    """Failures of a group of episodes that stop at one stage."""
+
+    group: Annotated[dict[str, Label], Column("condition")]
+    """Columns that define the group, and their values; empty for all episodes."""
+    stage: Annotated[str, Column("furthest stage")]
+    failures: Annotated[int, Column("failures there", "count")]
+    """Number of failures that stop at the stage."""
+    of_failures: Annotated[int, Column("failures", "count")]
+    """Number of failures with recorded stages."""
+    count: Annotated[int, Column("episodes", "count")]
+    """Number of episodes with recorded stages, successes included."""
+    share: Annotated[float, Column("share of failures", "share")]
+    """Share of the failures that stop at the stage: ``failures / of_failures``."""
+    interval: Annotated[Interval, Column("95 % interval", "share")]
+    """Wilson interval of the share, over starts and variants."""
+
+    @property
+    def name(self) -> str:
+        """Name of the group in reports."""
+        return group_name(self.group) if self.group else ALL
+
+
+def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
+    """Count failures by final stage: all episodes, then each condition.
+
+    Raises MeasureError without recorded stages.
+    """
+    if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
+        raise MeasureError("the run does not record the stages of goal atoms")
+    rows = valid_rows(frame).filter(pl.col("stages") != NO_ATOMS)
+    failed = rows.filter(pl.col("success") == 0)
+    if not len(failed):
+        return ()
+    at = pl.struct("stages", "truth", "steps").map_elements(
+        lambda row: final_stage(row["stages"], row["truth"], row["steps"]), return_dtype=pl.String
+    )
+    failed = failed.with_columns(_stage=at)
+    groups: list[tuple[dict[str, Label], pl.DataFrame]] = [({}, rows)]
+    if len(by_condition := group_rows(rows, ("condition",))) > 1:
+        groups += [({"condition": name}, group) for (name,), group in by_condition]
+    result = []
+    for group, part in groups:
+        lost = failed.join(part, on="id", how="semi") if group else failed
+        for stage in ORDER if len(lost) else ():
+            (at_stage,) = group_shares(
+                lost.with_columns(_here=(pl.col("_stage") == stage).cast(pl.Int64)), "_here"
+            )
+            if at_stage.hits:
+                counts = at_stage.hits, len(lost), len(part)
+                result.append(StageFailures(group, stage, *counts, at_stage.share, at_stage.interval))
+    return tuple(result)
+
+
+@lru_cache(maxsize=65_536)
+def final_stage(stages: str, truth: str, steps: int) -> str:
+    """Return the furthest stage of the most advanced atom that does not hold at the end."""
+    held = json.loads(truth)
+    open_atoms = [
+        reached
+        for atom, reached in json.loads(stages).items()
+        if not any(last > steps for _, last in held.get(atom, ()))
+    ]
+    return furthest(max(open_atoms, key=atom_progress)) if open_atoms else UNTOUCHED
+
+
+def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table:
+    """Make the table of the stages at which failures stop."""
+    return Table.of(
+        "stops",
+        "Where failures stop",
+        stops,
+        Column("condition", value=lambda stop: stop.name),
+        *("stage", "failures", "of_failures", "count", "share", "interval"),
+        note="Furthest stage of the most advanced goal atom that does not hold at the end. Placed, released or done: "
+        f"the atom held and was lost. 95 % intervals: {methods(stop.interval for stop in stops)}.",
+    )
+
+
+def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing | None:
+    """Draw the failures by final stage and condition."""
+    if not stops:
+        return None
+    names = list(dict.fromkeys(stop.name for stop in stops))[:MOST_BARS]
+    shares = {(stop.name, stop.stage): stop.failures / stop.count for stop in stops}
+    stages = [stage for stage in ORDER if any(stop.stage == stage for stop in stops)]
+
+    def paint(figure: Figure) -> None:
+        from matplotlib import colormaps
+
+        axes = figure.subplots()
+        left = np.zeros(len(names))
+        for stage in stages:
+            widths = np.array([shares.get((name, stage), 0.0) for name in names])
+            colour = colormaps["viridis"](0.08 + 0.86 * ORDER.index(stage) / (len(ORDER) - 1))
+            axes.barh(names, widths, left=left, color=colour, label=stage, height=0.7)
+            left = left + widths
+        axes.invert_yaxis()
+        axes.set_xlim(0, max(0.05, left.max()) * 1.02)
+        axes.set_xlabel("fraction of episodes that fail with this as their furthest stage")
+        percent_axis(axes.xaxis)
+        axes.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside upper center", ncols=5)
+
+    caption = (
+        f"{plural(stops[0].of_failures, 'failure')} of {plural(stops[0].count, 'episode')}. The length of a bar is the "
+        "fraction of episodes that fail; its colours are the furthest stages. Fractions with 95 % intervals "
+        f"({methods(stop.interval for stop in stops)}) are in the table."
+    )
+    size = (WIDTH, 1.1 + 0.24 * len(names))
+    return Drawing("stops", "Where failures stop", caption, size, paint, in_a_column=False)
+
+
+STOPS = Measure(
+    "stops",
+    "Where failures stop: the furthest stage of the goal atom in progress.",
+    lambda run: stops(run.plausible),
+    needs=("stages",),
+    panels=(Panel(HIDDEN, (stops_table,), (stops_figure,)),),
 )

@@ -25,11 +25,11 @@ from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
-from assay.support.stats.intervals import LEVEL, Interval, widen_to_p
-from assay.support.stats.significance import sign_flip, t_quantile
+from assay.support.stats.intervals import Interval, student_over_tasks, widen_to_p
+from assay.support.stats.significance import sign_flip
 
 FAIR = 0.5
-"""Share of the controls' success below which a policy fails at new goals, which may be harder."""
+"""Fraction of the controls' success below which a policy fails at new goals, which may be harder."""
 _ROWS = (
     *("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "axis", "change"),
     "initial_positions",
@@ -87,9 +87,15 @@ def other_tasks(run: RunData) -> OtherTasks:
     goals = {
         str(task): atoms(truth) for task, truth in usual.select("task", "truth").unique("task").iter_rows()
     }
-    partner = pl.struct("task", "truth").map_elements(
-        lambda row: _partner(row["task"], atoms(row["truth"]), goals), return_dtype=pl.String
-    )
+
+    def find_partner(row: dict[str, str]) -> str | None:
+        """Return the other task of a goal that combines the episode's own task with another one."""
+        own, goal = goals.get(row["task"]), atoms(row["truth"])
+        if own is None or not own < goal:
+            return None
+        return next((other for other, theirs in goals.items() if theirs in (goal - own, goal)), None)
+
+    partner = pl.struct("task", "truth").map_elements(find_partner, return_dtype=pl.String)
     requests = requests.with_columns(source.cast(pl.String).alias("_known"), partner.alias("_partner"))
     single = requests.filter(pl.col("_known").is_not_null()).with_columns(task=pl.col("_known"))
     double = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_not_null())
@@ -110,15 +116,6 @@ def other_tasks(run: RunData) -> OtherTasks:
         for part in (table, own)
     )
     return OtherTasks(tuple(asked_drops), _new_goals(new, usual), unmatched, paired)
-
-
-def _partner(task: str, goal: frozenset[str], goals: dict[str, frozenset[str]]) -> str | None:
-    """Return the other task of a goal that combines the episode's own task with another one."""
-    own = goals.get(task)
-    if own is None or not own < goal:
-        return None
-    rest = goal - own
-    return next((other for other, theirs in goals.items() if theirs in (rest, goal)), None)
 
 
 def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
@@ -180,10 +177,8 @@ def _new_goals(requests: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
     p = sign_flip(off) / 2 if off.sum() < 0 else 1.0
     change, interval = now - before, None
     if len(table) > 1:
-        free = len(table) - 1
-        half = t_quantile((1 + LEVEL) / 2, free) * float(change.std(ddof=1)) / len(table) ** 0.5
-        middle = float(change.mean())
-        interval = Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over tasks")
+        error = float(change.std(ddof=1)) / len(table) ** 0.5
+        interval = student_over_tasks(float(change.mean()), error, len(table) - 1)
     return NewGoals(
         successes=int(table["hits"].sum()),
         count=int(table["count"].sum()),

@@ -27,7 +27,7 @@ from assay.support.stats.intervals import Interval
 Value = str | int | float | bool | Interval | None
 Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]
 """Format of a column. Share and change are fractions, formatted as percentages and percentage points; a chance is a
-share that may be tiny."""
+fraction that may be tiny."""
 
 _DIGITS = {"share": 1, "change": 1, "number": 2, "metres": 3}
 _LATEX = {
@@ -120,8 +120,9 @@ class Table:
     ) -> Table:
         """Build a table with one row for each result.
 
-        ``columns`` are names of annotated fields (``rate.count`` for a field of a nested result; empty cells where that
-        is None) and columns with a ``value``; by default all annotated fields of the results' class.
+        ``columns`` are names of annotated fields (``rate.count`` for a field of a nested result, with empty cells where
+        that is None; ``rate.count as n`` with another heading) and columns with a ``value``; by default all annotated
+        fields of the results' class.
         """
         results = list(results)
         if not results:
@@ -143,7 +144,7 @@ class Table:
         ]
 
     def as_csv(self) -> str:
-        """Return the table as CSV with all digits: an interval becomes two columns, shares are fractions."""
+        """Return the table as CSV with all digits: an interval becomes two columns, percentages are fractions."""
         wide = [
             any(isinstance(row[place], Interval) for row in self.rows) for place in range(len(self.columns))
         ]
@@ -196,7 +197,7 @@ class Table:
 
 @cache
 def declared_columns(kind: type) -> dict[str, Column]:
-    """The columns declared on the fields of a result's class, in the order of the fields."""
+    """Return the columns declared on the fields of a result's class, in the order of the fields."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         field: replace(note, value=attrgetter(field))
@@ -208,7 +209,10 @@ def declared_columns(kind: type) -> dict[str, Column]:
 
 @cache
 def _find_column(kind: type, path: str) -> Column:
-    """The column of a field, ``path`` being its name or the dotted path to it through nested results."""
+    """Return the column of a field from its name, or from the dotted path to it, with an optional heading."""
+    path, _, heading = path.partition(" as ")
+    if heading:
+        return replace(_find_column(kind, path), name=heading)
     field, _, rest = path.partition(".")
     if not rest:
         return declared_columns(kind)[field]
