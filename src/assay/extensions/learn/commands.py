@@ -23,7 +23,7 @@ def collect(
         str | None,
         typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99 (default: 0, 1, 2, ...)."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Height and width of the images, pixels; an even number.")] = 256,
+    size: Annotated[int, typer.Option(help="Height and width of the images in pixels; even.")] = 256,
     assets: Assets = None,
     orientation: Annotated[
         str,
@@ -35,7 +35,7 @@ def collect(
     noise: Annotated[
         float,
         typer.Option(
-            help="Standard deviation of the noise added to executed, but not to recorded actions, e.g. 0.3."
+            help="Standard deviation of noise on the executed (not the recorded) actions, e.g. 0.3."
         ),
     ] = 0.0,
     starts: Annotated[
@@ -46,7 +46,7 @@ def collect(
         typer.Option(help="Move objects by this fraction of the distance to their neighbours, e.g. 0.5."),
     ] = 0.0,
 ) -> None:
-    """Record successful episodes of the oracle as a LeRobotDataset v3.0.
+    """Record successful oracle episodes as a LeRobotDataset v3.0.
 
     Episodes in the folder are not recorded again: run the same command to resume an interrupted collection, or with
     more episodes to extend it.
@@ -83,12 +83,9 @@ def collect(
 
 def learn(
     folder: Annotated[
-        Path,
-        typer.Argument(
-            help="A LeRobotDataset recorded by assay collect, or another one with LIBERO's robot."
-        ),
+        Path, typer.Argument(help="LeRobotDataset from assay collect, or another one of LIBERO's robot.")
     ],
-    out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors file.")],
+    out: Annotated[Path, typer.Option(help="Checkpoint to write, a .safetensors file.")],
     head: Annotated[
         Literal["regression", "bins", "flow"],
         typer.Option(help="Action head: chunk regression, binned actions, or flow matching."),
@@ -100,20 +97,19 @@ def learn(
     paraphrases: Annotated[
         int,
         typer.Option(
-            min=0,
-            help="Number of training paraphrases of each of the 43 kinds; 0 for the original wording only.",
+            min=0, help="Number of paraphrases per kind (of 43) to train on; 0 for the original wording."
         ),
     ] = 0,
     demonstrations: Annotated[
-        int, typer.Option(min=0, help="Use only the first N demonstrations of each instruction; 0 for all.")
+        int, typer.Option(min=0, help="Use only the first N demonstrations per instruction; 0 for all.")
     ] = 0,
     steps: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 4000,
     batch: Annotated[int, typer.Option(min=1, help="Number of frames per batch.")] = 64,
     pixels: Annotated[
         int, typer.Option(help="Height and width of the network's input images, pixels: 32 to 128.")
     ] = 64,
-    chunk: Annotated[int, typer.Option(help="Number of actions predicted at once: 1 to 64.")] = 16,
-    seed: Annotated[int, typer.Option(help="Random seed for the initial weights and the training.")] = 0,
+    chunk: Annotated[int, typer.Option(help="Number of actions predicted at once, 1 to 64.")] = 16,
+    seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
     orientation: Annotated[
         str | None,
         typer.Option(
