@@ -99,11 +99,8 @@ def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> E
     sample = controls[:: max(1, len(controls) // count)][:count]
     actor = None if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else type(policy).__name__
-    runner = EpisodeRunner(replace(plan.worker, policy=name, retries=0, videos=None), actor)
-    try:
+    with closing(EpisodeRunner(replace(plan.worker, policy=name, retries=0, videos=None), actor)) as runner:
         episodes = [runner.run(spec) for spec in sample]
-    finally:
-        runner.close(policy=actor is None)
     seconds = [episode.seconds for episode in episodes if episode.outcome is not Outcome.ERROR]
     if not seconds:
         return episodes[0].error

@@ -17,8 +17,9 @@ from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
-from assay.runs.executor import Died, Done, Event, Source, Tick
+from assay.runs.executor import Died, Done, Event, Tick
 from assay.runs.local import LOADING_TIMEOUT_S, POLL_INTERVAL_S
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
 from assay.support.extras import require
@@ -97,7 +98,7 @@ class RayActors:
             self._connect()
             self.workers = max(self._cpus(), 1)
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
         self._connect()
         workers: list[_RayWorker] = []
@@ -164,7 +165,7 @@ class RayActors:
         calls = (actor.arrive.remote(), actor.load.remote(self._config, passed, sys.path))
         return _RayWorker(actor, deque((None, call) for call in calls), time.monotonic())
 
-    def _feed(self, worker: _RayWorker, source: Source) -> None:
+    def _feed(self, worker: _RayWorker, source: Scheduler) -> None:
         while worker.ready and len(worker.calls) <= worker.ahead:
             if not worker.queue:
                 worker.queue.extend(source.take(worker.latest))
@@ -184,7 +185,7 @@ class RayActors:
             ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0)
         return [first[call] for call in ready]
 
-    def _listen(self, worker: _RayWorker, workers: list[_RayWorker], source: Source) -> Iterator[Event]:
+    def _listen(self, worker: _RayWorker, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         number, call = worker.calls[0]
         try:
             answer: Any = self._ray.get(call)
@@ -205,7 +206,7 @@ class RayActors:
         else:
             raise RunError(f"a node of Ray has {answer}, this machine {_versions()}: they must be the same")
 
-    def _remove_silent(self, workers: list[_RayWorker], source: Source) -> Iterator[Event]:
+    def _remove_silent(self, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         """Stop workers that have sent no message for too long."""
         now = time.monotonic()
         if any(worker.placed for worker in workers):
@@ -240,7 +241,7 @@ class RayActors:
         return f"the worker died: {_reason(error)}", not own
 
     def _remove(
-        self, worker: _RayWorker, workers: list[_RayWorker], source: Source, reason: str, violent: bool
+        self, worker: _RayWorker, workers: list[_RayWorker], source: Scheduler, reason: str, violent: bool
     ) -> Iterator[Event]:
         workers.remove(worker)
         self._ray.kill(worker.actor)

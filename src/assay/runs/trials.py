@@ -12,7 +12,7 @@ from assay.errors import AssayError, one_line
 from assay.runs.driver import driving
 from assay.runs.execute import make_executor
 from assay.runs.options import MEASURED, RunOptions
-from assay.runs.schedulers.plan import PlanScheduler
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
 from assay.runs.worker import WorkerConfig
 
@@ -157,8 +157,8 @@ def try_tasks(
 
     with Store.scratch() as store:
         store.plan(specs)
-        scheduler = PlanScheduler(store.todo())
-        for _ in driving(store, executor, scheduler, stopping=lambda: False, watch=watch):
+        scheduler = Scheduler(store, store.todo())
+        for _ in driving(executor, scheduler, stopping=lambda: False, watch=watch):
             yield from finished
             finished.clear()
     yield from finished

@@ -14,9 +14,10 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.runs.executor import Done, Event, Source
+from assay.runs.executor import Done, Event
 from assay.runs.options import RunOptions
 from assay.runs.schedulers.duel import Duel, duel
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
 from assay.support.stats.judgement import PairVerdict
 from assay.support.streams import stream
@@ -39,7 +40,7 @@ class Comes(Played):
         super().__init__(never, address=name)
         self._how_far = how_far
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         for event in super().execute(source, stopping):
             assert isinstance(event, Done)
             yield replace(event, episode=replace(event.episode, progress=self._how_far(self.seen[-1])))

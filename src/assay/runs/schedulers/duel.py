@@ -30,7 +30,7 @@ from assay.runs.execute import Observer, make_executor, open_run, plain_name, st
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
-from assay.runs.schedulers.plan import OrderedScheduler
+from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.schedulers.until import ALPHA, start_order
 from assay.runs.store import SUFFIX, Store, Waiting
 from assay.support.stats.betting import Wager, anytime_interval
@@ -116,7 +116,7 @@ def duel(
         for store in stores:
             store.describe(**{META: stored})
         judge = Judge(table, margin, each=each)
-        reason = "" if interrupted else _play(judge, stores, plans, policies, observer)
+        reason = "" if interrupted else _play(judge, stores, plans, observer)
         return Duel(
             judge.judgement(names[0], names[1]),
             (plans[0].path, plans[1].path),
@@ -350,24 +350,24 @@ class _Contest:
         return Line(self.condition, len(rates), self.pairs, mine, theirs, change, low, high, self.verdict)
 
 
-class DuelScheduler(OrderedScheduler):
+class DuelScheduler(Scheduler):
     """The episodes of one side of a duel, without those of conditions that are decided."""
 
-    def __init__(self, side: int, judge: Judge, waiting: Iterable[Waiting]) -> None:
+    def __init__(self, store: Store, waiting: Iterable[Waiting], side: int, judge: Judge) -> None:
         self._side, self._judge = side, judge
         places, decided = judge.places(), judge.decided_conditions
         entries = [entry for entry in waiting if entry.key in places and entry.condition not in decided]
-        super().__init__(sorted(entries, key=lambda entry: places[entry.key]))
+        super().__init__(store, sorted(entries, key=lambda entry: places[entry.key]), in_order=True)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
         """Pass a recorded episode to the judge."""
         self._judge.see(self._side, spec.key, episode)
 
-    def next(self, workers: int, latest: str | None = None) -> list[int]:
+    def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""
         for condition in self._judge.decided_conditions:
             self.drop(condition)
-        return super().next(workers, latest)
+        return super().take(latest)
 
 
 @dataclass(slots=True)
@@ -390,7 +390,6 @@ def _play(
     judge: Judge,
     stores: Sequence[Store],
     plans: Sequence[RunPlan],
-    policies: Sequence[Contender],
     observer: Observer,
 ) -> str:
     """Execute the remaining episodes; neither side gets ahead by more than its workers.
@@ -407,10 +406,10 @@ def _play(
     observer.began(stores[0], judge.waiting)
     with ExitStack() as held:
         sides = []
-        for number, (store, plan, policy) in enumerate(zip(stores, plans, policies, strict=True)):
-            scheduler = DuelScheduler(number, judge, store.todo(retry=options.retry))
-            executor = make_executor(plan.worker, options, policy, store)
-            steps = driving(store, executor, scheduler, stopping=over, watch=observer.episode)
+        for number, (store, plan) in enumerate(zip(stores, plans, strict=True)):
+            scheduler = DuelScheduler(store, store.todo(retry=options.retry), number, judge)
+            executor = make_executor(plan.worker, options, plan.actor, store)
+            steps = driving(executor, scheduler, stopping=over, watch=observer.episode)
             held.enter_context(closing(steps))
             sides.append(_Side(steps, executor.workers))
         while any(side.alive for side in sides):

@@ -20,12 +20,12 @@ from assay.experiments.axes import AXES, Axis, AxisError, Rung, variant
 from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
 from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
-from assay.runs.driver import Ending, driving, finish
+from assay.runs.driver import driving, finish
 from assay.runs.execute import Observer, default_path, make_certificates, make_executor, open_run
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan, plugins_used
-from assay.runs.schedulers.plan import PlanScheduler
+from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.store import Store, Waiting
 from assay.support.plugins import plugins_of
 from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence
@@ -180,11 +180,12 @@ class Search:
             self.request, self.over = None, True
 
 
-class SearchScheduler(PlanScheduler):
+class SearchScheduler(Scheduler):
     """Scheduler that lets searches choose the next batch of episodes."""
 
     def __init__(self, store: Store, plan: RunPlan, searches: Sequence[Search], observer: Observer) -> None:
-        self._store, self._plan, self._searches, self._observer = store, plan, searches, observer
+        super().__init__(store, ())
+        self._plan, self._searches, self._observer = plan, searches, observer
         waiting = {entry.key for entry in store.todo(retry=plan.options.retry)}
         self._outcomes: dict[str, Outcome] = {
             key: outcome
@@ -196,19 +197,19 @@ class SearchScheduler(PlanScheduler):
         """Episodes that cannot be solved, by key."""
         self.interrupted = False
         self._served: dict[str, EpisodeSpec] = {}
-        self._running: set[str] = set()
-        super().__init__(self._next_entries())
+        self._requested: set[str] = set()
+        self.add(self._next_entries())
 
-    def next(self, workers: int, latest: str | None = None) -> list[int]:
+    def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""
         if not len(self):
             self.add(self._next_entries())
-        return super().next(workers, latest)
+        return super().take(latest)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
         """Update with a recorded episode."""
         self._outcomes[spec.key] = episode.outcome
-        self._running.discard(spec.key)
+        self._requested.discard(spec.key)
 
     def stopping(self) -> bool:
         """Whether to stop: certification was interrupted, or the observer wants to."""
@@ -216,7 +217,7 @@ class SearchScheduler(PlanScheduler):
 
     def _next_entries(self) -> Sequence[Waiting]:
         """The episodes that all searches request, once none is running."""
-        if self._running:
+        if self._requested:
             return ()
         while True:
             self._advance()
@@ -241,7 +242,7 @@ class SearchScheduler(PlanScheduler):
         }
         self._store.plan(wanted.values())
         entries = [entry for entry in self._store.todo(retry="errors") if entry.key in wanted]
-        self._running = {entry.key for entry in entries}
+        self._requested = {entry.key for entry in entries}
         return entries
 
     def _advance(self) -> None:
@@ -372,10 +373,8 @@ def search(
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, sum(search.threshold.budget for search in searches))
         scheduler = SearchScheduler(store, plan, searches, observer)
-        executor = make_executor(plan.worker, plan.options, policy, store)
-        ending: Ending = finish(
-            driving(store, executor, scheduler, stopping=scheduler.stopping, watch=observer.episode)
-        )
+        executor = make_executor(plan.worker, plan.options, plan.actor, store)
+        ending = finish(driving(executor, scheduler, stopping=scheduler.stopping, watch=observer.episode))
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         left = sum(not search.over for search in searches)
         notes, refused = tuple(_notes(searches)), len(scheduler.refused)

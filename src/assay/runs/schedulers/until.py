@@ -28,7 +28,7 @@ from typing import Literal, Self, TypeVar, get_args
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.errors import RunError, did_you_mean
-from assay.runs.schedulers.plan import OrderedScheduler
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store, Waiting
 
 ALPHA = 0.05
@@ -187,7 +187,7 @@ def _log_beta(a: float, b: float) -> float:
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
-class UntilScheduler(OrderedScheduler):
+class UntilScheduler(Scheduler):
     """Executes episodes in canonical order and drops a condition as soon as it is decided.
 
     An episode counts when all before it are recorded, so the verdict does not depend on the number of workers. One
@@ -207,10 +207,10 @@ class UntilScheduler(OrderedScheduler):
         ]
         order = {key: place for place, (*_, key) in enumerate(in_canonical_order(planned, lambda item: item))}
         wanted = sorted(wanted, key=lambda entry: order[entry.key])
-        super().__init__(wanted)
+        super().__init__(store, wanted, in_order=True)
         left = {entry.key for entry in waiting}
         unwanted = left - {entry.key for entry in wanted}
-        self._store, self._until = store, until
+        self._until = until
         stopped = store.stopped
         self._sequences = {
             condition: _sequence(store, condition, left, unwanted)
