@@ -76,7 +76,7 @@ REFUSALS = {
     "report a.assay --json - --near-far theirs": "there is no rule 'theirs'",
     "report a.assay --json - --near-far floor=-1": "valid: 0 to 1 m",
     "run libreo --policy idle": "did you mean 'libero'?",
-    f"run x --policy idle {STOVE} --steps 9": "contradict each other",
+    f"run x --policy idle {STOVE} --steps 9": "--steps cannot be combined with x",
     f"{RUN} --seeds x": "valid: a count",
     f"{RUN} --seeds 3,3": "different seeds",
     f"{RUN} --until decide=0.5": "did you mean 'decided'?",

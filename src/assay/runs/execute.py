@@ -239,7 +239,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
             if store.planned and (stored := store.meta.get(SHARD)) != shard:
                 held = "a complete run" if stored is None else f"shard {stored['number']}/{stored['of']}"
                 raise RunError(
-                    f"{plan.path}: contains {held} of another plan, or another part of it: choose another --out"
+                    f"{plan.path}: contains {held}, which this command does not resume: choose another --out"
                 )
             if not observer.approve(plan):
                 raise DeclinedError(f"{plan.path}: not started")

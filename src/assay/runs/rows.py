@@ -32,16 +32,16 @@ DETAILS = {
     "side_effects": "effects",
     "aftermath": "after",
 }
-"""Tables with one JSON value per episode, and the column of each; early files of this version lack some."""
+"""Tables with one JSON value per episode, and the column of each."""
 KNOWN_IF_EMPTY = frozenset({"contacts", "clipped", "stages", "progress"})
 """Tables of `DETAILS` in which an empty value, or 0, is information."""
 DETAIL_TABLES = "".join(
-    f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
+    f"CREATE TABLE {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in DETAILS.items()
 )
 UNCOUNTED = "uncounted"
 """Name of the table of planned episodes that follow the decision on their condition."""
-DETAIL_TABLES += f"CREATE TABLE IF NOT EXISTS {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
+DETAIL_TABLES += f"CREATE TABLE {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
 COUNTED = f"(last IS NULL OR key <= last) AND specs.id NOT IN (SELECT id FROM {UNCOUNTED})"
 """SQL: whether an episode counts; for queries that join ``stopped`` with ``specs``."""
 SPEC = "key, experiment, condition, task, seed, scene, spec, labels"
@@ -157,7 +157,7 @@ COLUMNS = {
 }
 """Columns of a frame, in the order of the query.
 
-Those from ``stages`` on are null if the world, or an early version, does not record them: the step at which each atom
+Those from ``stages`` on are null if the world does not record them: the step at which each atom
 reached each stage (JSON); progress, 0 to 1; whether success lasts, 0 or 1; the largest displacement (metres) and tilt
 (degrees) of objects that the goal does not name, and the largest opening of a drawer, door or knob (1 is LIBERO's
 threshold of open); the largest force of the robot on an object (newton); control steps in which the arm touched

@@ -17,8 +17,7 @@ from typing import Any
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.certificates.certify import META as REFUSED
-from assay.runs.certificates.certify import recall
+from assay.runs.certificates import REFUSED, recall
 from assay.runs.provenance import all_conditions, all_plugins, first_difference
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
@@ -137,8 +136,8 @@ def _merge_meta(merged: Store, part: Store) -> None:
         merged.describe(**own, merged=[path.name])
         return
     if difference := first_difference(fresh, meta):
-        name, was, now = difference.name, difference.was, difference.now
-        raise RunError(f"{path} is another experiment: its {name} is {was}, not {now}")
+        name, was, now = difference
+        raise RunError(f"{path} holds another experiment, with {name} {was}, not {now}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
     merged.describe(
         **{REFUSED: list(refused)},

@@ -187,11 +187,10 @@ class SearchScheduler(Scheduler):
         super().__init__(store, ())
         self._plan, self._searches, self._observer = plan, searches, observer
         waiting = {entry.key for entry in store.todo(retry=plan.options.retry)}
-        self._outcomes: dict[str, Outcome] = {
-            key: outcome
-            for condition, _ in store.conditions()
-            for key, _, _, outcome in store.outcomes(condition)
-            if outcome is not None and key not in waiting
+        self._outcomes = {
+            episode.key: episode.outcome
+            for episode in store.outcomes()
+            if episode.outcome is not None and episode.key not in waiting
         }
         self.refused: dict[str, Refusal] = {}
         """Episodes that cannot be solved, by key."""

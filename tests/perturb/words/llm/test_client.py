@@ -77,6 +77,15 @@ def test_passing_trouble_is_waited_out(model, endpoint, ask, status: int):
     assert replies[0] is not None and (ledger.requests, ledger.retries) == (3, 2)
 
 
+def test_requests_are_paced_and_wait_as_long_as_the_endpoint_asks(model, endpoint, ask):
+    start = time.monotonic()
+    ask(endpoint(per_minute=600.0), *map(str, range(5)))
+    paced = time.monotonic() - start
+    model.faults[len(model.asked)] = lambda body: (429, {"Retry-After": "0.4"}, b"")
+    ask(endpoint(), "hello")
+    assert paced >= 0.4 and time.monotonic() - start >= paced + 0.4
+
+
 @pytest.mark.parametrize("header", ["soon", "-3", "nan", "inf", "Wed, 21 Oct 2015 07:28:00 GMT"])
 def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
     model.faults[0] = lambda body: (429, {"Retry-After": header}, b"")
