@@ -1,4 +1,4 @@
-"""Certificates: how many changed scenes the demonstrator solves, and how many of those drawn anew."""
+"""Certificates: how many perturbed scenes the oracle solves, and how many of those sampled again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.runs.worker import WorkerConfig
 from bench.figure import Figure
 
 TASKS = {"pro": ("libero_object/2",), "x": ("libero_spatial/3", "libero_goal/1", "libero_10/6")}
-"""A handful: two minutes. The figures of docs/certificates.md are those of ten tasks."""
+"""A small sample that takes about two minutes."""
 SEED = 100
 
 
@@ -50,7 +50,7 @@ def _figures(experiment: str, cache: CertificateCache) -> Iterable[Figure]:
 
 
 def _tried(specs: list[EpisodeSpec], cache: CertificateCache) -> dict[str, Certificate]:
-    """The certificates of all distinct claims of some episodes, by key."""
+    """Return the certificates of all distinct claims of the given episodes, by key."""
     demonstrator = WORLDS[LIBERO].demonstrator
     assert demonstrator is not None
     executor = LocalProcesses(WorkerConfig(demonstrator), os.cpu_count() or 1)

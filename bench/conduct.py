@@ -1,4 +1,4 @@
-"""What it costs to record how episodes go: stages, side effects, and whether success lasts. Ratios within one run."""
+"""Cost of recording stages, side effects and lasting success, as ratios within one run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TASKS = (
 
 
 def measure() -> list[Figure]:
-    """Recording against stepping, and the aftermath against the whole episode."""
+    """Time spent on recording relative to stepping, and on the aftermath relative to the episode."""
     steps, afters = [], []
     env = LIBERO_WORLD.open()
     rollout(env, load_policy("oracle"), EpisodeSpec(TASKS[0], 0))  # what is compiled at its first call is
@@ -55,7 +55,7 @@ def measure() -> list[Figure]:
 
 @contextmanager
 def _clocked(spent: dict[str, float]) -> Iterator[None]:
-    """Add up the time in what records, and in what steps."""
+    """Accumulate the time spent in recording and in stepping."""
     places: list[tuple[Any, str, str]] = [
         (trace.RobotContacts, "now", "now"),
         (trace.StageWatch, "__call__", "StageWatch"),

@@ -1,17 +1,17 @@
-"""The diagnosis of policies that never were: false alarms, power and coverage, from a run to its headline.
+"""False alarms, power and coverage of the diagnosis for synthetic policies with known flaws.
 
-    python -m bench.diagnosis                      # everything, and the tables of docs/report.md
-    python -m bench.diagnosis --most 40 --seeds 5  # so many reports of each policy at most, and only these seeds
-    python -m bench.diagnosis --of flawless        # policies whose name has this in it: a second process does others
-    python -m bench.diagnosis --show               # the tables of what is done
+    python -m bench.diagnosis                      # everything, including the tables of docs/statistics.md
+    python -m bench.diagnosis --most 40 --seeds 5  # at most 40 reports per policy, only with 5 seeds
+    python -m bench.diagnosis --of flawless        # only policies whose name contains this, e.g. in a second process
+    python -m bench.diagnosis --show               # tables of the results so far
 
-Every run is planned with a real experiment on the ten tasks of libero_goal, its outcomes and paths are drawn
-(``synthetic``), and it is read as a user's run is. It is held in memory, and measures that no diagnosis asks for are
-not taken; the first run of each policy with 5 seeds is also written into a file and read from there, and both must say
-the same.
+Every run is planned with a real experiment on the ten tasks of libero_goal; its outcomes and trajectories are sampled
+(``synthetic``), and it is read like a user's run. Runs are kept in memory, and measures that the diagnosis does not
+use are skipped. The first run of each policy with 5 seeds is also written to a file and read back; both must give the
+same result.
 
-What each report says is a line of ``out/diagnosis.jsonl``: the command goes on where it was stopped. Delete that file
-after a change of the diagnosis.
+Each report is one line of ``out/diagnosis.jsonl``, so an interrupted command can be resumed. Delete that file after
+changing the diagnosis.
 """
 
 from __future__ import annotations
@@ -46,33 +46,33 @@ from bench.synthetic import GOALS, Plan, Synthetic, changes_of, drawn, even, pla
 RATES = (0.2, 0.5, 0.8)
 EXPERIMENTS = {"pro": "pro", "para": "para?per_cell=1"}
 ALARMS = 300
-"""Reports of each flawless policy: if 2 % of them are false alarms, 95 % confidence excludes 5 %."""
+"""Reports per flawless policy: if 2 % of them are false alarms, the 95 % interval excludes 5 %."""
 NAMED = {5: 100, 10: 100, 20: 50, 50: 30}
-"""Seeds -> reports of each other policy: where nearly all name its flaws, few show it."""
+"""Number of seeds -> reports per flawed policy; few are needed where nearly all of them name the flaw."""
 FEWEST = min(NAMED)
-"""The seeds of flawless policies, and of the runs that are also written into a file."""
+"""Numbers of seeds for flawless policies, and for the runs that are also written to a file."""
 SOME = 20
-"""The same, in `python -m bench`."""
+"""The same for `python -m bench`."""
 AT_ONCE = 10
-"""Reports of one policy after which it is the next one's turn."""
+"""Number of reports after which the next policy takes its turn."""
 ALLOWED = 0.05
 USUAL = 0.9
-"""Success with nothing changed, of the policies that lose something."""
+"""Unperturbed success rate of the flawed policies."""
 FALLS = (0.2, 0.4)
-"""True falls under one change of ``pro``, the look of things: two episodes of a start at most."""
+"""True losses under a single change of ``pro``, object appearance: at most two episodes per start."""
 LOOKS = frozenset({Flaw.APPEARANCE, Flaw.OBJECT})
-"""What is said of a policy that goes by looks: of objects, or of objects that are exchanged for others."""
+"""Correct names for the flaw of a policy that depends on appearance: of objects, or of replaced objects."""
 MEMORY = frozenset({Flaw.MEMORISES})
 LINES = Path("out/diagnosis.jsonl")
 NOTHING, SOMETHING = "which is 0", "which is not 0"
-"""Intervals of a difference reach to 0 where an exact test cannot exclude it, and so hold 0 more often."""
+"""Intervals of differences extend to 0 where the exact test cannot exclude it, and therefore cover 0 more often."""
 TABLES_ONLY = ("bootstrap", "conditional_log_odds", "mean_over_tasks")
-"""What a drop has for tables, and no diagnosis reads."""
+"""Fields of a drop that appear in tables but that the diagnosis does not read."""
 
 
 @dataclass
 class Counted:
-    """How often something was so, of so many."""
+    """A count of successes out of a number of trials."""
 
     hits: int = 0
     count: int = 0
@@ -94,7 +94,7 @@ Told = tuple[Profile, tuple[Finding, ...]]
 
 
 class AsRead(Profile):
-    """A run's profile in which a measure is taken when the diagnosis asks for it: pages need many more."""
+    """A run's profile that computes a measure only when the diagnosis requests it."""
 
     def __init__(self, store: Store) -> None:
         self._run = RunData(store)
@@ -121,7 +121,7 @@ class AsRead(Profile):
 
 
 def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Told:
-    """A run of a policy that never was, read as a user's."""
+    """Return a sampled run of a synthetic policy, read like a user's run."""
     found = AsRead(drawn(policy, specs, key))
     left_out: dict[str, Any] = dict.fromkeys(TABLES_ONLY, lambda *_: None)
     with patch.multiple("assay.measures.success.drops", **left_out):
@@ -129,37 +129,37 @@ def examined(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> 
 
 
 def as_a_user(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> tuple[Finding, ...]:
-    """The same run written episode by episode, and measured whole."""
+    """Return the same run written episode by episode, with all measures."""
     with drawn(policy, specs, key).written() as store:
         return diagnose(profile(store))
 
 
 def named(findings: Sequence[Finding]) -> set[str]:
-    """The flaws that are claimed to be there, but for those that show with nothing changed."""
+    """Return the claimed flaws, without those that show in unperturbed episodes."""
     apart = {*ABILITY, Flaw.NOTHING}
     return {each.flaw for each in findings if each.verdict is Verdict.FOUND and each.flaw not in apart}
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A policy in one experiment, of which there are many reports."""
+    """A policy in one experiment, with the number of reports to produce."""
 
     name: str
     experiment: str
     seeds: int
     most: int
-    """Reports that are wanted."""
+    """Number of reports to produce."""
     policy: Synthetic | float
-    """Or how often it succeeds, about: then its tasks differ, otherwise in each run, and it has no flaw."""
+    """Approximate success rate of a flawless policy whose tasks differ from run to run; None for a fixed policy."""
     flaws: tuple[frozenset[Flaw], ...] = ()
-    """Those that it has, each by every name that is true of it."""
+    """Planted flaws, each with all names that describe it correctly."""
 
     @property
     def key(self) -> str:
         return f"{self.name}, {self.experiment}, {self.seeds} seeds"
 
     def report(self, number: int) -> Line:
-        """One report: what it names, and which intervals hold what was drawn from."""
+        """Produce one report: the flaws it names, and which intervals cover the truth."""
         policy = self.policy
         if isinstance(policy, float):
             policy = Synthetic(uneven(policy, key=(policy, number)))
@@ -173,21 +173,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """What one report says."""
+    """Result of one report."""
 
     cell: str
     number: int
     named: list[str]
     covered: dict[str, list[int]]
-    """Of what -> intervals that hold the truth, and all."""
+    """Quantity -> number of intervals that cover the truth, and number of all intervals."""
 
 
 @dataclass
 class Result:
-    """What the reports on a policy say."""
+    """Summary of the reports on a policy."""
 
     told: Counted = field(default_factory=Counted)
-    """Reports that name a flaw of a flawless policy, or every flaw of another."""
+    """Number of reports that name any flaw of a flawless policy, or all flaws of a flawed one."""
     named: Counter[str] = field(default_factory=Counter)
     covered: dict[str, Counted] = field(default_factory=dict)
 
@@ -200,7 +200,7 @@ class Result:
 
 
 def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]:
-    """Flawless policies of the fewest seeds, and flawed ones of as many as there are; ``most`` reports of each."""
+    """Return the cells: flawless policies with few seeds, flawed ones with every number of seeds."""
     found = [
         Cell(f"flawless, about {100 * rate:.0f} %", experiment, FEWEST, min(most, ALARMS), rate)
         for experiment in EXPERIMENTS
@@ -233,7 +233,7 @@ def cells(seeds: Sequence[int] = tuple(NAMED), most: int = ALARMS) -> list[Cell]
 
 
 def results(wanted: Sequence[Cell], lines: Path) -> dict[Cell, Result]:
-    """What is done."""
+    """Read the reports that are already stored."""
     found, known = {each: Result() for each in wanted}, {each.key: each for each in wanted}
     for text in lines.read_text().splitlines() if lines.is_file() else ():
         line = Line(**json.loads(text))
@@ -243,7 +243,7 @@ def results(wanted: Sequence[Cell], lines: Path) -> dict[Cell, Result]:
 
 
 def work(wanted: Sequence[Cell], lines: Path) -> None:
-    """Do what is not done, policy after policy in turns."""
+    """Produce the missing reports, alternating between policies."""
     lines.parent.mkdir(parents=True, exist_ok=True)
     done = {each: result.told.count for each, result in results(wanted, lines).items()}
     with lines.open("a") as file:
@@ -257,7 +257,7 @@ def work(wanted: Sequence[Cell], lines: Path) -> None:
 
 
 def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[str, list[int]]]:
-    """Whether the intervals of a profile hold what was drawn from."""
+    """Return whether the intervals of a profile cover the true parameters."""
     rate = np.array([policy.rate(spec) for spec in plan.kinds])[plan.kind]
     held: dict[str, list[int]] = {}
 
@@ -290,7 +290,7 @@ def _covered(policy: Synthetic, plan: Plan, found: Profile) -> Iterator[tuple[st
 
 @cache
 def _changes(plan: Plan) -> Mapping[str, np.ndarray]:
-    """Changes that a label tells -> the rows that make them alone."""
+    """Return the change of a label -> mask of the rows with that change alone."""
     return {
         change: np.array(
             [
@@ -307,7 +307,7 @@ def _changes(plan: Plan) -> Mapping[str, np.ndarray]:
 
 
 def measure() -> list[Figure]:
-    """A few reports of each: so few cannot show 5 % of false alarms, only exclude it."""
+    """Check a few reports of each policy: too few to demonstrate 5 % false alarms, enough to exclude many more."""
     chosen = cells((5, 10), SOME)
     lines = LINES.with_stem("diagnosis-some")
     lines.unlink(missing_ok=True)
@@ -334,7 +334,7 @@ def measure() -> list[Figure]:
 
 
 def show(found: Mapping[Cell, Result]) -> None:
-    """The tables, in Markdown."""
+    """Print the tables as Markdown."""
     print(
         "| policy | experiment | seeds | reports, % (95 % interval) | n | named |",
         "| --- " * 6 + "|",

@@ -1,4 +1,4 @@
-"""The drop-in `libero`: speed beside LIBERO itself, sameness with LIBERO, sameness with `assay run`."""
+"""The drop-in `libero`: speed relative to LIBERO, equality with LIBERO and with `assay run`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TASKS = "libero_goal/0,libero_goal/3,libero_goal/5,libero_goal/7"
 CONDITIONS = "position,environment,words=empty,object=colour,semantic"
 SEEN_BOTH = ("agentview_image", "robot0_eye_in_hand_image")
 SINGLE = "_to_robot0_eef_quat"
-"""Ends the keys that LIBERO computes in single precision."""
+"""Suffixes of the keys that LIBERO computes in single precision."""
 
 
 def measure() -> list[Figure]:
@@ -46,7 +46,7 @@ def _ours(pack: str, *arguments: object) -> float:
 
 
 def _theirs(*arguments: object) -> float | None:
-    """The same in LIBERO's own interpreter, where there is one."""
+    """Run the same script in an interpreter with LIBERO, if one is configured."""
     python = os.environ.get(LIBERO_PYTHON)
     if not python:
         return None
@@ -99,7 +99,7 @@ def _difference(ours: dict[str, Any], theirs: dict[str, Any], key: str) -> float
 
 
 def _as_assay_run() -> Figure:
-    """How many of 40 episodes of `pro` are others by a script than by `assay run`."""
+    """Count the episodes, out of 40 of `pro`, in which a script and `assay run` differ."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, f"{name}.assay") for name in ("script", "run")]
         asked = ["--tasks", TASKS]
@@ -127,7 +127,7 @@ def _as_assay_run() -> Figure:
 
 
 def _episodes(file: Path) -> dict[str, tuple[object, ...]]:
-    """What happened, by the key of the episode: outcome, steps, path and actions to the bit."""
+    """Return the result of each episode by key: outcome, steps, trajectory and actions, exactly."""
     with Store.reading(file) as store:
         rows = store.frame().select("id", "key", "outcome", "steps", "instruction").rows()
         paths = dict(store.trajectories())

@@ -1,9 +1,8 @@
-"""Duels: how often they err, and how many episodes they take, in simulated runs whose truth is known.
+"""Duels: error rates and numbers of episodes, in simulated runs with known truth.
 
-Success hangs on task, start and condition, which both policies share, and on how well each policy does at a task: the
-log-odds of an episode are a policy's level + task + start + condition (+ liking), and the levels are found such that
-the difference over these tasks, all starts and all conditions is the one wanted.
-`python -m bench.duel` draws the figure of docs/duel.md.
+The log-odds of an episode are the policy's level + task + start + condition, which both policies share (+ preference,
+how well a policy does at a task). Levels are chosen such that the difference over these tasks, all starts and all
+conditions has the required value.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ RUNS = 1000
 MARGIN = 0.05
 POWERS = (0.8, 0.9, 0.95, 0.99)
 MOST_POWER = POWERS[-1]
-"""Of designs that are compared: beyond it a thousand simulated duels do not tell."""
+"""Maximum number of starts of the designs that are compared; a thousand simulated duels cannot resolve more."""
 DIFFERENCES = (0.1, 0.2, 0.3)
 CONTROLS = (0.4, 0.6)
-"""Success of A."""
+"""Success rate of policy A."""
 _NEVER = 10**9
 
 
@@ -40,9 +39,9 @@ def differences(
     likings: float = 0.0,
     runs: int = RUNS,
 ) -> np.ndarray:
-    """B - A of each start in the order in which they are played, the mean of its episodes: (runs, starts).
+    """Sample B - A for each start, in the order of play, as the mean over its episodes: (runs, starts).
 
-    ``control``: success of A; ``likings``: how much the policies differ in which tasks they are good at, log-odds.
+    ``control``: success rate of A; ``likings``: standard deviation of the policies' task preferences, log-odds.
     """
     tasks, liking = rng.normal(size=(2, runs, TASKS, 1, 1))
     conditions = np.linspace(1.0, -1.0, CONDITIONS)
@@ -60,7 +59,7 @@ def differences(
 
 
 def _level(odds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """What is to be added to log-odds (runs, tasks, 1, conditions) for success over all starts to be ``wanted``."""
+    """Return the offset of log-odds (runs, tasks, 1, conditions) at which success over all starts is ``wanted``."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(9)
     weights = weights / weights.sum()
     low, high = np.full(len(odds), -20.0), np.full(len(odds), 20.0)
@@ -75,7 +74,7 @@ def _level(odds: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def won_at(apart: np.ndarray, above: float, alpha: float = SURE / 2) -> np.ndarray:
-    """After how many starts the bet that the mean is above a number is won: (runs,)."""
+    """Return the number of starts after which the mean is known to exceed a bound: (runs,)."""
     capital = np.zeros(apart.shape)
     for share in SHARES:
         capital += (1 + share * (apart - above) / (1 + above)).cumprod(axis=1) / len(SHARES)
@@ -84,13 +83,13 @@ def won_at(apart: np.ndarray, above: float, alpha: float = SURE / 2) -> np.ndarr
 
 
 def decided(apart: np.ndarray, margin: float = MARGIN) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """After how many starts it is known that B is better, that it is worse, that both are equivalent: (runs,) each."""
+    """Return the numbers of starts after which B is known to be better, worse, or equivalent: (runs,) each."""
     equivalent = np.maximum(won_at(apart, -margin), won_at(-apart, -margin))
     return won_at(apart, 0.0), won_at(-apart, 0.0), equivalent
 
 
 def fixed_power(apart: np.ndarray, starts: int) -> float:
-    """How often so many starts, and one look at the end, show a difference: the exact test of `assay compare`."""
+    """Return the power of a fixed number of starts with a single exact test, as in `assay compare`."""
     if starts >= apart.shape[1]:
         return 1.0
     return float(np.mean([sign_flip(each) < SURE for each in apart[:, :starts]]))
@@ -98,13 +97,13 @@ def fixed_power(apart: np.ndarray, starts: int) -> float:
 
 @cache
 def _sample(change: float, control: float, per_start: int) -> np.ndarray:
-    """The same simulated starts for duels and for designs with one look."""
+    """Return simulated starts shared by duels and fixed designs."""
     return differences(change, np.random.default_rng(13), control=control, per_start=per_start)
 
 
 @cache
 def fixed_starts(change: float, control: float, power: float, per_start: int = 1) -> int:
-    """How many starts a design with one look needs for a power."""
+    """Return the number of starts that a fixed design needs for a given power."""
     apart, low, high = _sample(change, control, per_start), 2, TASKS * SEEDS
     while high - low > 1:
         middle = (low + high) // 2
@@ -114,13 +113,13 @@ def fixed_starts(change: float, control: float, power: float, per_start: int = 1
 
 @cache
 def stops(change: float, control: float, per_start: int = 1) -> np.ndarray:
-    """After how many starts a duel is over: (runs,)."""
+    """Return the number of starts after which a duel ends: (runs,)."""
     better, worse, equivalent = decided(_sample(change, control, per_start))
     return np.asarray(np.minimum(np.minimum(better, worse), equivalent))
 
 
 def measure() -> list[Figure]:
-    """Errors, and episodes against a design with one look."""
+    """Measure error rates, and episodes relative to a fixed design."""
     return [*_errors(), *_episodes()]
 
 
@@ -139,7 +138,7 @@ def _errors() -> list[Figure]:
 
 
 def false_verdicts(what: str, apart: np.ndarray, change: float) -> Figure:
-    """How often duels say what is wrong of policies that are ``change`` apart: 0, or a margin.
+    """Measure how often a duel reaches a wrong verdict for policies that are ``change`` apart: 0, or a margin.
 
     ``apart``: B - A, in the order of play, (duels, starts).
     """
@@ -167,7 +166,7 @@ def _interval(hits: int, count: int) -> tuple[float, float]:
 
 
 def _episodes() -> list[Figure]:
-    """Against a design of equal power; and of 20 points, against designs of other powers."""
+    """Compare with a fixed design of equal power and, for 20 points, with designs of other powers."""
     found = []
     for change in DIFFERENCES:
         for control in CONTROLS:
@@ -193,7 +192,7 @@ def _against(change: float, control: float, power: float, most: float) -> Figure
 
 
 def draw(path: Path) -> None:
-    """The figure of docs/duel.md: episodes until a duel is over, and of designs with one look."""
+    """Draw the number of episodes of duels and of fixed designs, for the documentation."""
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(7.2, 3.0), layout="constrained")

@@ -1,8 +1,8 @@
-"""Duels by progress: how many episodes they save against duels by success, and how often they err.
+"""Duels by progress: episodes saved relative to duels by success, and error rates.
 
-Episodes come through seven stages, one after the other, each with log-odds of a policy's level + task + start +
-condition; progress is the share of stages passed, success is all of them. Both duels see the same simulated episodes.
-What progress saves hangs on how often they succeed and on where the better policy is better.
+Episodes pass seven stages in sequence, each with log-odds policy level + task + start + condition. Progress is the
+fraction of stages passed; success means all of them. Both kinds of duel see the same simulated episodes. The saving
+depends on the success rate and on the stage at which the better policy is better.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench.figure import Figure
 
 STAGES = 7
 SPREAD = 0.5
-"""Of the effects of tasks, of starts and, to either side, of conditions on the log-odds of each stage."""
+"""Standard deviations of the effects of tasks and starts, and half range of conditions, on each stage's log-odds."""
 EVERY, GRASP, LAST = np.ones(STAGES), np.eye(STAGES)[2], np.eye(STAGES)[-1]
 CASES = {
     "60 and 80 %, better at every stage": (0.6, 0.8, 0 * EVERY, EVERY, 120.0),
@@ -30,14 +30,14 @@ CASES = {
     ),
     "60 and 80 %, better at the end, where both fail": (0.6, 0.8, -3 * LAST, LAST, 1000.0),
 }
-"""Success of A and of B; which stages are harder than the others, log-odds; where B is better; what is expected, %."""
+"""Success of A and B; relative difficulty of stages, log-odds; where B is better; expected saving, %."""
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 
 
 def _expected(tasks: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Success and progress over all starts and conditions: (runs,) each.
+    """Return success and progress over all starts and conditions: (runs,) each.
 
-    ``tasks``: effects, (runs, tasks); ``levels``: of each stage, (runs, stages).
+    ``tasks``: effects, (runs, tasks); ``levels``: per stage, (runs, stages).
     """
     conditions = SPREAD * np.linspace(1.0, -1.0, CONDITIONS)
     success = np.zeros(len(tasks))
@@ -54,7 +54,7 @@ def _expected(tasks: np.ndarray, levels: np.ndarray) -> tuple[np.ndarray, np.nda
 def _shifted(
     tasks: np.ndarray, levels: np.ndarray, where: np.ndarray, wanted: np.ndarray, *, by_progress: bool
 ) -> np.ndarray:
-    """Levels (runs, stages), moved at some stages until success, or progress, is what is wanted (runs,)."""
+    """Return levels (runs, stages), shifted at some stages until success or progress equals the target (runs,)."""
     low, high = np.full(len(tasks), -12.0), np.full(len(tasks), 12.0)
     for _ in range(22):
         middle = (low + high) / 2
@@ -67,7 +67,7 @@ def _shifted(
 def _played(
     tasks: np.ndarray, mine: np.ndarray, theirs: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """B - A of success and of progress, one episode of each start, in the order of play: (runs, starts) each."""
+    """Sample B - A for success and progress, one episode per start, in the order of play: (runs, starts) each."""
     runs = len(tasks)
     starts = SPREAD * rng.normal(size=(runs, TASKS, SEEDS))
     condition = SPREAD * np.linspace(1.0, -1.0, CONDITIONS)[rng.integers(CONDITIONS, size=starts.shape)]
@@ -90,7 +90,7 @@ def _played(
 def _setting(
     seed: int, control: float, harder: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
-    """Effects of tasks (runs, tasks), and the levels of A (runs, stages)."""
+    """Return the effects of tasks (runs, tasks) and the levels of A (runs, stages)."""
     rng = np.random.default_rng(seed)
     tasks = SPREAD * rng.normal(size=(RUNS, TASKS))
     begin = np.tile(harder, (RUNS, 1))
@@ -98,7 +98,7 @@ def _setting(
 
 
 def measure() -> list[Figure]:
-    """Episodes by progress against episodes by success; false verdicts."""
+    """Measure episodes by progress relative to episodes by success, and false verdicts."""
     return [*_saved(), *_errors()]
 
 
@@ -131,7 +131,7 @@ def _saved() -> list[Figure]:
 
 
 def _errors() -> list[Figure]:
-    """Equal policies, policies that fail elsewhere with the same progress, and policies a margin apart."""
+    """Measure errors for equal policies, for equal progress with other failures, and at the margin."""
     found = []
     cases: dict[str, tuple[float, np.ndarray | None]] = {
         "equal policies": (0.0, None),

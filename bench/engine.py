@@ -1,4 +1,4 @@
-"""The engine: stepping, resetting, compiling, drawing, memory."""
+"""The engine: stepping, resetting, compiling, rendering, memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDS = 12
 STEPS = 20
 EPISODES = 1000
 LIBERO_PYTHON = "ASSAY_LIBERO_PYTHON"
-"""Names a Python interpreter with LIBERO and robosuite 1.4 installed, to compare with."""
+"""Environment variable: a Python interpreter with LIBERO and robosuite 1.4 installed, for comparison."""
 
 
 def measure() -> list[Figure]:
@@ -72,7 +72,7 @@ def _libero_figures() -> list[Figure]:
 
 
 def _actions(count: int) -> np.ndarray:
-    """Gentle motions about the start: (count, 7)."""
+    """Return smooth actions around the initial pose: (count, 7)."""
     phase = np.linspace(0, 2 * np.pi, count)[:, None]
     actions = 0.3 * np.sin(phase + np.arange(7))
     actions[:, 6] = -1.0
@@ -86,7 +86,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _step_ratio(pack: AssetPack) -> float:
-    """Steps and bare physics in turn, from the same states; the median over rounds and tasks."""
+    """Time control steps and bare physics alternately from the same states; median over rounds and tasks."""
     ratios = []
     for name in TASKS:
         world = Simulation(compile_scene(tasks.load(name).scene, pack))
@@ -137,7 +137,7 @@ def _ours_ms(pack: AssetPack, name: str) -> float:
 
 
 def _theirs_ms(python: str, name: str) -> float:
-    """LIBERO's own control step without pictures, in its own interpreter."""
+    """Time LIBERO's own control step without images, in its own interpreter."""
     script = Path(__file__).with_name("libero_step.py")
     bddl = tasks.bddl.write(tasks.load(name))
     result = subprocess.run(

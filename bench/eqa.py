@@ -1,4 +1,4 @@
-"""Action questions: reading and filtering pictures, and building questions from prepared pairs."""
+"""Action questions: reading and filtering images, and building questions from prepared pairs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SIZE = 256
 EPISODES, FRAMES = 8, 250
 TOTAL = 8_795
 PER_KIND = -(-TOTAL // len(QuestionKind)) + 30
-"""A few more: some are left out because two options look the same."""
+"""Number of candidates: slightly more than questions, because options that look the same are dropped."""
 FILMED = 700
-"""Episodes that the questions come from."""
+"""Number of source episodes."""
 THREADS = 2
 
 
@@ -38,7 +38,7 @@ def measure() -> list[Figure]:
 
 
 def _reading(folder: Path) -> Figure:
-    """Every frame of every episode is decoded and judged."""
+    """Decode and judge every frame of every episode."""
     cameras = []
     for number in range(EPISODES):
         path = folder / f"{number}.mp4"
@@ -95,7 +95,7 @@ class _Filmed:
 
 
 class _Drawn:
-    """A camera that costs little, but gives a picture of its own for each frame."""
+    """A cheap camera that returns a different image for each frame."""
 
     def __init__(self, states: np.ndarray) -> None:
         self._states = states
@@ -106,7 +106,7 @@ class _Drawn:
 
 
 class _Noise:
-    """Small pictures without a image_flaw, others for each episode: preparing is not what is measured."""
+    """Return small valid images, different for each episode, because preparation is not measured here."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -118,7 +118,7 @@ class _Noise:
 
 
 def _walk(seed: int, frames: int) -> np.ndarray:
-    """States (frames, 7) of a hand that goes from place to place, three dimensions at a time."""
+    """Return states (frames, 7) of an end effector that moves between positions, three dimensions at a time."""
     rng = np.random.default_rng(seed)
     low, high = np.array([[0.2, -0.3, 0.0, -30, -30, -60, 0.0], [0.6, 0.3, 0.4, 30, 30, 60, 1.0]])
     places = [rng.uniform(low, high)]
@@ -148,7 +148,7 @@ def _picture(state: np.ndarray) -> np.ndarray:
 
 
 def _noisy(picture: np.ndarray, seed: int) -> np.ndarray:
-    """With noise in it, so that a video of them is as large as one of a robot."""
+    """Return noisy images, so that their video is as large as one of a real robot."""
     noise = np.random.default_rng(seed).integers(-8, 9, (64, SIZE, 1))
     picture[-64:] = np.clip(picture[-64:] + noise, 0, 255)
     return picture

@@ -1,6 +1,6 @@
-"""Policies with one flaw each, played through events: does the diagnosis name that flaw, and no other?
+"""Policies with one flaw each in the experiment `events`: does the diagnosis name that flaw, and no other?
 
-Every episode is simulated, with policies that users have: some minutes.
+Every episode is simulated; this takes some minutes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ PLANTED = {
 }
 TASKS = "libero_goal/8,libero_goal/2"
 CONDITIONS = "moved,changed,cancelled,distractor"
-"""One of each kind: to look again, to listen again, to stop, to go on."""
+"""One condition for each required reaction: look again, listen again, stop, continue."""
 SEEDS = range(4)
-"""Eight starts: with fewer, an exact test of four things together cannot tell."""
+"""Eight starts; with fewer, an exact test of four hypotheses cannot reach significance."""
 
 
 def measure() -> list[Figure]:
@@ -33,7 +33,7 @@ def measure() -> list[Figure]:
 
 
 def _judged(policy: str, planted: Flaw) -> Figure:
-    """How far what is found is from what was planted."""
+    """Count the differences between planted and reported flaws."""
     with TemporaryDirectory() as folder:
         found = _found(policy, Path(folder) / f"{policy}.assay")
     said = ", ".join(sorted(f"'{each}'" for each in found)) or "no finding"
@@ -47,7 +47,7 @@ def _judged(policy: str, planted: Flaw) -> Figure:
 
 
 def _found(policy: str, file: Path) -> set[Flaw]:
-    """The flaws that are found in a run of a policy."""
+    """Return the flaws reported for a run."""
     specs = load_experiment("events").only(CONDITIONS).plan(tasks.resolve(TASKS), SEEDS)
     runner = EpisodeRunner(WorkerConfig(policy))
     with Store.writing(file) as run:

@@ -1,4 +1,4 @@
-"""Experiments: how long planning takes, and what a changed scene costs to compile."""
+"""Experiments: time to plan, and cost of compiling a perturbed scene."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _planning() -> Figure:
 
 
 def _serving() -> Figure:
-    """Looking up every certificate of x, none of which is missing, and planning what is served."""
+    """Time the lookup of all certificates of `x`, none of which is missing, and the planning of its episodes."""
     experiment = load_experiment("x")
     chosen = tasks.resolve(experiment.tasks)
     with (
@@ -89,7 +89,7 @@ def _compiling() -> list[Figure]:
 
 
 def _ratio(changed: Scene, control: Scene) -> float:
-    """Of the best of some rounds, in turn: what else the machine does comes and goes."""
+    """Return the best ratio of several alternating rounds, to reduce the influence of other load."""
     pack = load_pack("primitives")
     times: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(ROUNDS):

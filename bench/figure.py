@@ -1,4 +1,4 @@
-"""One measured figure and what we hold it to."""
+"""A measured value and its target."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 class Figure:
     what: str
     value: float | None
-    """None where it could not be measured."""
+    """Measured value; None if it could not be measured."""
     unit: str
     bound: float
     at_most: bool = True
     note: str = ""
-    """Why it could not be measured, or how it was."""
+    """Reason why it could not be measured, or how it was measured."""
 
     @property
     def measured(self) -> str:

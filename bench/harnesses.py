@@ -1,4 +1,4 @@
-"""What Assay's environments for other people's harnesses cost beside the steps and images themselves."""
+"""Overhead of Assay's environments for other harnesses, relative to the steps and images themselves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def measure() -> list[Figure]:
 
 
 def _overheads() -> dict[str, tuple[float, float]]:
-    """By harness: how much longer a step takes, percent, and how long bare, ms; of some rounds the quickest."""
+    """Return overhead per step (percent) and bare step time (ms) by harness; the fastest of several rounds."""
     import gymnasium
 
     import assay.extensions.interop.bridges.gym  # noqa: F401, it registers

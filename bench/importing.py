@@ -1,4 +1,4 @@
-"""Importing: time and memory of LIBERO-Para's logs with their trajectories, as many as the paper has of one model."""
+"""Importing: time and memory for LIBERO-Para's logs with trajectories, as many as the paper has for one model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from bench.figure import Figure
 
 WORDINGS, SEEDS = 4_092, range(7, 12)
 STEPS = (200, 300)
-"""The least and the most steps of an episode."""
+"""Minimum and maximum number of steps of an episode."""
 KINDS = 100
-"""Different trajectories that the logs repeat."""
+"""Number of distinct trajectories that the logs repeat."""
 
 _IMPORT = """
 import resource, sys, time
@@ -56,7 +56,7 @@ def measure() -> list[Figure]:
 
 
 def _write(logs: Path, metadata: Path) -> None:
-    """Logs as the official scripts write them. Nothing in them says the seed, so the seeds share one folder."""
+    """Write logs in the format of the official scripts. They do not contain the seed, so all seeds share one folder."""
     rng = np.random.default_rng(7)
     originals = sorted(task.instruction.text for task in tasks.suite(SUITE))
     places = list(product(range(len(originals)), CELLS))

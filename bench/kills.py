@@ -1,9 +1,9 @@
-"""Random kills of whoever does long work: afterwards the same command gives what an undisturbed one gives.
+"""Random kills during long commands: afterwards, the same command must end as if it had not been killed.
 
-Each command is started, processes that it started (workers, the server that forks them, Ray's) and then itself are
-killed at random moments, and the same command is given again, until it has been killed often enough; then it ends in
-peace. Counted are kills, processes that outlive their driver by more than five seconds, results that differ, and
-temporary files that stay.
+Each command is started; its child processes (workers, fork server, Ray) and then the command itself are killed at
+random moments; the same command is started again, until it has been killed often enough; then it may finish. Counted
+are kills, processes that outlive their driver by more than five seconds, results that differ, and leftover temporary
+files.
 """
 
 from __future__ import annotations
@@ -32,52 +32,51 @@ from assay.runs.store import Store
 from assay.support.streams import stream
 
 WITHIN = 5.0
-"""Seconds in which every process must be gone after its driver."""
+"""Seconds within which every process must be gone after its driver was killed."""
 PATIENCE = 600.0
-"""Seconds that one command may take."""
+"""Maximum seconds for one command."""
 MARK = "ASSAY_KILLS"
-"""The environment variable by which processes of a trial are known."""
+"""Environment variable that identifies the processes of a trial."""
 AWAY, MOST_AWAY = "error: --ray local: ", 3
-"""How a command begins to say that Ray did not start in its 30 s; and how often a command is given again in all."""
+"""Start of the message that Ray did not start within 30 s, and the maximum number of restarts of a command."""
 DYING = ("workers keep dying", "keeps dying")
-"""What a command says that gives up after several kills in a row; its work is kept."""
+"""Message of a command that gives up after several kills in a row; its results are kept."""
 RAYS_END = ("core_worker", "raylet")
-"""What is among the last words of a command whose Ray was killed: Ray ends whoever is connected to it."""
+"""Text in the last lines of a command whose Ray was killed: Ray terminates connected processes."""
 WHOLE = "is not empty; name another folder"
-"""What `eqa build` says of a folder that is whole."""
+"""Message of `eqa build` for a complete folder."""
 TIMES, WORKERS = 5, 2
-"""Kills of the driver in one trial, at most (each costs a part of the command, and the trial's peaceful end all of
-it), and kills of processes that it started before each of them."""
+"""Maximum kills of the driver per trial, and kills of child processes before each of them."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of the trials of one command."""
+    """Results of the trials of one command."""
 
     kills: int = 0
     of_workers: int = 0
-    """Those of them that were of a process which the driver started."""
+    """Number of kills that hit a child process."""
     trials: int = 0
     equal: int = 0
     orphans: int = 0
     left: int = 0
-    """Temporary files."""
+    """Number of leftover temporary files."""
     slowest: float = 0.0
-    """Seconds that the last process needed to go after its driver."""
+    """Maximum seconds between the end of the driver and the end of its last child process."""
     away: int = 0
-    """How often the command had to be given again: Ray did not start in time, or was killed."""
+    """Number of additional restarts because Ray did not start in time or was killed."""
     told: list[str] = field(default_factory=list)
-    """What went wrong."""
+    """Descriptions of problems."""
 
     def add(self, other: Tally) -> None:
-        """Count another trial's, too."""
+        """Add the counts of another trial."""
         for each in fields(self):
             mine, theirs = getattr(self, each.name), getattr(other, each.name)
             setattr(self, each.name, max(mine, theirs) if each.name == "slowest" else mine + theirs)
 
 
 def run_facts(out: Path, cache: Path) -> object:
-    """Everything of a run's episodes but how long they took."""
+    """Return everything recorded about a run's episodes except durations."""
     with Store.reading(out) as store:
         frame = store.frame().drop("seconds", "id", "attempts").sort("key")
         paths = dict(store.trajectories())
@@ -86,12 +85,12 @@ def run_facts(out: Path, cache: Path) -> object:
 
 
 def duel_facts(out: Path, cache: Path) -> object:
-    """Those of both runs."""
+    """Return the results of both runs of a duel."""
     return [run_facts(each, cache) for each in sorted(out.glob("*.assay"))]
 
 
 def folder_facts(out: Path, cache: Path) -> object:
-    """All files of a folder, by their names."""
+    """Return all files of a folder by name."""
     return {
         str(each.relative_to(out)): hashlib.sha256(each.read_bytes()).hexdigest()
         for each in sorted(out.rglob("*"))
@@ -100,7 +99,7 @@ def folder_facts(out: Path, cache: Path) -> object:
 
 
 def cache_facts(out: Path, cache: Path) -> object:
-    """All certificates."""
+    """Return all certificates."""
     found = []
     for file in sorted(cache.rglob("*.sqlite*")):
         if file.name.endswith(("-wal", "-shm", ".lock")):
@@ -114,20 +113,20 @@ def cache_facts(out: Path, cache: Path) -> object:
 
 
 def _again(said: str) -> bool:
-    """Whether a command ended by saying that it gives up for now: a person would give it again."""
+    """Return whether a command ended with a message that it gives up for now, so that a user would restart it."""
     return any(each in said for each in (AWAY, *DYING, *RAYS_END))
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that takes a while, and what of its result must be the same."""
+    """A long command, and the part of its result that must be reproduced."""
 
     words: tuple[str, ...]
     facts: Callable[[Path, Path], object]
     out: str
-    """The name of what it writes, in a folder of its own; empty where it writes into the cache alone."""
+    """Name of its output in its own folder; empty if it writes only to the cache."""
     status: int = 0
-    """Its exit status."""
+    """Expected exit status."""
 
 
 SMALL = ("--tasks", "libero_goal/7", "--workers", "2")
@@ -198,7 +197,7 @@ COMMANDS = {
 
 
 def main() -> None:
-    """Kill for a while, and print what came of it."""
+    """Run the trials and print a summary."""
     parser = argparse.ArgumentParser(prog="python -m bench.kills", description=__doc__)
     parser.add_argument("commands", nargs="*", help=f"of {', '.join(COMMANDS)}; all by default")
     parser.add_argument("--kills", type=int, default=200, help="of all commands together, at least")
@@ -218,7 +217,7 @@ def main() -> None:
 def killed(
     names: list[str], kills: int, seconds: float = 3600.0, at_once: int = 1, out: Path | None = None
 ) -> dict[str, Tally]:
-    """Kill commands in turn until there were so many kills, or the time is over; ``out`` holds what is known so far."""
+    """Kill commands in turn until enough kills were made or the time is over; ``out`` receives interim results."""
     tallies, deadline = {name: Tally() for name in names}, time.monotonic() + seconds
     with TemporaryDirectory(prefix="k-") as folder:
         alone = [name for name in names if name != "run-ray" or "run" not in names]
@@ -255,7 +254,7 @@ def _sums(tallies: dict[str, Tally]) -> dict[str, int]:
 
 
 def _undisturbed(name: str, folder: Path) -> tuple[object, float]:
-    """What a command gives, and how many seconds it takes."""
+    """Return the undisturbed result of a command and its duration in seconds."""
     place = folder / f"u{list(COMMANDS).index(name)}"
     begun = time.monotonic()
     process = _start(name, place)
@@ -273,7 +272,7 @@ def trial(
     deadline: float = float("inf"),
     times: int = TIMES,
 ) -> float:
-    """Kill a command a few times, let it end, and compare; returns how many seconds it takes now."""
+    """Kill a command several times, let it finish, and compare; return its current duration in seconds."""
     rng, (expected, seconds) = stream("kills", name, turn), usual
     tally.trials += 1
     ended = False
@@ -321,7 +320,7 @@ def trial(
 
 
 def _runs_until(process: subprocess.Popen[bytes], moment: float) -> bool:
-    """Wait for a moment of the clock; whether the process still runs then."""
+    """Wait until a point in time; return whether the process is still running."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(max(moment - time.monotonic(), 0.0))
     return process.poll() is None
@@ -330,7 +329,7 @@ def _runs_until(process: subprocess.Popen[bytes], moment: float) -> bool:
 def _kill_another(
     place: Path, process: subprocess.Popen[bytes], rng: np.random.Generator, tally: Tally
 ) -> None:
-    """Kill a process that the driver started, whichever, if there is one: the driver goes on."""
+    """Kill a random child process of the driver, if there is one."""
     others = [each for each in _belonging(place) if each.pid != process.pid]
     if others:
         with suppress(psutil.Error):
@@ -351,7 +350,7 @@ def _kill(
 
 
 def _gone(name: str, place: Path, tally: Tally) -> None:
-    """Wait until nobody is left; whoever is there after the time is an orphan."""
+    """Wait until no process is left; those that remain after the timeout are orphans."""
     begun = time.monotonic()
     while (living := _belonging(place)) and time.monotonic() - begun < WITHIN:
         time.sleep(0.05)
@@ -366,7 +365,7 @@ def _gone(name: str, place: Path, tally: Tally) -> None:
 
 
 def _belonging(place: Path) -> list[psutil.Process]:
-    """The living processes of a trial, by what they inherited."""
+    """Return the live processes of a trial, identified by an inherited environment variable."""
     found = []
     for each in psutil.process_iter():
         try:

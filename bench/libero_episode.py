@@ -1,10 +1,10 @@
-"""A script written for LIBERO: plays seeded actions from a stored state, and keeps what it observes.
+"""A script written for LIBERO: executes seeded actions from a stored state and records its observations.
 
     python libero_episode.py SUITE TASK STEPS EVERY [KEPT.npz [FIXTURES.npz]]
 
-Both 256 x 256 images are looked at in every EVERYth step. Prints JSON: processor seconds of an episode, its reset
-included. With KEPT, everything observed is kept in that file; FIXTURES holds where fixtures stand, which LIBERO draws
-anew in every episode: it is read where it is there, and written where not.
+Reads both 256 x 256 images in every EVERY-th step. Prints JSON: processor seconds of an episode, including its reset.
+With KEPT, all observations are written to that file. FIXTURES stores the poses of fixtures, which LIBERO samples again
+in every episode: it is read if it exists and written otherwise.
 """
 
 import json

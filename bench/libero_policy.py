@@ -1,4 +1,4 @@
-"""One policy twice: as Assay asks it, and inside a script that was written for LIBERO."""
+"""One policy in two forms: as Assay calls it, and inside a script written for LIBERO."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZE, STEPS = 64, 40
 
 
 def action(words: str, position: np.ndarray, image: np.ndarray, step: int) -> np.ndarray:
-    """What it does hangs on the words, on where the hand is, and on every pixel."""
+    """A policy whose actions depend on the instruction, the end-effector position and every pixel."""
     turn = 0.1 * image.mean() / 255
     grip = np.sign(np.sin(step / 9) + 0.1)
     return np.concatenate([np.sin(position * 40 + len(words)), [turn, -turn, turn], [grip]])

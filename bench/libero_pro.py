@@ -1,6 +1,6 @@
-"""LIBERO-PRO: what memorisers still succeed in, and whether a report names flaws from its five changes alone.
+"""LIBERO-PRO: remaining success of memorising policies, and whether a report names flaws from its five changes alone.
 
-The release is run where its tables are: the folder that ``ASSAY_SHARED`` names.
+The release is read from the folder in ``ASSAY_SHARED``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import assay
 from assay import tasks
 from assay.episodes import CONTROL, task_of
 from assay.experiments import load_experiment
-from assay.extensions.papers.libero_pro import SUITES as LEADERBOARD
+from assay.extensions.papers.libero_pro.paper import SUITES as LEADERBOARD
 from assay.measures import Flaw, Verdict
 from assay.perturb.world.exchange import APART, things_about
 from assay.perturb.world.ground import Ground
@@ -24,7 +24,7 @@ from bench.figure import Figure
 
 DIMENSIONS = "object,position,semantic,task,environment"
 TASKS = {"pro": ("libero_goal/1,libero_goal/6,libero_goal/8", 5), "libero-pro": ("libero_goal", 5)}
-"""Tasks and seeds; of the release more tasks, since the oracle does not solve all entries of a task."""
+"""Tasks and seeds; more tasks for the release, because the oracle does not solve all entries of a task."""
 PLANTED = {
     "oracle": ({Flaw.NOTHING}, set()),
     "replay": ({Flaw.MEMORISES}, set()),
@@ -32,10 +32,10 @@ PLANTED = {
     "keyword": ({Flaw.OTHER_TASKS, Flaw.UNKNOWN_NAMES}, set()),
     "colour": ({Flaw.OBJECT, Flaw.APPEARANCE}, set()),
 }
-"""Policies, what their flaw may rightly be called, and what follows from it: things stand elsewhere in other rooms."""
+"""Policy -> correct names of its flaw and of its consequences: objects are at other positions in other rooms."""
 SUITES = "libero_goal,libero_spatial"
 FORGETS = {"replay": "position", "keyword": "task", "semantic": "task"}
-"""Policies, and the dimension in which almost nothing of their success is left."""
+"""Policy -> the dimension in which almost none of its success remains."""
 
 
 def measure() -> list[Figure]:
@@ -48,7 +48,7 @@ def measure() -> list[Figure]:
 
 
 def _moved(suite: str) -> Figure:
-    """How far an exchange of places moves what moves farthest of the things that a task is about."""
+    """Return how far an exchange of positions moves the object of interest that moves farthest."""
     design, far = load_experiment("pro?conditions=position"), []
     for task in tasks.suite(suite):
         before = Ground(task.scene, snug=True).spots

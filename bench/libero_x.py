@@ -1,6 +1,6 @@
-"""LIBERO-X's release: how long planning it and compiling its things takes, what compiles, and what the oracle solves.
+"""LIBERO-X's release: time to plan and compile it, the fraction that compiles, and the fraction the oracle solves.
 
-The release is measured where ``ASSAY_LIBERO_X`` names a checkout of it.
+Measured if ``ASSAY_LIBERO_X`` names a checkout.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from bench.figure import Figure
 
 FOLDER = "ASSAY_LIBERO_X"
 COUNT = 200
-"""Files of each level that the oracle tries."""
+"""Number of files per level that the oracle attempts."""
 DRAW = 20260
-"""Draws them, and is the seed of their layouts: none of them was looked at while the oracle was made."""
+"""Seed of the draw of files and of their layouts; none of them was used to develop the oracle."""
 STEPS = 1200
-"""The most control steps, as the release's client has it."""
+"""Maximum number of control steps, as in the release's client."""
 TARGETS = {1: 85.0, 2: 85.0, 3: 85.0, 4: 80.0}
-"""Level -> percent of the files that place all of their objects."""
+"""Level -> percentage of files that place all of their objects."""
 UNPLACED, CROWDED = "no initial relation places", "no valid layout"
-"""How the errors begin of files that forget to place an object, and of those whose layout was not found."""
+"""Prefixes of the errors for files that leave an object unplaced, and for files without a valid layout."""
 
 
 def measure() -> list[Figure]:
@@ -47,7 +47,7 @@ def measure() -> list[Figure]:
 
 
 def _slowest_category() -> Figure:
-    """The time of a scene of a table and one thing, best of three, of the slowest thing that `primitives` has."""
+    """Time the compilation of a table with one object, best of three, for the slowest object of `primitives`."""
     pack = load_pack("primitives")
     compile_scene(Scene(Arena.TABLE, (), (), (), ()), pack)
     taken = {}

@@ -1,4 +1,4 @@
-"""Measures: time and memory of everything that is said about large runs, and of comparing paths."""
+"""Measures: time and memory of all measures of large runs, and of comparing trajectories."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PATHS = 143_000
 LARGE = 200_000
 STEPS = 200
 KINDS = 40
-"""Different episodes that a run repeats."""
+"""Number of distinct episodes that a run repeats."""
 
 _PROFILE = """
 import json, resource, sys, time
@@ -71,7 +71,7 @@ def _dtw_seconds() -> float:
 
 
 def _plan(wordings: int, seeds: range) -> Iterator[EpisodeSpec]:
-    """Wordings over the cells and tasks, each with every seed, and the controls."""
+    """Return paraphrases over cells and tasks, each with every seed, and the controls."""
     rng = np.random.default_rng(7)
     chosen = [task.id for task in tasks.resolve("libero_goal")]
     for task in chosen:
@@ -95,7 +95,7 @@ def _plan(wordings: int, seeds: range) -> Iterator[EpisodeSpec]:
 
 
 def _write(path: Path, plan: Iterator[EpisodeSpec], *, trajectories: bool) -> None:
-    """A run whose episodes repeat a few, written behind the store's back: transactions take long."""
+    """Write a run that repeats a few episodes, in bulk: one transaction per episode would take too long."""
     rng = np.random.default_rng(7)
     with Store.writing(path) as store:
         store.plan(plan)

@@ -1,4 +1,4 @@
-"""The memorisation index of policies that replay, that follow, and that do both, with paths of different noise."""
+"""The memorisation index of policies that replay, follow the target, or do both, at several noise levels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from bench.figure import Figure
 TASKS, SEEDS, STEPS = 4, 10, 120
 HORIZON = 300
 MOVED = 0.2
-"""Metres."""
+"""Noise levels, metres."""
 
 
 def measure() -> list[Figure]:
-    """How often paths are taken for the control's own, and how often a share of replays is found."""
+    """Measure how often trajectories are taken for the control's, and how well a fraction of replays is recovered."""
     found = []
     for noise in (0.004, 0.015, 0.03):
         index = np.mean([_run(seed, noise, 0.0).overall.index for seed in range(5)])
@@ -52,7 +52,7 @@ def measure() -> list[Figure]:
 def _run(
     seed: int, noise: float, replays: float, slower: float = 1.0, later: int = 0, each: int = 5
 ) -> Memorisation:
-    """Of a policy that plays back a share of its moved episodes, a little different each time."""
+    """Return the index of a policy that replays a fraction of its perturbed episodes, with small variations."""
     rng = np.random.default_rng(seed)
     places = rng.uniform(-0.25, 0.25, size=(TASKS, 2, 3)) + np.array([0.0, 0.0, 0.3])
     rows, hands = [], {}
@@ -98,7 +98,7 @@ def _path(
     later: int,
     failing: bool,
 ) -> np.ndarray:
-    """From home to the thing and on to its place, smoothly, with smooth noise; who fails hangs about afterwards."""
+    """Sample a smooth trajectory from home to the object and to its destination; failures linger at their end."""
     steps = round(STEPS * slower)
     time = np.linspace(0, 2, steps + 1)[:, None]
     home = np.array([0.0, 0.0, 0.5])

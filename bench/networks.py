@@ -1,13 +1,12 @@
-"""Networks whose flaw is known, because of what they were trained on, through the experiments: most figures of
-docs/learned.md.
+"""Networks with flaws known from their training data, evaluated with the experiments; see docs/appendix/networks.md.
 
     python -m bench.networks                            # everything: hours
     python -m bench.networks narrow wide --experiments pro,x
-    python -m bench.networks --tables                   # what is there, as Markdown
+    python -m bench.networks --tables                   # existing results, as Markdown
     python -m bench.networks full --tasks libero_goal --folder out/ten-tasks
 
-Demonstrations, checkpoints and runs are kept in a folder (``--folder``, by default ``out/networks``). What is there is
-not made again, and what was interrupted goes on: each step is a command of `assay`, shown before it begins. Needs
+Demonstrations, checkpoints and runs are stored in a folder (``--folder``, default ``out/networks``). Existing results
+are reused, and interrupted steps are resumed. Each step is an `assay` command, printed before it starts. Requires
 torch.
 """
 
@@ -30,31 +29,31 @@ from assay.support.stats.intervals import wilson
 
 TASKS = "libero_goal/1,libero_goal/5,libero_goal/7,libero_goal/8"
 STEPS = 200
-"""Control steps of an episode at most; the demonstrator needs about 120."""
+"""Maximum number of control steps per episode; the oracle needs about 120."""
 DEMONSTRATIONS = {
     "demos": "--episodes 20 --seeds 1000-1999 --noise 0.2",
     "few-starts": "--episodes 20 --seeds 2000-2099 --noise 0.2 --starts 5",
     "moved": "--episodes 30 --seeds 3000-3999 --noise 0.2 --relocate 0.5",
     "all-moved": "--episodes 60 --seeds 4000-5999 --noise 0.2 --relocate 1.0",
 }
-"""Options of `assay collect`, by the name of the folder."""
+"""Options of `assay collect` by folder name."""
 NEW_STARTS, SEEN_STARTS = "0-4", "2000-2004"
-"""Seeds of the experiments: five starts of each task."""
+"""Seeds of the experiments: five starts per task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """How a network is trained, and what is then known of it."""
+    """How a network is trained, and what is known about it as a result."""
 
     truth: str
-    """What it cannot know."""
+    """Description of the flaw implied by its training."""
     made: frozenset[Flaw]
-    """What that is called in a diagnosis, by any of these names."""
+    """Names under which a diagnosis may correctly report it."""
     untrue: frozenset[Flaw]
-    """What a diagnosis would be wrong to name."""
+    """Flaws that a diagnosis must not report."""
     data: str = "demos"
     options: str = "--steps 2000"
-    """Of `assay learn`."""
+    """Options of `assay learn`."""
     seeds: str = NEW_STARTS
 
 
@@ -108,7 +107,7 @@ NETWORKS = {
     ),
 }
 NEW = "new-starts"
-"""The tasks as they are, from starts that no network saw."""
+"""Unperturbed tasks from starts that no network was trained on."""
 EXPERIMENTS = {
     NEW: ("libero", ""),
     "pro": ("pro", "displace=0.1,position,object"),
@@ -118,11 +117,11 @@ EXPERIMENTS = {
     "plus": ("plus?difficulties=3", "camera/zoom=*,robot/joints=*,light/*,noise/*"),
     "factors": ("factors", "words,world,senses"),
 }
-"""Experiments and their conditions, besides the control."""
+"""Experiments and their conditions besides the control."""
 
 
 def _call(folder: Path, command: str) -> None:
-    """Carry out a command of `assay` in a folder. Ends the program where it fails."""
+    """Run an `assay` command in a folder. Exits if it fails."""
     print(f"$ assay {command}", flush=True)
     done = subprocess.run([sys.executable, "-m", "assay", *shlex.split(command)], cwd=folder, check=False)
     if done.returncode:
@@ -130,7 +129,7 @@ def _call(folder: Path, command: str) -> None:
 
 
 def make(folder: Path, name: str, experiments: Sequence[str], seeds: int, tasks: str = TASKS) -> None:
-    """Bring a network and its runs into a folder; ``seeds`` is how many of its starts are used."""
+    """Train a network and run its experiments in a folder; ``seeds`` limits the number of starts."""
     training, checkpoint = NETWORKS[name], f"{name}.safetensors"
     if not (folder / checkpoint).is_file():
         how = DEMONSTRATIONS[training.data]
@@ -148,7 +147,7 @@ def make(folder: Path, name: str, experiments: Sequence[str], seeds: int, tasks:
 
 
 def tables(folder: Path, names: Sequence[str], experiments: Sequence[str]) -> Iterator[str]:
-    """What a folder holds, as Markdown."""
+    """Return the results in a folder as Markdown."""
     there = [name for name in names if (folder / f"{name}.safetensors").is_file()]
     yield "| network | options of `assay learn` | demonstrations | processor minutes |\n| --- | --- | ---: | ---: |"
     for name in there:
@@ -163,13 +162,13 @@ def tables(folder: Path, names: Sequence[str], experiments: Sequence[str]) -> It
 
 
 def _opened(path: Path) -> assay.Run | None:
-    """The run in a file; None where no episode is recorded."""
+    """Return the run in a file; None if it has no recorded episode."""
     run = assay.load_run(path) if path.is_file() else None
     return None if run is None or run.frame().is_empty() else run
 
 
 def _successes(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
-    """Successes of each network in each condition, with Wilson's interval."""
+    """Tabulate the successes of each network in each condition, with Wilson intervals."""
     counted = {name: _counts(run) for name, run in runs.items()}
     conditions = dict.fromkeys(each for counts in counted.values() for each in counts)
     yield f"\n| `{experiment}` | {' | '.join(runs)} |\n| --- |{' ---: |' * len(runs)}"
@@ -179,7 +178,7 @@ def _successes(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
 
 
 def _counts(run: assay.Run) -> dict[str, tuple[int, int]]:
-    """Successes and episodes by condition; episodes that broke are left out."""
+    """Return successes and episodes by condition, without episodes that ended in an error."""
     counts: dict[str, tuple[int, int]] = {}
     for condition, outcome in run.frame().select("condition", "outcome").iter_rows():
         if outcome != Outcome.ERROR:
@@ -189,7 +188,7 @@ def _counts(run: assay.Run) -> dict[str, tuple[int, int]]:
 
 
 def said(hits: int, episodes: int) -> str:
-    """``3 of 12 (9 to 53)``."""
+    """Format a rate as ``3 of 12 (9 to 53)``."""
     if not episodes:
         return ""
     low, high = wilson(hits / episodes, episodes)
@@ -197,7 +196,7 @@ def said(hits: int, episodes: int) -> str:
 
 
 def _diagnoses(experiment: str, runs: dict[str, assay.Run]) -> Iterator[str]:
-    """What each report says first, and whether that is what is known."""
+    """Tabulate the headline of each report, and whether it agrees with what is known."""
     yield f"\n| `{experiment}` | what it cannot know | what Assay says | |\n| --- | --- | --- | --- |"
     for name, run in runs.items():
         training, findings = NETWORKS[name], run.diagnose()

@@ -1,4 +1,4 @@
-"""The oracle: how often it solves the tasks, and how much faster than the robot's own time."""
+"""The oracle: success rates, and speed relative to simulated time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bench.figure import Figure
 
 SPEED_SEEDS = range(3)
 SEEDS = range(1000, 1005)
-"""Of the sampled states; none of them was looked at while the oracle was made."""
+"""Seed of the sampled states; none of them was used to develop the oracle."""
 NINETY = range(1000, 1010)
 STORED = range(40, 43)
 
@@ -52,7 +52,7 @@ def _speed_figures() -> list[Figure]:
 
 
 def _speed(task_id: str) -> float:
-    """Simulated seconds of successes for each second of the clock, one core, planning and reset included."""
+    """Return simulated seconds of successes per wall-clock second on one core, including planning and reset."""
     task = tasks.load(task_id)
     world = Simulation(compile_scene(task.scene, load_pack("primitives")))
     policy = load_policy("oracle")

@@ -1,4 +1,4 @@
-"""`assay probe`: how often it finds the convention of a server that tells nobody which it is."""
+"""`assay probe`: how often it identifies the convention of a server that does not report it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import product
 from urllib.parse import parse_qsl, urlencode
 
 from assay.errors import RenderingError
-from assay.policies.probe.examination import ProbePlan, ProbeReport, _demonstrated_steps, examine
-from assay.policies.probe.server import DemonstratedStep, options_of
+from assay.extensions.probe.examination import ProbePlan, ProbeReport, _demonstrated_steps, examine
+from assay.extensions.probe.server import DemonstratedStep, options_of
 from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation
@@ -18,7 +18,7 @@ from bench.trained import Frame, Trained, frames, handed_over
 
 TASKS = ("libero_goal/7", "libero_goal/8")
 TRAINED_ON, PROBED_WITH = range(100, 105), (0, 1, 2, 3)
-"""Seeds: no initial state of the probe's was trained on."""
+"""Training seeds; the probe's initial states are not among them."""
 STATES = (
     *((Layout.END_EFFECTOR, rotation) for rotation in Rotation),
     (Layout.FINGERS_FIRST, Rotation.XYZW),
@@ -29,21 +29,21 @@ GRIPPERS = tuple(product(Gripper, Sign))
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One server, and what was found."""
+    """One server and the result of probing it."""
 
     secret: Convention
     examination: ProbeReport
     seconds: float
-    """Of the processor."""
+    """Processor seconds."""
 
     @property
     def right(self) -> bool:
-        """Whether the address that was found says what the server was trained on."""
+        """Whether the recommended address equals the convention the server was trained with."""
         return dict(parse_qsl(self.examination.address.partition("?")[2])) == expected(self.secret)
 
 
 def secrets() -> list[Convention]:
-    """Every orientation with every way to write the state and the gripper."""
+    """Return all combinations of image orientation, state layout and gripper convention."""
     return [
         replace(
             CONVENTION, orientation=orientation, layout=layout, rotation=rotation, gripper=kind, closes=sign
@@ -53,7 +53,7 @@ def secrets() -> list[Convention]:
 
 
 def expected(secret: Convention) -> dict[str, str]:
-    """The options that an address needs for a convention."""
+    """Return the address options that a convention requires."""
     usual = options_of(CONVENTION)
     return {name: value for name, value in options_of(secret).items() if usual[name] != value}
 
@@ -61,7 +61,7 @@ def expected(secret: Convention) -> dict[str, str]:
 def tried(
     secret: Convention, trained_on: list[Frame], shown: list[DemonstratedStep], plan: ProbePlan
 ) -> Trial:
-    """Train a policy by a convention, serve it, and examine the server."""
+    """Train a policy with a convention, serve it, and probe the server."""
     with handed_over(Trained(secret, trained_on)) as address:
         start = time.process_time()
         found = examine(address, plan, steps=shown)

@@ -1,4 +1,4 @@
-"""Reports: time, memory and size of the whole page, for large runs."""
+"""Reports: time, memory and size of the complete page for large runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: what two workers, Ray, the driver and large plans cost; how many images are drawn."""
+"""Runs: cost of two workers, Ray, the driver and large plans; number of rendered images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from assay.tasks import Instruction
 from bench.figure import Figure
 
 TASKS = "libero_goal/0,libero_goal/5,libero_goal/7,libero_spatial/0,libero_object/0"
-"""Short ones: what is not simulating weighs most."""
+"""Short episodes, which make the overhead most visible."""
 EPISODES = 500
 LARGE = 200_000
 
@@ -42,7 +42,7 @@ def measure() -> list[Figure]:
 
 
 def _workers() -> list[Figure]:
-    """In turn, so that other things that come and go on the machine weigh on both."""
+    """Alternate between the settings, so that other load affects both."""
     paces: dict[int, list[float]] = {1: [], 2: []}
     for workers in (1, 2, 2, 1):
         paces[workers].append(_pace(_timed(LocalProcesses(WorkerConfig("oracle"), workers), 100)))
@@ -69,7 +69,7 @@ def _ray() -> list[Figure]:
 
 
 def _timed(executor: Executor, episodes: int) -> list[float]:
-    """Perform a plan; the seconds at which an episode was recorded, and at which all was over."""
+    """Execute a plan; return the times at which episodes were recorded and the total time, seconds."""
     moments: list[float] = []
     start = time.perf_counter()
 
@@ -85,7 +85,7 @@ def _timed(executor: Executor, episodes: int) -> list[float]:
 
 
 def _pace(moments: list[float]) -> float:
-    """Episodes per second in the middle of a run: every worker has begun, none has ended."""
+    """Return episodes per second in the middle of a run, while all workers are active."""
     margin = len(moments) // 10
     middle = moments[margin : -margin - 1]
     return (len(middle) - 1) / (middle[-1] - middle[0])
@@ -101,7 +101,7 @@ def _cores() -> str:
 
 
 class _Here:
-    """Executes in this process, and measures how long episodes take."""
+    """An executor in this process that measures the duration of episodes."""
 
     workers = 1
 
@@ -167,7 +167,7 @@ print(rows, time.perf_counter() - start)
 
 
 def _large() -> list[Figure]:
-    """Each in a process of its own; memory with everything that is imported."""
+    """Measure each in a new process; memory includes all imports."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.assay"
         planned, seconds, memory = _told(_PLANNING, str(path), str(LARGE))
@@ -189,7 +189,7 @@ def _told(script: str, *arguments: str) -> list[float]:
 
 
 def _fill(path: Path) -> None:
-    """Give every planned episode the result of a real one."""
+    """Store the result of one real episode for every planned episode."""
     with Store.writing(path) as store:
         store.append(1, EpisodeRunner(WorkerConfig("oracle")).run(EpisodeSpec("libero_goal/7", 0)))
     with sqlite3.connect(path) as file:
@@ -202,7 +202,7 @@ def _fill(path: Path) -> None:
 
 
 class Looking:
-    """Looks at both images whenever it is asked, and answers with eight actions."""
+    """A policy that reads both images at every call and returns eight actions."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         pass

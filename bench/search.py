@@ -1,12 +1,11 @@
-"""Searches: how often their intervals hold, how wide they are, and what the same budget gives at random.
+"""Searches: coverage and width of their intervals, compared with a random design of the same budget.
 
-Policies are simulated whose threshold is known, and searched by the very procedure of `assay search`: a ladder of 16
-rungs from 0.025 to 0.4 m, a control for each start. *Sharp*: it fails beyond d metres, and only there. *With lapses*:
-besides, one episode in ten comes out the other way, controls among them. *Gradual*: every start has its own d, normal
-around the policy's with a standard deviation of 0.05 m. *With refusals*: gradual, and a start can be solved only up to
-a distance of its own, the larger the larger its d; one episode in ten ends in an error, controls among them. The d of
-each repeat is drawn from 0.02 to 0.44 m.
-`python -m bench.search` draws the figure of docs/search.md.
+Simulated policies with a known threshold are searched with the procedure of `assay search`: a ladder of 16 magnitudes
+from 0.025 to 0.4 m, with a control for each start. *Sharp*: fails beyond d metres and only there. *With lapses*:
+additionally, one episode in ten has the opposite outcome, including controls. *Gradual*: every start has its own d,
+normally distributed around the policy's with a standard deviation of 0.05 m. *With refusals*: gradual, and a start is
+solvable only up to its own maximum distance, which grows with its d; one episode in ten ends in an error, including
+controls. The d of each repetition is drawn from 0.02 to 0.44 m.
 """
 
 from __future__ import annotations
@@ -30,26 +29,25 @@ BUDGETS = (30, 90)
 KINDS = ("sharp", "with lapses", "gradual", "with refusals")
 LAPSE, SPREAD, BROKEN = 0.1, 0.05, 0.1
 SPARE = 0.1
-"""With refusals: how much further than its own d a start can be solved on average, metres; the same again is its
-standard deviation."""
+"""With refusals: mean and standard deviation of the margin beyond d up to which a start is solvable, metres."""
 TEN = 300
 Rule = Callable[[Item], bool | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """What came of one search."""
+    """Result of one search."""
 
     holds: bool
     width: float
-    """Of the interval, metres; what is not bounded ends with the ladder."""
+    """Width of the interval, metres; unbounded sides end with the ladder."""
     error: float
-    """Of the likeliest threshold, rungs."""
+    """Error of the most likely threshold, in steps of the ladder."""
     episodes: int
 
 
 def policy(kind: str, reach: float, repeat: int) -> Rule:
-    """Whether an episode succeeds: start and rung decide."""
+    """Return whether an episode succeeds, determined by its start and magnitude."""
 
     def succeeds(item: Item) -> bool | None:
         seed, rung = item
@@ -64,7 +62,7 @@ def policy(kind: str, reach: float, repeat: int) -> Rule:
 
 
 def solvable(kind: str, reach: float, repeat: int) -> Callable[[Item], bool]:
-    """Whether the scene of an episode can be solved."""
+    """Return whether the scene of an episode is solvable."""
 
     def solved(item: Item) -> bool:
         seed, rung = item
@@ -77,13 +75,13 @@ def solvable(kind: str, reach: float, repeat: int) -> Callable[[Item], bool]:
 
 
 def _bears(kind: str, reach: float, repeat: int, seed: int) -> float:
-    """The d of a start, metres."""
+    """Return the threshold d of a start, metres."""
     own = SPREAD * stream("bench", kind, repeat, seed).standard_normal()
     return reach + (float(own) if kind in ("gradual", "with refusals") else 0.0)
 
 
 def truth(kind: str, reach: float) -> int:
-    """The first rung at which less than half of what succeeds unchanged, and can be solved, succeeds."""
+    """Return the first magnitude at which less than half of the solvable starts with successful controls succeed."""
     ladder = np.array(LADDER)
     if kind == "with refusals":
         own = reach + SPREAD * np.linspace(-6, 6, 2001)
@@ -104,7 +102,7 @@ def truth(kind: str, reach: float) -> int:
 def settle(
     search: ThresholdSearch, succeeds: Rule, solvable: Callable[[Item], bool] = lambda item: True
 ) -> int:
-    """Drive a search by rules; returns the number of episodes that it requested."""
+    """Run a search with simulated outcomes; return the number of requested episodes."""
     played: set[Item] = set()
     answer: Answer | None = None
     procedure = search.procedure(range(10_000))
@@ -121,7 +119,7 @@ def settle(
 
 
 def _random_rungs(repeat: int) -> Callable[[Collection[int]], tuple[int, ...]]:
-    """Two rungs at random for each start, for comparison."""
+    """Choose two random magnitudes per start, for comparison."""
     chance = stream("bench", "random", repeat)
 
     def choose(playable: Collection[int]) -> tuple[int, ...]:
@@ -150,7 +148,7 @@ def repeats(kind: str, budget: int, *, guided: bool) -> tuple[Repeat, ...]:
 
 
 def measure() -> list[Figure]:
-    """Coverage, width against random search, and ten tasks with the oracle."""
+    """Measure coverage, width relative to a random design, and the oracle on ten tasks."""
     return [*_thresholds(), _ten_tasks()]
 
 
@@ -182,7 +180,7 @@ def _thresholds() -> list[Figure]:
 
 
 def _ten_tasks() -> Figure:
-    """The oracle in ten tasks along one axis."""
+    """Run the oracle on ten tasks along one axis."""
     from assay import api
 
     with tempfile.TemporaryDirectory() as folder:
@@ -197,7 +195,7 @@ def _ten_tasks() -> Figure:
 
 
 def draw(path: Path) -> None:
-    """The figure of docs/search.md: one search step by step, and widths against random search."""
+    """Draw one search step by step, and widths relative to a random design, for the documentation."""
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(7.6, 3.0), layout="constrained")
@@ -227,7 +225,7 @@ def draw(path: Path) -> None:
 
 
 def _one_search(axes: object) -> None:
-    """A policy that bears 0.21 m, with lapses: what is played, and what is left possible."""
+    """Draw a search for a policy with a threshold of 0.21 m and lapses: episodes, and remaining interval."""
     searched, reach = ThresholdSearch(len(LADDER), 75), 0.21
     rule, played, ends = policy("with lapses", reach, 3), [], []
 

@@ -1,4 +1,4 @@
-"""The senses: how long a perturbation of a picture takes, on top of drawing it."""
+"""Senses: time to perturb an image, in addition to rendering it."""
 
 from __future__ import annotations
 
@@ -38,10 +38,7 @@ def measure() -> list[Figure]:
 
 
 def _milliseconds(seen: Observation, name: str) -> float:
-    """The mean over severities and rounds; the picture itself is drawn before.
-
-    Of the CPU's time: what else the machine does comes and goes.
-    """
+    """Return the mean processor time over severities and rounds; the image is rendered beforehand."""
     times = []
     for severity in SEVERITIES:
         sense = pictures_at(severity)[name]

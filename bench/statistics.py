@@ -1,6 +1,7 @@
-"""Statistics: how often intervals hold the truth, and how often chance passes for a difference, in simulated runs.
+"""Statistics: coverage of intervals and false-positive rates of tests, in simulated runs.
 
-Every figure is a share of repeated experiments whose truth is known. Levels may be below 5 %, as exact tests are.
+Every value is a proportion of repeated experiments with known truth. Levels may be below 5 %, as exact tests are
+conservative.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import expit
 
-from assay.extensions.eqa.scoring.accuracy import EpisodeCounts
+from assay.extensions.eqa.scoring.accuracy import mean_error
 from assay.measures.attribution import _design, _within_tasks
 from assay.measures.compare import compare
 from assay.measures.success.rates import rates
@@ -33,7 +34,7 @@ SURE = 0.05
 
 
 def measure() -> list[Figure]:
-    """Coverage and level of what reports say."""
+    """Measure coverage and level of reported quantities."""
     return [
         *_edges(),
         *_tasks(),
@@ -61,7 +62,7 @@ def _holds(found: Interval | None, truth: float) -> bool:
 
 
 def _edges() -> list[Figure]:
-    """Fifty starts, hardly any of which fails: rates of 95, 97 and 99 %, with ten and 43 wordings a start."""
+    """Fifty starts with rates of 95, 97 and 99 %, with ten and 43 paraphrases per start."""
     rng, runs, starts, found = np.random.default_rng(1), 1000, 50, []
     for wordings in (10, 43):
         for alike in (1.0, 0.5):
@@ -80,7 +81,7 @@ def _edges() -> list[Figure]:
 
 
 def _tasks() -> list[Figure]:
-    """Tasks as given, and as a sample; tasks that differ."""
+    """Tasks as fixed and as sampled, with different success rates."""
     rng, runs, found = np.random.default_rng(2), 400, []
     usual = float(expit(1.5 * rng.normal(size=400_000)).mean())
     for seeds in (5, 20, 50):
@@ -104,14 +105,14 @@ def _tasks() -> list[Figure]:
 
 
 def _frame(success: np.ndarray) -> pl.DataFrame:
-    """Outcomes (runs, tasks, seeds) as a run's frame."""
+    """Return outcomes (runs, tasks, seeds) as a run's frame."""
     run, task, seed = (index.ravel() for index in np.indices(success.shape))
     outcome = np.where(success.ravel(), "success", "failure")
     return pl.DataFrame({"run": run, "task": task, "seed": seed, "condition": "c", "outcome": outcome})
 
 
 def _drops() -> list[Figure]:
-    """A change that helps some tasks and hurts others, or one wording for each task: nothing about tasks in general."""
+    """A change that helps some tasks and hurts others, or one paraphrase per task: no effect for tasks in general."""
     rng, runs, found = np.random.default_rng(3), 400, []
     for seeds in (5, 20, 50):
         easy, helps = rng.normal(size=(2, runs, TASKS, 1))
@@ -139,7 +140,7 @@ def _drops() -> list[Figure]:
 
 
 def _differences() -> list[Figure]:
-    """Differences to the control, 50 starts of tasks that differ: Newcombe's alone, and reaching to 0 as on pages."""
+    """Differences from the control with 50 starts of unequal tasks: Newcombe alone, and extended to 0 as on pages."""
     rng, runs, starts, found = np.random.default_rng(9), 400, 50, []
     for each in (1, 7):
         count = np.full(starts, float(each))
@@ -167,7 +168,7 @@ def _differences() -> list[Figure]:
 
 
 def _robustness() -> list[Figure]:
-    """Two policies of unequal success that lose the same, and keep the same."""
+    """Two policies with unequal success that lose the same, and keep the same."""
     rng, runs, seeds = np.random.default_rng(4), 100, 10
     rows = pl.DataFrame(
         {
@@ -205,7 +206,7 @@ def _robustness() -> list[Figure]:
 
 
 def _effects() -> list[Figure]:
-    """Two factors that add up within every task, some of which are hopeless: no interaction."""
+    """Two factors that are additive within every task, some of which are never solved: no interaction."""
     rng, runs = np.random.default_rng(5), 300
     on = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], float)
     design, _, _ = _design(on, np.ones(4, bool), ("a", "b"))
@@ -227,7 +228,7 @@ def _effects() -> list[Figure]:
 
 
 def _stopping() -> list[Figure]:
-    """Conditions that stop as soon as they are decided, in an order of starts that they share; 10 tasks x 50 seeds."""
+    """Conditions that stop as soon as they are decided, in a shared order of starts; 10 tasks x 50 seeds."""
     rng, runs, starts = np.random.default_rng(6), 60, 500
     until = parse_until("decided=0.8")
 
@@ -260,7 +261,7 @@ def _stopping() -> list[Figure]:
 
 
 def _decided(differences: np.ndarray) -> int:
-    """After how many starts a difference has a p of 5 % that holds whenever one stops."""
+    """Return the number of starts after which the anytime-valid p value of a difference reaches 5 %."""
     pairs = Pairs()
     for place, each in enumerate(differences, start=1):
         pairs.see(float(each))
@@ -270,7 +271,7 @@ def _decided(differences: np.ndarray) -> int:
 
 
 def _dealt() -> list[Figure]:
-    """Labels dealt to forty tasks, a tenth of them hopeless; success and distance that differ between rows only."""
+    """Labels assigned at random to forty tasks, a tenth of them never solved; success and distance vary by row only."""
     rng, runs = np.random.default_rng(7), 400
     hits = np.where(np.arange(40) < 4, 0.0, 10.0)
     kinds = [labels_behind(hits, np.full(40, 10.0), rng.permutation(40) < 5) < SURE for _ in range(runs)]
@@ -285,16 +286,16 @@ def _dealt() -> list[Figure]:
 
 
 def _data_sets() -> list[Figure]:
-    """The mean of two data sets that count the same, one of them small; five questions an episode."""
+    """The mean of two data sets with equal weight, one of them small; five questions per episode."""
     rng, found = np.random.default_rng(8), []
     for few in (3, 5, 40):
         which = np.repeat([0, 1], [100, few])
         cells, held = np.eye(2)[which], []
         for _ in range(600):
             chance = np.clip(np.array([0.7, 0.5])[which] + 0.15 * rng.normal(size=len(which)), 0, 1)
-            known = EpisodeCounts(rng.binomial(5, chance)[:, None] * cells, 5 * cells, which)
-            share = float((known.hit.sum(axis=0) / known.tried.sum(axis=0)).mean())
-            error = known.error(np.full(2, 0.5))
+            hit, tried = rng.binomial(5, chance)[:, None] * cells, 5 * cells
+            share = float((hit.sum(axis=0) / tried.sum(axis=0)).mean())
+            error = mean_error(hit, tried, which, np.full(2, 0.5))
             assert error is not None
             held.append(_holds(wilson_interval(share, share * (1 - share) * (Z / error) ** 2), 0.6))
         found.append(_coverage(f"a mean of data sets of 100 and {few} episodes", float(np.mean(held)), 91.0))

@@ -1,9 +1,8 @@
-"""Policies that never were: outcomes and paths are drawn, everything else is as in a user's run.
+"""Synthetic policies: outcomes and trajectories are sampled; everything else is as in a user's run.
 
-A `Synthetic` says how often a policy succeeds at each task and what each change costs it. `drawn` draws an episode for
-every spec of a real experiment, all of them at once; the `Held` that it returns is a run in memory, which is measured
-as a file is. `Held.written` records the same episodes with ``Store.append``, for whoever wants to see that files give
-the same.
+A `Synthetic` defines the success rate of a policy in each task and the cost of each change. `drawn` samples an episode
+for every spec of a real experiment at once; the `Held` it returns is a run in memory that is measured like a file.
+`Held.written` records the same episodes with ``Store.append``, to check that files give the same results.
 """
 
 from __future__ import annotations
@@ -27,38 +26,38 @@ from assay.runs.store import Store
 from assay.support.streams import stream
 
 GOALS = tuple(task.id for task in tasks.resolve("libero_goal"))
-"""LIBERO's ten tasks of one scene."""
+"""Ten LIBERO tasks of one scene."""
 STEPS = 40
-"""Control steps of a success; failures take half as many again."""
+"""Control steps of a success; failures take 1.5 times as many."""
 NOISE = 0.004
-"""How much paths shake, metres."""
+"""Standard deviation of trajectory noise, metres."""
 FAR = 0.2
-"""How far a change of position moves things, where no label says it, metres."""
+"""Displacement by a change of position that has no distance label, metres."""
 
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """How a policy that never was behaves."""
+    """Behaviour of a synthetic policy."""
 
     able: Mapping[str, float]
-    """Task -> how often it succeeds with nothing changed."""
+    """Task -> unperturbed success rate."""
     lost: Mapping[str, float] = field(default_factory=dict)
-    """Change, or condition -> the share of its successes that are lost under it; several changes multiply."""
+    """Change or condition -> fraction of successes lost under it; several changes multiply."""
     lost_in: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """The same of one task: (task, change)."""
+    """(task, change) -> fraction of successes lost in one task."""
     any_change: float = 0.0
-    """The share lost under any change alike."""
+    """Fraction lost under any change."""
     replays: float = 0.0
-    """How often it plays back the control, whatever has changed."""
+    """Probability of replaying the control, whatever has changed."""
     falls_back: float = 0.0
-    """How often it does the scene's usual task when told nonsense."""
+    """Probability of performing the trained task after a nonsense instruction."""
     deaf: float = 0.0
-    """How often it does so when asked for something else, in words that can be understood."""
+    """Probability of performing the trained task after an understandable instruction for another task."""
     misses: float = 0.5
-    """The share of failures that stay close to the path of success."""
+    """Fraction of failures that stay close to the successful trajectory."""
 
     def rate(self, spec: EpisodeSpec) -> float:
-        """How often it succeeds in an episode in which it does not play anything back."""
+        """Return the success rate in an episode that is not a replay."""
         asked = asked_tasks(spec) or (spec.task,)
         rate = float(np.prod([self.able[each] for each in asked]))
         if spec.condition == CONTROL:
@@ -70,17 +69,17 @@ class Synthetic:
 
 
 def changes_of(spec: EpisodeSpec) -> list[str]:
-    """What an episode changes."""
+    """Return the change of an episode."""
     return str(spec.labels.get("change") or "").split(TOGETHER)
 
 
 def even(rate: float) -> dict[str, float]:
-    """Every task at the same rate."""
+    """Return the same success rate for every task."""
     return dict.fromkeys(GOALS, rate)
 
 
 def uneven(rate: float, spread: float = 1.5, key: object = 0) -> dict[str, float]:
-    """Tasks that differ: normal log-odds about those of a rate, so that some are hopeless and some are easy."""
+    """Return unequal success rates: log-odds normally distributed around those of a rate."""
     off = stream("synthetic", "tasks", str(key)).normal(0.0, spread, len(GOALS))
     odds = np.exp(np.log(rate / (1 - rate)) + off)
     return {task: float(each / (1 + each)) for task, each in zip(GOALS, odds, strict=True)}
@@ -88,34 +87,34 @@ def uneven(rate: float, spread: float = 1.5, key: object = 0) -> dict[str, float
 
 @cache
 def planned(experiment: str, chosen: tuple[str, ...], seeds: int) -> tuple[EpisodeSpec, ...]:
-    """The episodes of an experiment, as ``assay run`` plans them."""
+    """Return the episodes of an experiment as ``assay run`` plans them."""
     found = [tasks.load(each) for each in chosen]
     return tuple(load_experiment(experiment).plan(found, range(seeds)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
-    """The episodes of an experiment as arrays, (n,) each: what drawing a run needs and no run changes."""
+    """The episodes of an experiment as arrays, (n,) each: everything that does not vary between sampled runs."""
 
     specs: tuple[EpisodeSpec, ...]
     frame: pl.DataFrame
-    """As a store has it, of episodes that all succeeded."""
+    """Frame of a store in which all episodes succeeded."""
     usual: np.ndarray
-    """The row of each episode's control; its own, for a control; -1 where there is none."""
+    """Row of each episode's control; its own row for a control; -1 if there is none."""
     kinds: tuple[EpisodeSpec, ...]
-    """One episode of each kind: all of a kind succeed equally often."""
+    """One episode of each kind; all episodes of a kind have the same success rate."""
     kind: np.ndarray
     places: np.ndarray
-    """Paths of tasks, metres: (places, STEPS + 1, 3)."""
+    """Reference trajectories, metres: (places, STEPS + 1, 3)."""
     place: np.ndarray
-    """Where an episode goes that plays nothing back."""
+    """Index of the trajectory of an episode that is not a replay."""
     far: np.ndarray
-    """How far the thing of the task is moved, metres."""
+    """Displacement of the task's object, metres."""
     sensible: np.ndarray
     nonsense: np.ndarray
-    """Whether words say nothing that could be done."""
+    """Whether the instruction has no executable meaning."""
     request: np.ndarray
-    """Whether words ask for something else."""
+    """Whether the instruction requests something else."""
     control: np.ndarray
     truth: np.ndarray
     """JSON of a failure and of a success: (n, 2)."""
@@ -157,7 +156,7 @@ class Plan:
 
 
 _PLANS: dict[int, Plan] = {}
-"""By the identity of their episodes, which a plan keeps."""
+"""Cached plans by the identity of their episodes."""
 
 
 def plan_of(specs: tuple[EpisodeSpec, ...]) -> Plan:
@@ -167,7 +166,7 @@ def plan_of(specs: tuple[EpisodeSpec, ...]) -> Plan:
 
 
 class Held(Store):
-    """A run in memory, with what measures read of a store."""
+    """A run in memory, with the parts of a store that measures read."""
 
     def __init__(self, plan: Plan, frame: pl.DataFrame, hands: np.ndarray, lengths: np.ndarray) -> None:
         self._plan, self._frame, self._hands, self._lengths = plan, frame, hands, lengths
@@ -199,7 +198,7 @@ class Held(Store):
             yield number, Trajectory(hand[:length], none, none)
 
     def written(self, path: Path | None = None, **meta: object) -> Store:
-        """The same run recorded episode by episode, in a file or in one that nobody keeps. Open; close it."""
+        """Record the same run episode by episode in a file, or in a temporary one. The caller closes it."""
         store = Store.scratch() if path is None else Store.writing(path)
         store.describe(policy="synthetic", **meta)
         store.plan(self._plan.specs)
@@ -211,7 +210,7 @@ class Held(Store):
 
 
 def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Held:
-    """A run of a policy that never was."""
+    """Sample a run of a synthetic policy."""
     plan, random = plan_of(specs), stream("synthetic", "episodes", str(key))
     count, control = len(specs), plan.control
     rate = np.array([policy.rate(spec) for spec in plan.kinds])[plan.kind]
@@ -251,7 +250,7 @@ def drawn(policy: Synthetic, specs: tuple[EpisodeSpec, ...], key: object) -> Hel
 
 
 def asked_tasks(spec: EpisodeSpec) -> tuple[str, ...]:
-    """The known tasks that an instruction asks for, where it asks for something else."""
+    """Return the built-in tasks that an instruction requests, if it requests another task."""
     known = spec.labels.get("asked_from")
     if known is not None:
         return (str(known),)
@@ -268,7 +267,7 @@ def _goal(task: str) -> tuple[str, ...]:
 
 
 def _goes(spec: EpisodeSpec, asked: Sequence[str]) -> str:
-    """Where an episode goes that plays nothing back: the name of a place."""
+    """Return the name of the trajectory of an episode that is not a replay."""
     if not spec.labels.get("plausible", True):
         return f"elsewhere {spec.condition} {spec.task}"
     if not asked and any(isinstance(each, OtherTask) for each in spec.perturbations):
@@ -277,7 +276,7 @@ def _goes(spec: EpisodeSpec, asked: Sequence[str]) -> str:
 
 
 def _far(spec: EpisodeSpec) -> float:
-    """How far the thing of the task is moved, metres."""
+    """Return the displacement of the task's object, metres."""
     told = spec.labels.get("distance")
     if told is None and "position" in changes_of(spec):
         return FAR
@@ -286,7 +285,7 @@ def _far(spec: EpisodeSpec) -> float:
 
 @cache
 def _place(what: str) -> np.ndarray:
-    """A path of a task: from home to a thing and on to a place, metres, (STEPS + 1, 3)."""
+    """Return the trajectory of a task, from home to an object and on to a position: (STEPS + 1, 3), metres."""
     random = stream("synthetic", "place", what)
     home = np.array([0.0, 0.0, 0.3])
     thing, place = (np.array([*random.uniform(-0.3, 0.3, 2), height]) for height in (0.0, 0.1))
@@ -295,18 +294,18 @@ def _place(what: str) -> np.ndarray:
 
 
 _SHARE = 1 - np.abs(np.linspace(-1, 1, STEPS + 1))
-"""What a moved thing changes of a path: most where it is taken up, (STEPS + 1,)."""
+"""Effect of a displaced object on a trajectory, largest at the grasp: (STEPS + 1,)."""
 
 
 def _atoms(spec: EpisodeSpec) -> tuple[str, ...]:
-    """What counts as success."""
+    """Return the truth values of goal atoms for an outcome."""
     change = spec.perturbations[0] if spec.perturbations else None
     atoms = change.goal if isinstance(change, OtherTask) and not isinstance(change, Counterfactual) else None
     return tuple(atoms or _goal(spec.task))
 
 
 def _frame(specs: Sequence[EpisodeSpec]) -> pl.DataFrame:
-    """The frame of a store in which every episode succeeded at once."""
+    """Return the frame of a store in which every episode succeeded."""
     none = np.zeros((0, 3), np.float32), np.zeros(0, np.float32), np.zeros((0, 7), np.float32)
     texts: dict[tuple[object, ...], str] = {}
     with Store.scratch() as store:
@@ -334,7 +333,7 @@ def _frame(specs: Sequence[EpisodeSpec]) -> pl.DataFrame:
 
 
 def _episode(spec: EpisodeSpec, row: Mapping[str, Any], hand: np.ndarray) -> Episode:
-    """An episode as a policy would have made it."""
+    """Return an episode as a policy would have produced it."""
     steps = row["steps"]
     return Episode(
         Outcome(row["outcome"]),

@@ -1,4 +1,4 @@
-"""The table: primitives, observations, and whole episodes of the demonstrator."""
+"""The tabletop: primitives, observations, and complete episodes of the oracle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def measure() -> list[Figure]:
 
 
 def _primitives(what: str, task: str, difficulty: Difficulty) -> Figure:
-    """The same thing back and forth; scenes are compiled beforehand."""
+    """Move one object back and forth; scenes are compiled beforehand."""
     made = make(Setting(task, 0, difficulty=difficulty))
     world = TableSimulation(made.scene)
     index = next(i for i, item in enumerate(made.scene.items) if not item.fixed)

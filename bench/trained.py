@@ -1,4 +1,4 @@
-"""Servers of policies that were trained by a convention of their own, and tell nobody which."""
+"""Servers of policies that were trained with a convention they do not report."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from assay.policies.remote.transport import Channel
 from assay.sim import Observation
 
 CHUNK = 10
-"""Actions of each reply."""
+"""Actions per reply."""
 GRAIN = 12
-"""Height and width in which pictures are compared."""
+"""Height and width at which images are compared, pixels."""
 NEIGHBOURS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """What a policy is trained on: what was seen and what was done from there on."""
+    """A training sample: an observation and the actions that followed."""
 
     instruction: str
     observation: Observation
@@ -43,7 +43,7 @@ class Frame:
 def frames(
     tasks: Sequence[str], seeds: Sequence[int], pack: str = "primitives", every: int = 2
 ) -> list[Frame]:
-    """Frames of the oracle's successful episodes."""
+    """Return frames of successful episodes of the oracle."""
     found = []
     for spec in (EpisodeSpec(task, seed, pack) for task in tasks for seed in seeds):
         seen: list[Observation] = []
@@ -61,10 +61,10 @@ def frames(
 
 
 class Trained:
-    """A policy that does what was done in the most similar frames of its training, by its convention.
+    """A policy that repeats the actions of the most similar training frames, in its convention.
 
-    Like a network, it takes whatever numbers come, and lets those that it was not trained on mislead it: a
-    state that is too long is cut, one that is too short is filled with zeros, as openpi does.
+    Like a network, it accepts any numbers and is misled by those it was not trained on: a state that is too long is
+    truncated, one that is too short is padded with zeros, as in openpi.
     """
 
     def __init__(self, convention: Convention, shown: Sequence[Frame]) -> None:
@@ -78,7 +78,7 @@ class Trained:
         self._known = self._features(pictures, states)
 
     def infer(self, request: Mapping[str, Any]) -> np.ndarray:
-        """Actions, (CHUNK, 7)."""
+        """Return actions, (CHUNK, 7)."""
         given = np.asarray(request.get(self.convention.state or "", ()), dtype=np.float64).ravel()
         state = np.concatenate([given, np.zeros(self._size)])[: self._size]
         pictures = _grains(request[wire] for _, wire in self.convention.cameras)
@@ -98,7 +98,7 @@ class Trained:
 
 
 class _Standard:
-    """Numbers by the mean and the spread of training; each kind of input weighs as much as the other."""
+    """Normalise by mean and spread of the training data; each kind of input has the same weight."""
 
     def __init__(self, trained: np.ndarray) -> None:
         self._mean, self._spread = trained.mean(axis=0), trained.std(axis=0) + 0.05 * trained.std() + 1e-6
@@ -109,14 +109,14 @@ class _Standard:
 
 
 def _grains(pictures: Any) -> np.ndarray:
-    """Pictures, coarsely, as one vector."""
+    """Return images at low resolution as one vector."""
     small = [Image.fromarray(each).resize((GRAIN, GRAIN), Image.Resampling.BOX) for each in pictures]
     return np.concatenate([np.asarray(each, dtype=np.float64).ravel() for each in small])
 
 
 @contextlib.contextmanager
 def handed_over(policy: Trained) -> Iterator[str]:
-    """A policy at an address, without a socket: many thousands of requests are quick."""
+    """A policy at an address without a socket, for many thousands of fast requests."""
 
     class Direct(Channel):
         def __init__(self, address: Address, url: str, seconds: float) -> None:
@@ -142,7 +142,7 @@ def handed_over(policy: Trained) -> Iterator[str]:
 
 @contextlib.contextmanager
 def served(policy: Trained) -> Iterator[str]:
-    """A policy at an address, by openpi's protocol; its greeting says nothing."""
+    """Serve a policy with openpi's protocol; its greeting contains no metadata."""
 
     def handle(connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed, OSError):

@@ -1,9 +1,9 @@
-"""VIMA-Bench beside our table: the demonstrator of each in its own world, and one of our policies in both.
+"""VIMA-Bench beside Assay's tabletop: the oracle of each in its own world, and one Assay policy in both.
 
     python -m bench.vima --checkout VIMABench --packages ENV/lib/python3.11/site-packages --seeds 8
 
-VIMA-Bench is not on PyPI: ``--checkout`` is a clone of vimalabs/VIMABench, ``--packages`` where PyBullet and what else
-it needs is installed. Episodes are added to ``--lines``; what is there is not played again, and counts once.
+VIMA-Bench is not on PyPI: ``--checkout`` is a clone of vimalabs/VIMABench, ``--packages`` the folder in which PyBullet
+and its other requirements are installed. Episodes are appended to ``--lines``; stored ones are not run again.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.episodes import Policy
-from assay.extensions.tabletop.policies.reader import PromptReader
 from assay.extensions.tabletop.policies.vima import play_in_vima
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Level, Setting
 from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.support.stats.intervals import wilson_interval
+from bench.prompt_reader.policy import PromptReader
 
 PLAYERS = ("oracle", "reader")
 WORLDS = ("VIMA-Bench", "Assay")
 Found = Iterator[tuple[int, bool | str]]
-"""Seeds, and whether each episode succeeds; a text where it could not be played."""
+"""Seeds, and whether each episode succeeded; a text if it could not be run."""
 
 
 def vima_bench(checkout: Path, packages: list[Path]) -> Any:
-    """VIMA-Bench as a module. What it imports and does not use here is left out: torch, kornia; gym is gymnasium."""
+    """Import VIMA-Bench without the modules it imports but does not need here: torch, kornia; gym is gymnasium."""
     sys.path += [str(checkout), *map(str, packages)]
     for name in ("torch", "kornia"):
         if importlib.util.find_spec(name) is None:
@@ -52,7 +52,7 @@ def vima_bench(checkout: Path, packages: list[Path]) -> Any:
 
 
 def there(bench: Any, kind: str, player: str, seeds: Sequence[int]) -> Found:
-    """Episodes of a task in VIMA-Bench: whether each succeeds, or what VIMA-Bench raised."""
+    """Run episodes of a task in VIMA-Bench: whether each succeeded, or the exception."""
     level = "placement_generalization" if Level.L1 in KINDS[kind].levels else "novel_task_generalization"
     name = KINDS[kind].name
     env = bench.make(
@@ -70,7 +70,7 @@ def there(bench: Any, kind: str, player: str, seeds: Sequence[int]) -> Found:
 
 
 def _demonstrated(env: Any, seed: int) -> bool:
-    """VIMA-Bench's own demonstrator."""
+    """VIMA-Bench's own oracle."""
     env.global_seed = seed
     seen, info = env.reset(), {"success": False}
     demonstrator = env.task.oracle(env)
@@ -128,15 +128,15 @@ def _key(episode: dict[str, Any]) -> tuple[str, str, str, int]:
 
 
 def here(kind: str, player: str, seeds: Sequence[int]) -> Found:
-    """Episodes of a task at our table: whether each succeeds."""
+    """Run episodes of a task on Assay's tabletop: whether each succeeded."""
     for seed in seeds:
         yield seed, play(make(Setting(kind, seed, KINDS[kind].levels[0])), _player(player)).success
 
 
 def table(known: list[dict[str, Any]]) -> Table:
-    """Successes of all episodes with 95 % intervals, task by task and together; each episode counts once.
+    """Tabulate successes with 95 % intervals, by task and in total; each episode counts once.
 
-    Seeds on which VIMA-Bench raised are no episodes: the last column counts them.
+    Seeds for which VIMA-Bench raised an exception are not episodes; the last column counts them.
     """
     columns = [(player, world) for player in PLAYERS for world in WORLDS]
     heads = (f"{player}, {world}" for player, world in columns)

@@ -1,6 +1,6 @@
-"""Whether what experiments place can be seen at the start, by drawn pictures; and what planning for it costs.
+"""Whether the objects that experiments place are visible at the start, by rendered images; and the planning cost.
 
-``python -m bench.visibility --things 500`` lists what no camera sees.
+``python -m bench.visibility --things 500`` lists objects that no camera shows.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ DESIGNS = (
     "plus?dimensions=layout,robot",
     "factors?over=displace,distractors,confound,obstacle,move_fixture,resize,room",
 )
-"""Experiments that place things. Those of cameras are left out: who moves a camera may hide what it likes."""
+"""Experiments that place objects; camera experiments are excluded, because a moved camera may hide objects."""
 THINGS = 500
 SEEDS = range(1000, 1200)
 HIDDEN = 5
-"""A group of geoms that pictures leave out."""
+"""Geom group that is not rendered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A drawn thing, and how much of it the pictures show."""
+    """A rendered object and its visible area."""
 
     spec: EpisodeSpec
     name: str
     added: bool
-    """Whether the experiment put it there; else the task is about it."""
+    """Whether the experiment placed it; otherwise it is an object of interest of the task."""
     pixels: tuple[int, ...]
-    """In each camera's picture."""
+    """Visible pixels in each camera's image."""
     alone: tuple[int, ...]
-    """Likewise, where nothing else is there."""
+    """The same without other objects in the scene."""
 
     @property
     def visible(self) -> bool:
@@ -75,7 +75,7 @@ def measure() -> list[Figure]:
 
 
 def drawn(things: int) -> Iterator[Seen]:
-    """What experiments place, in random episodes, the experiments in turn, and how much of it is seen."""
+    """Measure the visibility of placed objects in random episodes, alternating between experiments."""
     rng = stream("bench", "visibility")
     designs = [load_experiment(each) for each in DESIGNS]
     built_in = tasks.resolve("all")
@@ -139,7 +139,7 @@ def _below(model: mujoco.MjModel, body: int, root: int) -> bool:
 
 
 def _planning() -> Figure:
-    """Of every built-in scene, whatever is kept from scene to scene being there."""
+    """Time the visibility check for every built-in scene, with warm caches."""
     scenes = [task.scene for task in tasks.resolve("all")]
     for scene in scenes:
         planned_sights(scene)

@@ -1,4 +1,4 @@
-"""The web app: how long its pages and videos take, what a hundred videos at once need; and what videos cost a run."""
+"""The web app: response times of pages and videos, memory for a hundred videos, and the cost of videos for a run."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from bench.figure import Figure
 from bench.measures import WORDINGS, _plan, _write
 
 LARGE = 20_000
-"""Episodes of the run whose pages are timed."""
+"""Number of episodes of the run whose pages are timed."""
 PARALLEL = 100
-"""Videos that are asked for at once."""
+"""Number of videos requested at once."""
 OPENING = 2.0
-"""Seconds that a person needs to open the address that is printed."""
+"""Seconds that a user needs to open the printed address."""
 OPENED = 5
-"""Videos that are opened one after the other."""
+"""Number of videos opened one after the other."""
 TASK = "libero_goal/8"
 
 
 @dataclass(frozen=True, slots=True)
 class _Ui:
-    """`assay ui` in a process of its own."""
+    """`assay ui` in a separate process."""
 
     address: str
     pid: int
 
     def get(self, path: str) -> tuple[bytes, float]:
-        """What is at an address, and after how many milliseconds."""
+        """Return the response of an address and its latency, milliseconds."""
         connection = HTTPConnection(self.address, timeout=600)
         begun = time.perf_counter()
         connection.request("GET", path)
@@ -60,13 +60,13 @@ class _Ui:
         return content, took
 
     def timed(self, path: str) -> tuple[float, float]:
-        """After how many milliseconds there is an answer; and how many of the processor's they cost the app."""
+        """Return latency and processor time of a request, milliseconds each."""
         before = _processor(self.pid)
         _, took = self.get(path)
         return took, 1000 * (_processor(self.pid) - before)
 
     def megabytes(self) -> float:
-        """What it and its processes hold; what they share is counted once."""
+        """Memory of the app and its processes, with shared memory counted once, MB."""
         return sum(_kilobytes(pid) for pid in _family(self.pid)) / 1024
 
 
@@ -152,7 +152,7 @@ def _told(ui: _Ui, key: str) -> dict[str, object]:
 
 
 def _shown(ui: _Ui, key: str) -> float:
-    """Seconds from opening the page of an episode until it can be watched."""
+    """Return the seconds from opening an episode page until its video can be played."""
     begun = time.perf_counter()
     ui.get(f"/runs/videos.assay/episodes/{key}")
     while _told(ui, key)["video"] is None:
@@ -161,14 +161,14 @@ def _shown(ui: _Ui, key: str) -> float:
 
 
 def _drawn(ui: _Ui, key: str) -> dict[str, object]:
-    """A video that can be watched, however long that takes."""
+    """Wait for a playable video."""
     while (told := _told(ui, key))["video"] is None:
         time.sleep(1.0)
     return told
 
 
 class _Peak:
-    """The most memory that the app held while this was entered."""
+    """Track the peak memory of the app within a context."""
 
     def __init__(self, ui: _Ui) -> None:
         self.megabytes = 0.0
@@ -203,7 +203,7 @@ def _served(folder: Path) -> Iterator[_Ui]:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and all that it started."""
+    """Return a process and all of its descendants."""
     found = [pid]
     for each in found:
         for task in Path(f"/proc/{each}/task").glob("*/children"):
@@ -212,7 +212,7 @@ def _family(pid: int) -> list[int]:
 
 
 def _processor(pid: int) -> float:
-    """Seconds of the processor that a process has used, without those of others that it started."""
+    """Return the processor seconds of a process without its children."""
     used = psutil.Process(pid).cpu_times()
     return float(used.user + used.system)
 

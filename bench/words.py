@@ -1,4 +1,4 @@
-"""Words: how fast instructions are reworded and compared, and in how much memory."""
+"""Words: speed and memory of rewording and comparing instructions."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from assay.perturb.words.grid import Paraphrase, grid
 from bench.figure import Figure
 
 PAIRS = 4092
-"""As many as LIBERO-Para has."""
+"""Number of paraphrases in LIBERO-Para."""
 NEW = 1000
 
 
 class Used(NamedTuple):
-    """What a command took; the smallest seconds of several, whatever else the machine does."""
+    """Resources used by a command; the fastest of several executions."""
 
     seconds: float
     cpu: float
-    """Seconds, of all cores together."""
+    """Processor seconds of all cores."""
     megabytes: float
 
 
@@ -83,7 +83,7 @@ def _rate(what: str, pairs: list[tuple[str, str]], bound: float) -> Figure:
 
 
 def _cold(pairs: list[tuple[str, str]]) -> Used:
-    """What it takes to score a file."""
+    """Measure the scoring of a file."""
     with tempfile.TemporaryDirectory(prefix="assay-words-") as scratch:
         table = Path(scratch) / "in.csv"
         names = ["original_instruction", "new_instruction"]
@@ -95,7 +95,7 @@ def _cold(pairs: list[tuple[str, str]]) -> Used:
 
 
 def _used(*command: str) -> Used:
-    """What a command takes in a process of its own."""
+    """Measure a command in a separate process."""
     start = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", "assay", *command],

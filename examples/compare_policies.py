@@ -1,4 +1,4 @@
-"""Two policies on the same episodes: who is better, and how sure is that?"""
+"""Compare two policies on the same episodes: which is better, and how certain is that?"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import assay
 
 
 def main(folder: Path, seeds: int = 6) -> None:
-    """Run both, compare them pair by pair."""
+    """Run both policies and compare them episode by episode."""
     runs = [
         assay.run(
             "libero",

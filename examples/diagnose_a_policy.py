@@ -1,4 +1,4 @@
-"""Run a policy of your own through an experiment, and ask what is wrong with it."""
+"""Run your own policy through an experiment and diagnose it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.tasks import Goal
 
 
 class Habit:
-    """Pursues the task's usual goal with the oracle's skills, and never listens."""
+    """A policy that performs the trained task with the oracle's skills and ignores the instruction."""
 
     def __init__(self) -> None:
         self._oracle = _Deaf()
@@ -35,7 +35,7 @@ class _Deaf(Oracle):
 
 
 def main(out: Path, seeds: int = 5) -> None:
-    """Run, count, diagnose, report."""
+    """Run, count, diagnose and report."""
     run = assay.run("corruption", policy=Habit(), tasks="libero_goal/7", seeds=seeds, steps=120)
     rates = run.frame().group_by("condition", maintain_order=True)
     print(rates.agg(episodes=pl.len(), success=(pl.col("outcome") == "success").mean()))

@@ -1,4 +1,4 @@
-"""A run as a table, and a figure for a paper made from it."""
+"""Load a run as a table and draw a figure for a paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import assay
 
 
 def main(folder: Path, seeds: int = 3) -> None:
-    """Success by condition, with 95 % intervals."""
+    """Draw success by condition with 95 % intervals."""
     path = folder / "blind.assay"
     assay.run("corruption", policy="blind", tasks="libero_goal/7", seeds=seeds, steps=120, out=path)
     run = assay.load_run(path)  # here, or in another script, weeks later

@@ -1,4 +1,4 @@
-"""A perturbation and an experiment of your own, in one script."""
+"""Define a perturbation and an experiment in one script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Please(assay.Perturbation):
     times: int = 1
 
     def apply(self, task, rng):
-        """The same task, asked for politely."""
+        """Return the task with a polite instruction."""
         return replace(task, instruction=Instruction(f"{'please ' * self.times}{task.instruction.text}"))
 
 
@@ -34,7 +34,7 @@ POLITENESS = assay.Experiment(
 
 
 def main(out: Path, seeds: int = 2) -> None:
-    """Every condition beside its control."""
+    """Run every condition beside its control."""
     run = assay.run(
         POLITENESS, policy="keyword", tasks="libero_goal/7", seeds=seeds, steps=120, out=out, workers=0
     )

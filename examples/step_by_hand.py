@@ -1,4 +1,4 @@
-"""A task as an environment: observe, step, render an image, ask for poses and predicates."""
+"""Use a task as an environment: observe, step, render an image, read poses and predicates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.perturb import Say
 
 
 def main(out: Path) -> None:
-    """Move the arm down for a second, and look."""
+    """Move the arm down for a second and render an image."""
     print(assay.load_task("libero_goal/3").instruction)
     down = np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0, -1.0])  # translation, rotation, gripper (-1 opens)
     with assay.make_env("libero_goal/3", perturbations=[Say("put the bowl away")]) as env:

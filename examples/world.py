@@ -1,4 +1,4 @@
-"""A world in forty lines: a number that a policy moves to a target. Check and run it from this folder:
+"""A world in forty lines: a policy moves a number to a target. Check and run it from this folder:
 
 assay check python:world:WORLD
 assay run python:world:shifted --policy python:world:Follower --seeds 3
@@ -60,7 +60,7 @@ WORLD = NumberWorld()
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Shift(Perturbation):
-    """Another start."""
+    """Start from another value."""
 
     kind = "world/number-shift"
     effects = frozenset({Effect.PHYSICS})
@@ -72,7 +72,7 @@ class Shift(Perturbation):
 
 
 def shifted():
-    """Does the policy look where it is?"""
+    """Does the policy use its observation?"""
     return Experiment(
         "shifted", "Another start.", lambda task: [Variant("shifted", (Shift(),))], world="python:world:WORLD"
     )

@@ -1,4 +1,4 @@
-"""Fuzz for a while and print what came of it; exit status 1 where anything did."""
+"""Fuzz for a given time and print a summary; exit status 1 if any case failed."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from assay.support.streams import stream
 from fuzz.targets import entries
 
 LIMIT, LONGEST = 30, 600
-"""Seconds of the processor, and of the clock, that one case may take: the machine may be busy."""
+"""Limits of one case in processor seconds and wall-clock seconds, generous for a busy machine."""
 GROWTH = 150.0
-"""MB by which memory may grow after the first fifth of the time and the corpus: caches fill, and are bounded."""
+"""Allowed memory growth in MB after the first fifth of the time and the corpus; caches are bounded."""
 SETTLED = 60.0
-"""Seconds after that, before which growth is told and not judged: in a short run caches are still filling."""
+"""Seconds before which growth is reported but not judged, because caches are still filling."""
 MEMORY = 6 * 2**30
-"""Bytes of address space beyond which a process is ended: what a few bytes stand for must not fill the machine."""
+"""Address space in bytes beyond which a process is terminated, so that a small file cannot exhaust memory."""
 
 
 class HangError(BaseException):
-    """A case that took longer than it may."""
+    """A case exceeded its time limit."""
 
 
 def main() -> None:
-    """Fuzz each target in a process of its own."""
+    """Fuzz each target in its own process."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help=f"of {', '.join(entries())}; all by default")
     parser.add_argument("--seconds", type=float, default=60.0, help="the most, for all targets together")
@@ -70,7 +70,7 @@ def main() -> None:
 def fuzz(
     name: str, folder: Path, *, seconds: float, first: int = 0, cases: int | None = None
 ) -> dict[str, Any]:
-    """Cases of one target for so many seconds, or until there have been so many."""
+    """Run cases of one target for a number of seconds or cases."""
     entry = entries()[name]
     begun = time.monotonic()
     target = entry.make(folder)
@@ -122,7 +122,7 @@ def fuzz(
 
 
 def grew(megabytes: float, seconds: float) -> bool:
-    """Whether memory that grew by so much in so long is a defect."""
+    """Return whether memory growth over a period is a defect."""
     return megabytes > GROWTH and seconds >= SETTLED
 
 
@@ -140,7 +140,7 @@ def _show_alone(name: str, given: argparse.Namespace) -> None:
 
 
 def _in_process(name: str, given: argparse.Namespace, seconds: float) -> dict[str, Any]:
-    """The result of a target in a process of its own: machine code that crashes is a result, too."""
+    """Return the result of a target that runs in its own process; a crash of native code is a result, too."""
     words = [sys.executable, "-m", "fuzz", name, "--alone", f"--seconds={seconds}", f"--first={given.first}"]
     words += [] if given.cases is None else [f"--cases={given.cases}"]
     with TemporaryDirectory(prefix="assay-fuzz-cache-") as cache:

@@ -1,4 +1,4 @@
-"""Data sets and checkpoints: RLDS, LeRobot, demonstrations of ours, safetensors."""
+"""Data sets and checkpoints: RLDS, LeRobot, demonstrations, safetensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fuzz.mutations import Rng, pick, spoiled_bytes, spoiled_json
 
 
 class Folders:
-    """A target whose cases are a folder in which one file, or two, are spoiled."""
+    """A target whose cases are folders with one or two damaged files."""
 
     def __init__(self, folder: Path) -> None:
         self._case, self._sound = folder / "case", folder / "sound"
@@ -31,11 +31,11 @@ class Folders:
         )
 
     def known(self) -> int:
-        """There is no corpus: what a case is depends on its number alone."""
+        """There is no corpus: a case depends on its number alone."""
         return 0
 
     def case(self, number: int, rng: Rng) -> int:
-        """Spoil a folder and read it."""
+        """Damage a folder and read it."""
         shutil.rmtree(self._case, ignore_errors=True)
         shutil.copytree(self._sound, self._case)
         count = int(rng.integers(1, 3))
@@ -61,20 +61,20 @@ class Folders:
         return count
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """Bytes."""
+        """Damage bytes."""
         return spoiled_bytes(rng, content)
 
     def write(self, folder: Path) -> None:
-        """A sound one."""
+        """Create a valid folder."""
         raise NotImplementedError
 
     def read(self, folder: Path) -> None:
-        """Whatever reads such folders."""
+        """Read a folder."""
         raise NotImplementedError
 
 
 def _respoil(rng: Rng, path: Path) -> None:
-    """A table with a column that is lost, of another type, or full of something else."""
+    """Return a table with a column removed, retyped or overwritten."""
     try:
         table = pl.read_parquet(path)
     except pl.exceptions.PolarsError:  # spoiled already
@@ -99,17 +99,17 @@ def _looked_at(episodes: Iterator[SourceEpisode]) -> None:
 
 
 class Rlds(Folders):
-    """TFRecord files; half of the spoiled records have checksums that fit."""
+    """TFRecord files; half of the damaged records have valid checksums."""
 
     def write(self, folder: Path) -> None:
-        """Two shards of BridgeData's layout."""
+        """Create two shards in BridgeData's layout."""
         (folder / "dataset_info.json").write_text(json.dumps({"name": "bridge", "fileFormat": "tfrecord"}))
         for shard in range(2):
             path = folder / f"bridge-train.tfrecord-0000{shard}-of-00002"
             path.write_bytes(b"".join(record(bridge_episode(walk(seed, 4), "do it")) for seed in range(2)))
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """Bytes, or features."""
+        """Damage bytes or features."""
         if rng.random() < 0.5:
             return spoiled_bytes(rng, content)
         features = bridge_episode(walk(0, 4), "do it")
@@ -123,7 +123,7 @@ class Rlds(Folders):
         return record(features)
 
     def read(self, folder: Path) -> None:
-        """As ``assay eqa build`` does."""
+        """Read as ``assay eqa build`` does."""
         _looked_at(iter(open_source(str(folder)).episodes(Tally())))
 
 
@@ -131,7 +131,7 @@ class Lerobot(Folders):
     """LeRobotDatasets of version 2.1."""
 
     def write(self, folder: Path) -> None:
-        """Two episodes of BridgeData's layout."""
+        """Create two episodes in BridgeData's layout."""
         key = "observation.images.image_0"
         info = {
             "codebase_version": "v2.1", "fps": 5, "chunks_size": 1000,
@@ -157,16 +157,16 @@ class Lerobot(Folders):
         (folder / "meta/episodes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     def read(self, folder: Path) -> None:
-        """As ``assay eqa build`` does, and as a folder."""
+        """Read as ``assay eqa build`` does, and as a folder."""
         list(LerobotFolder(folder).rows())
         _looked_at(iter(open_source(str(folder)).episodes(Tally())))
 
 
 class Demonstrations(Lerobot):
-    """Demonstrations as ``assay collect`` writes them."""
+    """Demonstrations written by ``assay collect``."""
 
     def write(self, folder: Path) -> None:
-        """What ``assay collect`` writes, of one short task."""
+        """Create the output of ``assay collect`` for one short task."""
         from fuzz.targets import command
 
         shutil.rmtree(folder)
@@ -174,7 +174,7 @@ class Demonstrations(Lerobot):
         command("collect", *small, "--out", folder)
 
     def read(self, folder: Path) -> None:
-        """As ``assay learn`` does."""
+        """Read as ``assay learn`` does."""
         dataset.read(folder)
 
 
@@ -182,7 +182,7 @@ class Checkpoints(Folders):
     """Trained networks."""
 
     def write(self, folder: Path) -> None:
-        """One that nobody trained."""
+        """Create an untrained network."""
         import torch
 
         from assay.extensions.learn.visuomotor.network import Network
@@ -199,7 +199,7 @@ class Checkpoints(Folders):
         save_checkpoint(folder / "network.safetensors", network, record)
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """Bytes, most often of the header."""
+        """Damage bytes, most often in the header."""
         if rng.random() < 0.5:
             return spoiled_bytes(rng, content)
         length = int.from_bytes(content[:8], "little")
@@ -214,7 +214,7 @@ class Checkpoints(Folders):
         return len(written).to_bytes(8, "little") + written + content[8 + length :]
 
     def read(self, folder: Path) -> None:
-        """As a run does."""
+        """Load as a run does."""
         from assay.extensions.learn.visuomotor.training import load_network
 
         load_network(folder / "network.safetensors")

@@ -1,4 +1,4 @@
-"""How files, JSON values and texts are spoiled."""
+"""Mutations of files, JSON values and texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rng = np.random.Generator
 
 
 def corpus(name: str) -> list[Any]:
-    """What was found, or is known to be dangerous, for one kind of file."""
+    """Dangerous or previously failing inputs for one kind of file."""
     found: list[Any] = json.loads((CORPUS / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
@@ -27,7 +27,7 @@ NUMBERS: tuple[Any, ...] = (
 
 
 def nested(depth: int) -> list[Any]:
-    """A list in a list in a list."""
+    """Return a deeply nested list."""
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
@@ -35,12 +35,12 @@ def nested(depth: int) -> list[Any]:
 
 
 def pick(rng: Rng, values: Sequence[Any]) -> Any:
-    """One of several values."""
+    """Return one of several values."""
     return values[int(rng.integers(len(values)))]
 
 
 def value(rng: Rng) -> Any:
-    """Some JSON value that nobody expects."""
+    """Return an unexpected JSON value."""
     kinds: tuple[Callable[[], Any], ...] = (
         lambda: pick(rng, NUMBERS),
         lambda: pick(rng, HOSTILE_TEXTS),
@@ -53,7 +53,7 @@ def value(rng: Rng) -> Any:
 
 
 def spoiled_json(rng: Rng, content: Any, times: int | None = None) -> Any:
-    """A JSON value with a few of its parts replaced, removed, doubled or renamed."""
+    """Return a JSON value with some parts replaced, removed, duplicated or renamed."""
     content = json.loads(json.dumps(content))
     for _ in range(times or int(rng.integers(1, 4))):
         places = list(_places(content))
@@ -73,7 +73,7 @@ def spoiled_json(rng: Rng, content: Any, times: int | None = None) -> Any:
 
 
 def _places(content: Any) -> Any:
-    """Everything in a JSON value that can be replaced: who holds it, and where."""
+    """Yield every replaceable part of a JSON value: its container and key."""
     pairs = (
         content.items()
         if isinstance(content, dict)
@@ -87,7 +87,7 @@ def _places(content: Any) -> Any:
 
 
 def spoiled_bytes(rng: Rng, content: bytes, times: int | None = None) -> bytes:
-    """Bytes with bits flipped, pieces cut out, doubled, overwritten, exchanged, or an end missing."""
+    """Return bytes with flipped bits, removed, duplicated, overwritten or swapped pieces, or a missing end."""
     spoiled = bytearray(content)
     for _ in range(times or int(rng.integers(1, 6))):
         if not spoiled:
@@ -111,7 +111,7 @@ def spoiled_bytes(rng: Rng, content: bytes, times: int | None = None) -> bytes:
 
 
 def spoiled_text(rng: Rng, content: str) -> str:
-    """A text with words exchanged, doubled or replaced by hostile ones."""
+    """Return a text with words swapped, duplicated or replaced by hostile ones."""
     words = content.split(" ")
     for _ in range(int(rng.integers(1, 5))):
         place = int(rng.integers(len(words)))

@@ -1,4 +1,4 @@
-"""Hostile peers: policy servers and endpoints of models that answer with anything, in any portions, or not at all."""
+"""Hostile peers: policy servers and model endpoints that reply with anything, in any portions, or never."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from assay.tasks import Instruction
 from fuzz.mutations import HOSTILE_TEXTS, Rng, pick, spoiled_bytes, spoiled_json
 
 PATIENCE = 0.4
-"""Seconds that a reply may take, and a connection."""
+"""Time limits for a reply and for a connection, seconds."""
 SLACK = 15.0
-"""Seconds more in which a case must be over: the machine may be busy."""
+"""Additional seconds within which a case must end, for a busy machine."""
 DRIP = 0.2
-"""Seconds between the bytes of a reply that drips; all of it would take minutes."""
+"""Seconds between the bytes of a slow reply; the whole reply would take minutes."""
 MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
 class SlowError(Exception):
-    """A reply that was waited for longer than it may take."""
+    """A reply was awaited beyond its time limit."""
 
 
 class Peer:
-    """A server on this machine that does with each connection what it is told."""
+    """A local server that handles each connection with a given function."""
 
     def __init__(self) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -61,7 +61,7 @@ class Peer:
 
 
 def say(connection: socket.socket, content: bytes, manner: str) -> None:
-    """Send bytes: at once, in drops, in part, or never."""
+    """Send bytes at once, slowly, partially, or never."""
     if manner == "drip":
         for place in range(len(content)):
             connection.sendall(content[place : place + 1])
@@ -76,7 +76,7 @@ def say(connection: socket.socket, content: bytes, manner: str) -> None:
 
 
 def frame(content: bytes, kind: int = 2, *, final: bool = True, length: int | None = None) -> bytes:
-    """A websocket frame as servers send it; ``length`` is what it says of itself."""
+    """Return a server's websocket frame; ``length`` is its declared length."""
     size = len(content) if length is None else length
     first = bytes([(0x80 if final else 0) | kind])
     if size < 126:
@@ -87,7 +87,7 @@ def frame(content: bytes, kind: int = 2, *, final: bool = True, length: int | No
 
 
 def until_blank(connection: socket.socket) -> bytes:
-    """The head of an HTTP request, and what came with it."""
+    """Read the head of an HTTP request and the data that came with it."""
     got = b""
     while b"\r\n\r\n" not in got:
         more = connection.recv(65536)
@@ -98,7 +98,7 @@ def until_blank(connection: socket.socket) -> bytes:
 
 
 def request(connection: socket.socket) -> bytes:
-    """The head of an HTTP request, all of which was read."""
+    """Read a complete HTTP request and return its head."""
     head, _, begun = until_blank(connection).partition(b"\r\n\r\n")
     lengths = [int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
     exactly(connection, max(0, sum(lengths) - len(begun)))
@@ -106,7 +106,7 @@ def request(connection: socket.socket) -> bytes:
 
 
 def handshake(connection: socket.socket) -> None:
-    """Agree to speak websocket."""
+    """Complete a websocket handshake."""
     head = until_blank(connection).decode(errors="replace")
     key = next(
         line.split(": ")[1] for line in head.split("\r\n") if line.lower().startswith("sec-websocket-key")
@@ -119,7 +119,7 @@ def handshake(connection: socket.socket) -> None:
 
 
 def received(connection: socket.socket) -> bytes:
-    """The next frame of a client, unmasked."""
+    """Read a client's next frame, unmasked."""
     head = exactly(connection, 2)
     size = head[1] & 127
     if size >= 126:
@@ -129,7 +129,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 def exactly(connection: socket.socket, count: int) -> bytes:
-    """So many bytes."""
+    """Read a number of bytes."""
     got = b""
     while len(got) < count:
         more = connection.recv(count - len(got))
@@ -140,7 +140,7 @@ def exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def reply_value(rng: Rng) -> Any:
-    """What a reply holds: right actions, wrong ones, anything."""
+    """Return the content of a reply: valid actions, invalid ones, or anything else."""
     shape = pick(rng, [(5, 7), (1, 7), (7,), (3, 6), (0, 7), (1000, 7), (5, 8), (5, 20)])
     good = np.full(
         shape, pick(rng, (0.1, float("nan"), 1e300, -1.0)), dtype=pick(rng, ("f8", "f4", "i8", "b"))
@@ -152,7 +152,7 @@ def reply_value(rng: Rng) -> Any:
 
 
 def message(rng: Rng, scheme: str, seq: object = 1) -> bytes:
-    """A message of a protocol: sound but for one thing, or spoiled."""
+    """Return a protocol message with one invalid part, or a damaged one."""
     actions, text = reply_value(rng), pick(rng, HOSTILE_TEXTS)
     text = text.encode(errors="replace").decode()
     actions = text if isinstance(actions, str) else actions
@@ -181,7 +181,7 @@ def message(rng: Rng, scheme: str, seq: object = 1) -> bytes:
 
 
 def seen() -> Any:
-    """What a policy sees."""
+    """Return an observation."""
     env = LIBERO_WORLD.open()
     spec = EpisodeSpec("libero_goal/7", 0)
     observation = env.reset(spec)
@@ -192,7 +192,7 @@ def seen() -> Any:
 
 @contextlib.contextmanager
 def in_time(seconds: float) -> Iterator[None]:
-    """Raise SlowError if it took longer."""
+    """Raise SlowError if the block takes too long."""
     begun = time.monotonic()
     try:
         yield
@@ -202,7 +202,7 @@ def in_time(seconds: float) -> Iterator[None]:
 
 
 class Servers:
-    """Hostile policy servers of one transport: a client resets and acts."""
+    """Hostile policy servers for one transport: a client resets and acts."""
 
     schemes: tuple[str, ...] = ()
 
@@ -214,7 +214,7 @@ class Servers:
         return 0
 
     def case(self, number: int, rng: Rng) -> int:
-        """One server, one episode."""
+        """Run one server and one episode."""
         scheme = pick(rng, self.schemes)
         self._peer.serve = self.behaviour(rng, scheme)
         policy = load_client(
@@ -229,7 +229,7 @@ class Servers:
         return 1
 
     def behaviour(self, rng: Rng, scheme: str) -> Callable[[socket.socket], None]:
-        """What a server does."""
+        """Handle a connection."""
         raise NotImplementedError
 
 
@@ -237,12 +237,12 @@ MANNERS = ("at once", "at once", "at once", "drip", "part", "silence")
 
 
 class Websockets(Servers):
-    """openpi, vla-eval, starVLA and RoboArena."""
+    """Servers of openpi, vla-eval, starVLA and RoboArena."""
 
     schemes = ("openpi", "vla-eval", "starvla", "roboarena")
 
     def behaviour(self, rng: Rng, scheme: str) -> Callable[[socket.socket], None]:
-        """Spoil the handshake, the greeting, or a reply."""
+        """Damage the handshake, the greeting, or a reply."""
         seed, act, manner = int(rng.integers(2**31)), int(rng.integers(8)), pick(rng, MANNERS)
 
         def serve(connection: socket.socket) -> None:
@@ -281,7 +281,7 @@ class Websockets(Servers):
 
 
 def framed(rng: Rng, content: bytes) -> bytes:
-    """A message as a frame, or as something like one."""
+    """Return a message as a frame, valid or not."""
     pieces = [content[place : place + 3] for place in range(0, min(len(content), 90), 3)]
     return bytes(pick(rng, (
         frame(content),
@@ -298,12 +298,12 @@ def framed(rng: Rng, content: bytes) -> bytes:
 
 
 class Https(Servers):
-    """OpenVLA-OFT's servers."""
+    """Servers of OpenVLA-OFT."""
 
     schemes = ("openvla-oft",)
 
     def behaviour(self, rng: Rng, scheme: str) -> Callable[[socket.socket], None]:
-        """Spoil the first answer, or a reply: its status, its head, its body."""
+        """Damage the first response, or a reply: its status, head or body."""
         seed, act, manner = int(rng.integers(2**31)), int(rng.integers(6)), pick(rng, MANNERS)
 
         def serve(connection: socket.socket) -> None:
@@ -325,7 +325,7 @@ def _listed(content: Any) -> Any:
 
 
 def http_answer(rng: Rng, body: str) -> bytes:
-    """An answer over HTTP: right, or with a head or a body that is wrong."""
+    """Return an HTTP response, valid or with an invalid head or body."""
     content = body.encode("utf-8", "replace")
     content = spoiled_bytes(rng, content) if rng.random() < 0.4 else content
     status = pick(rng, (200, 200, 200, 204, 302, 401, 429, 500))
@@ -349,7 +349,7 @@ def http_answer(rng: Rng, body: str) -> bytes:
 
 
 class Zmq(Servers):
-    """GR00T's servers."""
+    """Servers of GR00T."""
 
     schemes = ("gr00t",)
 
@@ -360,7 +360,7 @@ class Zmq(Servers):
         self._context = zmq.Context()
 
     def case(self, number: int, rng: Rng) -> int:
-        """A server of ZeroMQ's that answers anything; now and then one that does not speak it."""
+        """Run a ZeroMQ server with arbitrary replies, sometimes one that does not speak ZeroMQ."""
         if rng.random() < 0.25:
             return super().case(number, rng)
         import zmq
@@ -406,7 +406,7 @@ class Zmq(Servers):
             server.send_multipart([*parts[:-1], *content])
 
     def behaviour(self, rng: Rng, scheme: str) -> Callable[[socket.socket], None]:
-        """Bytes that are no ZeroMQ."""
+        """Send bytes that are not ZeroMQ."""
         content, manner = (
             spoiled_bytes(rng, b"\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL" + bytes(48)),
             pick(rng, MANNERS),
@@ -415,7 +415,7 @@ class Zmq(Servers):
 
 
 class Endpoints:
-    """Endpoints of language models, in three protocols."""
+    """Language-model endpoints with three protocols."""
 
     def __init__(self, folder: Path) -> None:
         self._peer, self._folder = Peer(), folder
@@ -426,7 +426,7 @@ class Endpoints:
         return 0
 
     def case(self, number: int, rng: Rng) -> int:
-        """One question; the key must not be in what is told, nor go elsewhere."""
+        """Ask one question; the key must not appear in any message or be sent to another host."""
         name = pick(rng, tuple(SPEECHES))
         seed, manner = int(rng.integers(2**31)), pick(rng, MANNERS)
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: each target makes a case from a random stream, and hands it to whatever reads such a thing."""
+"""Fuzz targets: each derives a case from a random stream and passes it to the code that reads such data."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from fuzz.mutations import Rng
 
 
 class Target(Protocol):
-    """Makes cases in a folder of its own."""
+    """Creates cases in its own folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Make what the cases begin with."""
+        """Create the material for the cases."""
 
     def known(self) -> int:
-        """How many cases of the corpus there are: the first ones."""
+        """Number of corpus cases, which run first."""
         ...
 
     def case(self, number: int, rng: Rng) -> int:
-        """Make and read one case; returns how many files were spoiled, or peers were hostile.
+        """Create and read one case; return the number of damaged files or hostile peers.
 
-        Raises AssayError where it is refused, and whatever else is a defect.
+        Raises AssayError if the case is rejected; any other exception is a defect.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A target by its name."""
+    """A named target."""
 
     kind: str
     """``files`` or ``peers``."""
     make: Callable[[Path], Target]
     share: int = 1
-    """How many parts of the time it gets."""
+    """Relative share of the time."""
 
 
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class ObeyedError(Exception):
-    """Text of a file that a terminal would obey."""
+    """Text from a file that a terminal would interpret."""
 
 
 def command(*words: object) -> None:
-    """Run a command as the command line does; AssayErrors and usage errors are sound."""
+    """Run a command like the command line; AssayErrors and usage errors pass."""
     from assay.cli.app import command_line
     from assay.errors import AssayError
 
@@ -69,7 +69,7 @@ def command(*words: object) -> None:
 
 
 def entries() -> Mapping[str, Entry]:
-    """All targets, by name; what each needs is imported when it is asked for."""
+    """Return all targets by name; their requirements are imported on demand."""
     from fuzz import data_sets, peers, task_files
 
     found: dict[str, Entry] = {}

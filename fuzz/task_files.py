@@ -1,4 +1,4 @@
-"""Files that stand for tasks: BDDL, task JSON, archives of them, initial states, tables of wordings and of results."""
+"""Task files: BDDL, task JSON, archives, initial states, tables of paraphrases and results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SOME = ("libero_goal/0", "libero_goal/7", "libero_10/3", "libero_90/20")
 
 
 class Texts:
-    """A target whose cases are the text of one file: those of the corpus first, then sound ones that are spoiled."""
+    """A target whose cases are the content of one file: first the corpus, then damaged valid files."""
 
     corpus = ""
     suffix = ""
@@ -41,7 +41,7 @@ class Texts:
         self._known = [str(each).encode("utf-8", "surrogatepass") for each in found]
 
     def known(self) -> int:
-        """The cases of the corpus."""
+        """Return the corpus cases."""
         return len(self._known)
 
     def case(self, number: int, rng: Rng) -> int:
@@ -55,31 +55,31 @@ class Texts:
         return 1
 
     def sound(self) -> list[bytes | str]:
-        """What is spoiled."""
+        """Return valid files."""
         raise NotImplementedError
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """Bytes, or words."""
+        """Damage bytes or words."""
         if rng.random() < 0.5:
             return spoiled_bytes(rng, content)
         return spoiled_text(rng, content.decode(errors="replace")).encode("utf-8", "surrogatepass")
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Whatever reads such files."""
+        """Read a file."""
         raise NotImplementedError
 
 
 class Bddl(Texts):
-    """BDDL files, read, written again, and shown."""
+    """BDDL files, read, written and displayed."""
 
     corpus, suffix = "bddl", ".bddl"
 
     def sound(self) -> list[bytes | str]:
-        """Tasks of LIBERO's."""
+        """Return LIBERO tasks."""
         return [bddl.write(tasks.load(each)) for each in SOME]
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Read; what can be read can be written."""
+        """Read a file; what can be read must be writable."""
         if rng.random() < 0.2:
             command("tasks", "show", path, "--no-picture")
         task = load_file(str(path))
@@ -93,17 +93,17 @@ class TaskJson(Texts):
     corpus, suffix = "task_json", ".task.json"
 
     def sound(self) -> list[bytes | str]:
-        """Tasks of LIBERO's."""
+        """Return LIBERO tasks."""
         return [to_json(tasks.load(each)) for each in SOME]
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """A value, or bytes."""
+        """Damage a value or bytes."""
         if rng.random() < 0.3:
             return spoiled_bytes(rng, content)
         return json.dumps(spoiled_json(rng, json.loads(content))).encode()
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Read, and show."""
+        """Read and display a file."""
         if rng.random() < 0.2:
             command("tasks", "list", path)
         to_json(from_json(path.read_text(encoding="utf-8", errors="replace"), id=str(path), file=path.name))
@@ -115,7 +115,7 @@ class Archives(Texts):
     suffix = ".tar"
 
     def sound(self) -> list[bytes | str]:
-        """One of each kind."""
+        """Return one archive of each kind."""
         names = {f"{each}.bddl": bddl.write(tasks.load(each)).encode() for each in SOME}
         found = []
         for mode in ("w", "w:gz", "w:xz"):
@@ -129,22 +129,22 @@ class Archives(Texts):
         return [*found]
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """Bytes."""
+        """Damage bytes."""
         return spoiled_bytes(rng, content)
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Every member."""
+        """Read every member."""
         for _ in in_archive(path):
             pass
 
 
 class States(Texts):
-    """Files of initial states: pickles in zips, which are parsed and never run."""
+    """Initial-state files: pickles in zips, which are parsed and never executed."""
 
     suffix = ".pruned_init"
 
     def sound(self) -> list[bytes | str]:
-        """Arrays as LIBERO's files have them."""
+        """Return arrays in the format of LIBERO's files."""
         array = np.arange(60.0).reshape(5, 12) / 7
         found = []
         for protocol in (2, 4, 5):
@@ -157,7 +157,7 @@ class States(Texts):
         return [*found]
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """Bytes; of a zip, its pickle or all of it."""
+        """Damage bytes; in a zip, its pickle or the whole file."""
         if not zipfile.is_zipfile(io.BytesIO(content)) or rng.random() < 0.4:
             return spoiled_bytes(rng, content)
         file = io.BytesIO()
@@ -170,17 +170,17 @@ class States(Texts):
         return file.getvalue()
 
     def read(self, path: Path, rng: Rng) -> None:
-        """As a run with stored states does."""
+        """Read as a run with stored states does."""
         read_states(path)
 
 
 class ResultTables(Texts):
-    """CSV files of other people's results, imported as runs."""
+    """CSV files with results of other tools, imported as runs."""
 
     corpus, suffix = "results_csv", ".csv"
 
     def sound(self) -> list[bytes | str]:
-        """A few episodes."""
+        """Return a few episodes."""
         lines = ["task,seed,condition,success,steps,instruction"]
         for task in SOME:
             lines += [
@@ -195,19 +195,19 @@ class ResultTables(Texts):
         ]
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Import."""
+        """Import a file."""
         out = self._folder / "imported.assay"
         out.unlink(missing_ok=True)
         list(import_results([ResultFile(path)], out, policy="somebody"))
 
 
 class Wordings(Texts):
-    """CSV files of instructions in other words, as an experiment."""
+    """CSV files with paraphrases, run as an experiment."""
 
     corpus, suffix = "wordings_csv", ".csv"
 
     def sound(self) -> list[bytes | str]:
-        """Both kinds of table."""
+        """Return both kinds of table."""
         told = tasks.load("libero_goal/7").instruction.text
         return [
             f"task,paraphrase\nlibero_goal/7,{told} please\nlibero_goal/7,now {told}\n",
@@ -215,18 +215,18 @@ class Wordings(Texts):
         ]
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Plan."""
+        """Plan an experiment."""
         experiment = load_experiment(f"para?file={path}")
         list(experiment.plan([tasks.load("libero_goal/7")], (0,)))
 
 
 class Results(Texts):
-    """JSON results of vla-eval, lerobot and LIBERO's scripts."""
+    """JSON results of vla-eval, LeRobot and LIBERO scripts."""
 
     corpus, suffix = "results_json", ".json"
 
     def sound(self) -> list[bytes | str]:
-        """One of each, in short."""
+        """Return one short file of each kind."""
         vla = {
             "benchmark": "libero", "mode": "sync", "server": "ws://x", "mean_success": 0.5,
             "tasks": [{"task": "libero_goal/0", "mean_success": 0.5, "episodes": [
@@ -242,13 +242,13 @@ class Results(Texts):
         return [json.dumps(vla), json.dumps(lerobot)]
 
     def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """A value, or bytes."""
+        """Damage a value or bytes."""
         if rng.random() < 0.3:
             return spoiled_bytes(rng, content)
         return json.dumps(spoiled_json(rng, json.loads(content))).encode()
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Import."""
+        """Import a file."""
         out = self._folder / "imported.assay"
         out.unlink(missing_ok=True)
         list(import_results([ResultFile(path)], out, policy="somebody"))
@@ -258,7 +258,7 @@ class Names(Texts):
     """Names and addresses on the command line: tasks, policies, experiments, conditions."""
 
     def sound(self) -> list[bytes | str]:
-        """Sound ones."""
+        """Return valid names."""
         return [
             "libero_goal/7",
             "corruption?conditions=empty",
@@ -267,7 +267,7 @@ class Names(Texts):
         ]
 
     def read(self, path: Path, rng: Rng) -> None:
-        """Ask for what a text names."""
+        """Look up a name."""
         text = path.read_text(encoding="utf-8", errors="replace")
         text = pick(rng, (text, pick(rng, HOSTILE_TEXTS)))
         small = ("--tasks", "libero_goal/7", "--seeds", "1")

@@ -36,12 +36,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Point links that leave ``docs/`` to the repository's files by name only: the site does not contain them."""
+    """Replace links to files outside ``docs/``, which the site does not contain, by their names."""
     return re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", markdown)
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as ``--help`` prints them."""
+    """Return every command with its arguments and options, as ``--help`` prints them."""
     from assay.cli.app import command_line
 
     lines = ["# Commands", ""]
@@ -67,7 +67,7 @@ def commands_page() -> str:
 
 
 def options_page() -> str:
-    """The run options that commands, API and run files share."""
+    """Return the run options that commands, API and run files share."""
     from assay.runs.options import RunOptions
 
     rows = [f"| `{name}` | {_cell(text)} |" for name, text in _field_docs(RunOptions)]
@@ -87,7 +87,7 @@ def options_page() -> str:
 
 
 def api_page() -> str:
-    """The public names of ``assay``, from their docstrings."""
+    """Return the public names of ``assay``, from their docstrings."""
     import assay
 
     lines = ["# Python API", "", "Names not listed here may change without notice.", ""]
@@ -98,7 +98,7 @@ def api_page() -> str:
 
 
 def perturbations_page() -> str:
-    """All perturbations, as ``assay experiments perturbations --markdown`` prints them."""
+    """Return all perturbations, as ``assay experiments perturbations --markdown`` prints them."""
     from assay.perturb.catalogue import catalogue, markdown
 
     heading = "# Perturbations\n\nAs `assay experiments perturbations --markdown` prints them."
@@ -106,7 +106,7 @@ def perturbations_page() -> str:
 
 
 def json_page() -> str:
-    """The measures of a JSON report, and the fields of each object in it."""
+    """Return the measures of a JSON report, and the fields of each object in it."""
     from assay.measures import MEASURES, Result
 
     lines = ["# JSON report", "", "## Measures", "", "| key | measure |", "| --- | --- |"]
@@ -129,7 +129,7 @@ def json_page() -> str:
 
 
 def _field_docs(kind: type) -> Iterator[tuple[str, str]]:
-    """Names of a dataclass's fields with the docstrings below them, inherited ones included."""
+    """Return the names of a dataclass's fields, including inherited ones, with the docstrings below them."""
     docs: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         if not dataclasses.is_dataclass(base):

@@ -1,12 +1,12 @@
-"""Does somebody else's harness play the same episodes as ``assay run``? With the real harness, to the bit.
+"""Check that another harness runs the same episodes as ``assay run``, bit for bit.
 
-Runs where Assay and the harness are installed, as neither needs the other:
+Runs in an environment with Assay and the harness; neither requires the other:
 
     python scripts/harness_check.py vla-eval      # pip install vla-eval
     python scripts/harness_check.py lerobot       # pip install lerobot ./plugins/lerobot_env_assay
 
-The model is none that could solve anything: its actions hang on the images, the state and the words, so that any
-difference in what it sees leads elsewhere. Built-in assets (``primitives``).
+The model cannot solve any task: its actions depend on images, state and instruction, so that any difference in its
+input changes the trajectory. Uses the built-in assets (``primitives``).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ ASKED: dict[str, Any] = {
     "certified": False,
 }
 BESIDE = Path(sys.executable).parent
-"""Where the harness's commands are."""
+"""Folder of the harness's commands."""
 
 
 def vla_eval(folder: Path) -> tuple[str, Path]:
-    """vla-eval's harness against one of its own model servers; the address of the server, and the run."""
+    """Run vla-eval's harness with one of its model servers; return the server's address and the run."""
     out = folder / "vla-eval.assay"
     params = ASKED | {"experiment": "x", "out": str(out)}
     config = {
@@ -59,7 +59,7 @@ def vla_eval(folder: Path) -> tuple[str, Path]:
 
 
 def serve() -> None:
-    """A model server of vla-eval's."""
+    """Start a vla-eval model server."""
     from vla_eval.model_servers.predict import PredictModelServer
     from vla_eval.model_servers.serve import run_server
     from vla_eval.specs import (
@@ -97,7 +97,7 @@ def serve() -> None:
 
 
 def lerobot(folder: Path) -> tuple[str, Path]:
-    """``lerobot-eval`` with an ACT that has learnt nothing; the policy's address, and the run."""
+    """Run ``lerobot-eval`` with an untrained ACT; return the policy's address and the run."""
     out, policy = folder / "lerobot.assay", folder / "act"
     _act(policy)
     asked = {
@@ -152,7 +152,7 @@ def _act(folder: Path) -> None:
 
 
 def compare(theirs: assay.Run, ours: assay.Run) -> int:
-    """How many episodes are equal: what was done, where the hand went, how it ended."""
+    """Count the episodes with equal actions, trajectories and outcomes."""
     equal = 0
     for key in ours.episodes:
         one, other = theirs.episodes[key], ours.episodes[key]
@@ -166,7 +166,7 @@ def compare(theirs: assay.Run, ours: assay.Run) -> int:
 
 
 def main() -> None:
-    """Play with the harness, then with Assay, and compare."""
+    """Run the harness, then Assay, and compare."""
     harness = sys.argv[1] if len(sys.argv) == 2 else ""
     if harness == "serve":
         serve()

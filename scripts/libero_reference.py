@@ -1,12 +1,12 @@
-"""Record what LIBERO itself does, for ``assay parity``: rollouts, truth values, images and composed models.
+"""Record LIBERO's own behaviour for ``assay parity``: rollouts, predicates, images and composed models.
 
-Runs where LIBERO, robosuite 1.4.0 and mujoco 3.3.2 are installed; Assay need not be:
+Runs in an environment with LIBERO, robosuite 1.4.0 and mujoco 3.3.2; Assay is not required:
 
     python scripts/libero_reference.py OUT --suite libero_90 --tasks 0,4,20 --assets ASSETS --states INIT_FILES
     assay parity OUT
 
-ASSETS and INIT_FILES are what ``assay assets get`` fetched, or those of a checkout. The files have the layout of
-``docs/libero.md``. What is done is random, and the same again with the same --seed.
+ASSETS and INIT_FILES are those fetched by ``assay assets get``, or those of a checkout. The files have the layout
+described in ``docs/libero.md``. Actions are random and determined by --seed.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 STEPS, STORED, MOVED, SIZE = 40, 4, 16, 128
-"""Of a rollout; stored states and states with something moved, for truth values; pixels of an image."""
+"""Steps of a rollout; stored and modified states for predicates; image size, pixels."""
 
 
 def configured(assets: Path) -> None:
-    """LIBERO with these assets, and without its question on first import."""
+    """Import LIBERO with the given assets and without its prompt on first import."""
     import importlib.util
 
     found = importlib.util.find_spec("libero")
@@ -43,13 +43,13 @@ def configured(assets: Path) -> None:
 
 
 def stored(folder: Path, suite: str, name: str) -> np.ndarray:
-    """The stored initial states of a task, (50, n), from an ``.npz`` of plain numbers."""
+    """Return the stored initial states of a task, (50, n), from an ``.npz`` of plain numbers."""
     with np.load(folder / suite / f"{name}.pruned_init.npz", allow_pickle=False) as archive:
         return np.asarray(archive[archive.files[0]], np.float64)
 
 
 class Recorded:
-    """One task of LIBERO's."""
+    """A LIBERO task."""
 
     def __init__(self, suite: str, number: int, states: Path, seed: int) -> None:
         from libero.libero import get_libero_path
@@ -68,7 +68,7 @@ class Recorded:
         self.named = {"suite": suite, "task": number, "bddl": file.name}
 
     def roots(self) -> dict[str, Any]:
-        """Where the bodies that stand directly in the world are."""
+        """Return the positions of the bodies attached to the world."""
         model = self.env.sim.model
         found = [index for index in range(1, model.nbody) if model.body_parentid[index] == 0]
         return {
@@ -78,7 +78,7 @@ class Recorded:
         }
 
     def rollout(self) -> dict[str, Any]:
-        """Random actions from the first stored state."""
+        """Record random actions from the first stored state."""
         self.env.reset()
         self.env.set_init_state(self.initial[0])
         states, actions = [self.env.get_sim_state()], []
@@ -95,7 +95,7 @@ class Recorded:
         )
 
     def truths(self) -> dict[str, Any]:
-        """Which relations hold, in stored states and in states in which something was put onto something else."""
+        """Record which relations hold in stored states, and in states with one object placed on another."""
         env = self.env.env
         goal = [list(map(str, atom)) for atom in env.parsed_problem["goal_state"]]
         things = list(env.objects_dict)
@@ -134,14 +134,14 @@ class Recorded:
         )
 
     def _holds(self, atom: list[str]) -> bool | None:
-        """Whether it holds; None for what LIBERO itself cannot say."""
+        """Return whether a relation holds; None if LIBERO cannot evaluate it."""
         try:
             return bool(self.env.env._eval_predicate(atom))
         except Exception:
             return None
 
     def _moved(self, things: list[str], places: list[str]) -> np.ndarray:
-        """A stored state in which one thing is over another."""
+        """Return a stored state with one object above another."""
         sim = self.env.sim
         state = self.initial[self.rng.integers(len(self.initial))].copy()
         one = self.rng.choice(things)
@@ -154,7 +154,7 @@ class Recorded:
         return state
 
     def images(self) -> dict[str, Any]:
-        """What both cameras see in two stored states, the bottom row first."""
+        """Record the images of both cameras in two stored states, bottom row first."""
         states = self.initial[:2]
         seen: dict[str, list[np.ndarray]] = {"agentview": [], "robot0_eye_in_hand": []}
         for state in states:
@@ -173,7 +173,7 @@ class Recorded:
         )
 
     def model(self, assets: Path) -> bytes:
-        """The composed model, with the folders of assets spelled out by name."""
+        """Record the composed model, with asset folders replaced by their names."""
         import robosuite
 
         text = self.env.env.model.get_xml()
@@ -187,7 +187,7 @@ class Recorded:
 
 
 def main() -> None:
-    """Record the tasks that are asked for."""
+    """Record the selected tasks."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -38,7 +38,7 @@ NOT_RUN = {
     "pip install": "installs",
     "make ": "has tests of its own",
     "uv run": "is a command of openpi",
-    "assay words setup": "tests/cli runs it",
+    "assay words setup": "tests/extensions/paraphrasing runs it",
     "assay doctor": "tests/cli runs it",
     "assay assets get": "tests/sim/packs runs it",
     "assay try --policy openpi://gpu-box": "needs a GPU",

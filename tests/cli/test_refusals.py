@@ -17,17 +17,9 @@ RUN = f"run libero --policy idle {STOVE}"
 DUEL = f"duel idle idle --experiment libero {STOVE} --steps 1 --workers 0 --out duel"
 SEARCH = f"search --policy idle {STOVE} --steps 1 --workers 0 --uncertified --out new.assay"
 TRY = f"try --policy idle {STOVE}"
-TABLE = "task,object_type,action_type,original,paraphrase\n"
 FILES = {
     "broken.assay": "not a run, but long enough to be read as one" * 20,
     "file": "",
-    "empty.csv": "",
-    "head.csv": TABLE,
-    "other.csv": "a,b\n1,2\n",
-    "pair.csv": "original,paraphrase\na,b\n",
-    "maybe.csv": "item,original,paraphrase,same\n2,a,b,maybe\n",
-    "noughts.csv": "item,original,paraphrase,ann,bob\n1,a,b,0,0\n2,a,c,0,0\n",
-    "grid.csv": f"{TABLE}libero_goal/7,none,hint,turn on the stove,the stove is still off\n",
 }
 
 REFUSALS = {
@@ -61,10 +53,6 @@ REFUSALS = {
     "experiments show libero --tasks all --sheet x.png": "valid: up to 10",
     "export none.assay --json -": "none.assay",
     "parity gone": "gone",
-    "probe --policy oracle": "'oracle' is not a policy server",
-    "probe --policy opnpi://h:1": "did you mean 'openpi'?",
-    "probe --policy openpi://127.0.0.1:9?connect=0.1": "openpi://127.0.0.1:9: ",
-    "probe --policy openpi://h:1 --moments 5": "--moments",
     "report a.assay --width page": "are for --figures pdf|svg",
     "report a.assay --paper libero-x --out x --figures pdf": "not for --paper NAME",
     "report none.assay --json -": "none.assay: there is no such run",
@@ -106,25 +94,6 @@ REFUSALS = {
     f"{TRY} --latency soon": "valid: 0 to 1000 control steps of 50 ms, or measured",
     f"{TRY} --while-waiting hold": "--while-waiting needs --latency above 0",
     f"{TRY} --seeds 1 --video all --out file": "file",
-    "words agree maybe.csv": "'maybe' is neither yes nor no",
-    "words agree none.csv": "none.csv",
-    "words agree head.csv --export new.csv": "no row to sample",
-    "words agree noughts.csv": "pass --marks 0X or --marks 10",
-    "words generate": "valid: --out FILE.csv",
-    "words generate --tasks nowhere.bddl --out x.csv": "nowhere.bddl",
-    f"words generate {STOVE} --per-cell 999 --out x.csv": "obj=addition,act=none has 3",
-    "words generate --lexicon nowhere.yaml --out x.csv": "nowhere.yaml",
-    "words review grid.csv": "either --sheet FILE",
-    "words review grid.csv --sheet a.pdf": "ends in .html or .csv",
-    "words review grid.csv --decisions none.csv --out grid.csv": "is the table itself",
-    "words score other.csv --out x.csv": "needs the columns original_instruction and new_instruction",
-    "words score empty.csv --out x.csv": "is empty",
-    "words score pair.csv --alpha 2 --out x.csv": "alpha is 2.0: valid: 0",
-    "words score pair.csv --out pair.csv/x.csv": "pair.csv/x.csv cannot be written",
-    "words score none.csv --out x.csv": "none.csv",
-    "words stats head.csv": "there is nothing to count",
-    "words verify other.csv": "lacks the columns",
-    "words verify head.csv": "head.csv has no rows",
 }
 
 

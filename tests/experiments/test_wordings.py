@@ -13,11 +13,11 @@ from assay import tasks
 from assay.episodes import CONTROL, Episode, Outcome, task_of
 from assay.episodes.episode import no_trajectory
 from assay.errors import ExperimentError, PerturbationError
-from assay.experiments import load_experiment
+from assay.experiments import EXPERIMENTS, load_experiment
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.grid.table import write
 from assay.runs.store import Store
-from assay.tasks import Instruction, bddl
+from assay.tasks import bddl
 from assay.tasks.formats import ReleaseError
 
 HEADER = "high,mid,low,eval,batch_idx,new_instruction,original_instruction,structural_similarity,keyword_similarity"
@@ -38,7 +38,9 @@ def saved(path: Path, *lines: str) -> Path:
 
 def test_libero_paras_metadata_runs_with_its_cells_and_published_scores(tmp_path: Path):
     file = saved(tmp_path / "metadata.csv", HEADER, *ROWS)
-    for address, name in ((f"para?file={file}", "para"), (f"libero-para?folder={tmp_path}", "libero-para")):
+    for name, address in (("para", f"para?file={file}"), ("libero-para", f"libero-para?folder={tmp_path}")):
+        if name not in EXPERIMENTS:
+            continue
         design = load_experiment(address)
         plan = list(design.plan(design.choose(), (7, 8)))
         assert {spec.task for spec in plan} == {"libero_goal/7", "libero_goal/1"}
@@ -93,23 +95,6 @@ def test_rows_without_a_task_belong_to_every_task_with_their_original_instructio
     assert len(list(load_experiment(f"para?file={named}").plan([own], (0,)))) == 2
 
 
-def test_a_checkout_without_the_table_is_read_from_its_task_files(tmp_path: Path):
-    folder = tmp_path / "libero" / "libero" / "bddl_files" / "libero_para"
-    folder.mkdir(parents=True)
-    for number, text in enumerate(("gently turn on the stove", "slowly turn on the stove")):
-        changed = bddl.write(STOVE[0]).replace("turn on the stove", text)
-        assert bddl.parse(changed, id="x").instruction == Instruction(text)
-        (folder / f"act_lexical_addition_deletion_eval7_ver{number}.bddl").write_text(changed)
-    design = load_experiment(f"libero-para?folder={tmp_path}")
-    plan = list(design.plan(design.choose(), (0,)))
-    assert [task_of(spec).instruction.text for spec in plan][1:] == [
-        "gently turn on the stove",
-        "slowly turn on the stove",
-    ]
-    assert plan[1].condition == "libero-para/obj=none,act=addition"
-    assert plan[1].labels["s_k"] == 1.0 and plan[1].labels["scores"] == "computed"
-
-
 def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path):
     for lines, error, words in (
         (["task,text", "libero_goal/7,x"], PerturbationError, "lacks the column paraphrase or new_instr"),
@@ -131,11 +116,7 @@ def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path):
             list(load_experiment(f"para?file={file}").plan(STOVE, (0,)))
 
 
-def test_a_release_without_its_folder_or_files_is_rejected(tmp_path: Path):
-    with pytest.raises(ExperimentError, match="needs the folder of the release: libero-para"):
-        list(load_experiment("libero-para").plan(STOVE, (0,)))
-    with pytest.raises(ReleaseError, match="holds no LIBERO-Para release"):
-        load_experiment(f"libero-para?folder={tmp_path}")
+def test_a_missing_table_is_rejected(tmp_path: Path):
     with pytest.raises(PerturbationError, match="cannot be read: No such file"):
         load_experiment(f"para?file={tmp_path / 'none.csv'}")
 

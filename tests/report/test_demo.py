@@ -26,7 +26,6 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
     assert "2 of 2 (34 to 100)" in text and "0 of 2 (0 to 66)" in text
     assert f"{CLAIMS[Flaw.UNABLE]}: 2 of 2 unperturbed episodes fail" in text
     assert 'src="contact_sheet.png"' in text
-    assert ">100<" in (tmp_path / "success.svg").read_text().replace("\n", ""), "the oracle's success"
     for policy in ("oracle", "idle"):
         assert f'href="{policy}/index.html"' in text and (tmp_path / policy / "index.html").is_file()
         with Store.reading(tmp_path / "runs" / f"{policy}-libero.assay") as run:

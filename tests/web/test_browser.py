@@ -142,16 +142,19 @@ def test_a_run_shows_what_happens_while_it_is_written(page, library: Path):
             store.plan(specs)
             page.goto("/runs/written.assay")
             line = page.locator("tr", has_text="control")
-            expect(line.locator("[data-part=rate]")).to_have_text(NOT)
-            expect(line.locator("[data-part=point]")).to_be_hidden()  # nothing is not 0 %
+            expect(line.locator("td").first).to_have_text(NOT)
+            expect(line.locator("rect.point")).to_be_hidden()  # nothing is not 0 %
             store.append(1, Episode(Outcome.SUCCESS, 3, no_trajectory()))
             store.append(2, Episode(Outcome.FAILURE, 3, no_trajectory()))
-            expect(line.locator("[data-part=rate]")).to_have_text("100.0 %")
-            expect(page.locator("[data-live=done]")).to_have_text("2")
-            expect(line.locator("[data-part=point]")).to_be_visible()
-            expect(page.locator("[data-live=pace]")).to_contain_text("left")
+            expect(line.locator("td").first).to_have_text("100.0 %")
+            expect(page.locator("[data-live=done]")).to_contain_text("2 of 4")
+            expect(line.locator("rect.point")).to_be_visible()
+            store.append(3, Episode(Outcome.FAILURE, 3, no_trajectory()))
+            expect(page.locator("[data-pace]")).to_contain_text("left")
             expect(page.locator(".live")).to_be_visible()
-            expect(page.locator("[data-line=g-habitual-hint] b")).to_have_text("0 %")
+            expect(page.get_by_role("link", name="object habitual, action hint").locator("b")).to_have_text(
+                "0 %"
+            )
         expect(page.locator(".live")).to_be_hidden()
     finally:
         path.unlink()

@@ -9,8 +9,7 @@ from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
 from assay.runs.store import Store
-from assay.web.episodes import SortedFilters as Filters
-from assay.web.queries import PAGE, OpenRun, choices, page, place_of, reading
+from assay.web.queries import PAGE, Filters, OpenRun, choices, locate, read_page, reading
 from assay.web.trajectories import (
     DIVERGENCE_M,
     Divergence,
@@ -56,30 +55,30 @@ def run(path: Path):
 
 
 def test_pages_go_to_the_end_and_no_further(run: OpenRun):
-    found = [page(run, Filters(), number=number) for number in (1, 2, 3)]
+    found = [read_page(run, Filters(), number=number) for number in (1, 2, 3)]
     assert [len(each.rows) for each in found] == [PAGE, PAGE, 7]
     assert [each.before for each in found] == [0, PAGE, 2 * PAGE]
     assert {(each.total, each.page_count) for each in found} == {(COUNT, 3)}
-    assert page(run, Filters(), number=99) == found[2]
+    assert read_page(run, Filters(), number=99) == found[2]
 
 
 def test_neighbours_are_those_of_the_filter_and_the_order(run: OpenRun):
-    chosen = Filters(task="libero_goal/0", outcome="failure")
     for sort in ("", "-seed", "outcome", "-diverges"):
-        run.tell("diverges", lambda number: number % 4 or None)
-        rows = page(run, chosen, sort, size=COUNT).rows
+        chosen = Filters(task="libero_goal/0", outcome="failure", sort=sort)
+        run.db.create_function("diverges", 1, lambda number: number % 4 or None)
+        rows = read_page(run, chosen, size=COUNT).rows
         keys = [row.key for row in rows]
         assert len(keys) == len([s for s in range(COUNT - 1) if s % 6 == 3])
         for number, row in enumerate(rows):
-            found = place_of(run, row, chosen, sort)
+            found = locate(run, row, chosen)
             assert (found.number, found.total) == (number + 1, len(keys))
             assert found.previous == (keys[number - 1] if number else None)
             assert found.next == (keys[number + 1] if number + 1 < len(keys) else None)
-    assert [row.seed for row in page(run, chosen, "-seed").rows][:2] == sorted(
-        (row.seed for row in rows), reverse=True
-    )[:2]
-    outside = next(row for row in page(run, Filters()).rows if row.task != "libero_goal/0")
-    assert place_of(run, outside, chosen).number == 0
+    assert [row.seed for row in read_page(run, chosen.model_copy(update={"sort": "-seed"})).rows][
+        :2
+    ] == sorted((row.seed for row in rows), reverse=True)[:2]
+    outside = next(row for row in read_page(run, Filters()).rows if row.task != "libero_goal/0")
+    assert locate(run, outside, chosen).number == 0
 
 
 def test_filters_select_matching_episodes(run: OpenRun):
@@ -94,7 +93,7 @@ def test_filters_select_matching_episodes(run: OpenRun):
         (Filters(says="%no"), 0),
         (Filters(label="flag=1' OR '1"), 0),
     ):
-        assert page(run, filters).total == found
+        assert read_page(run, filters).total == found
 
 
 def test_filter_choices_omit_measurements(path: Path):

@@ -3,14 +3,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, no_trajectory
 from assay.report.run_report import RunReport
 from assay.runs.store import Store
-from assay.web.library import Library, RunCache, is_running
-from assay.web.progress import PACE_WINDOW_S, Pace
+from assay.web.library import Library, cached, is_running
 
 
 def test_the_listed_rate_covers_perturbed_episodes_in_which_success_is_expected(tmp_path: Path):
@@ -57,33 +54,15 @@ def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):
     )
 
 
-def test_cached_values_are_recomputed_after_a_change_but_not_all_the_time(tmp_path: Path):
-    path, calls, seconds = tmp_path / "a.assay", [], [0.0]
+def test_cached_values_are_recomputed_after_a_change(tmp_path: Path):
+    path, calls = tmp_path / "a.assay", []
     path.write_text("1")
 
-    def slow(file: Path) -> str:
+    def read(file: Path) -> str:
         calls.append(file)
-        seconds[0] += 2.0
         return file.read_text()
 
-    cache = RunCache(slow, size=2, clock=lambda: seconds[0])
-    assert [cache(path), cache(path)] == ["1", "1"] and len(calls) == 1
+    get = cached(read, size=2)
+    assert [get(path), get(path)] == ["1", "1"] and len(calls) == 1
     path.write_text("22")
-    seconds[0] += 9.9 * 2.0
-    assert cache(path) == "1"  # a slow value is reused for a while
-    seconds[0] += 0.2 * 2.0
-    assert cache(path) == "22" and len(calls) == 2
-    for name in "bc":
-        (tmp_path / name).write_text(name)
-        cache(tmp_path / name)
-    os.utime(path)
-    assert cache(path) == "22" and len(calls) == 5  # the oldest entry was evicted
-
-
-def test_pace_covers_the_last_minutes():
-    pace, run = Pace(), Path("a.assay")
-    assert pace(run, 0, 100, now=0.0) is None
-    assert pace(run, 0, 100, now=10.0) is None
-    assert pace(run, 20, 100, now=20.0) == {"per_minute": pytest.approx(60.0), "left": pytest.approx(80.0)}
-    assert pace(run, 20, 100, now=20.0 + PACE_WINDOW_S + 1) is None, "no progress in the window"
-    assert pace(run, 5, 100, now=500.0) is None, "the run was started again"
+    assert get(path) == "22" and len(calls) == 2

@@ -22,11 +22,11 @@ from assay.web.replays import EpisodeRecording, RenderStatus, Replays
 
 
 def wait_for(ask: Callable[[], RenderStatus]) -> RenderStatus:
-    """Poll until the final video or still is ready, or has failed."""
+    """Poll until a video or still is ready, or has failed."""
     deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         status = ask()
-        if status.state == "failed" or (status.state == "ready" and status.final):
+        if status.state in ("failed", "ready"):
             return status
         time.sleep(0.05)
     raise AssertionError("no video")
@@ -54,29 +54,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def replays(drawing: str, folder: Path) -> Iterator[Replays]:
     """One process renders for all tests."""
-    with Replays(folder, render_processes=1) as opened:
+    with Replays(folder) as opened:
         yield opened
 
 
-def test_a_rough_video_comes_first_and_a_fine_one_replaces_it(
-    replays: Replays, recorded: EpisodeRecording, folder: Path
-):
-    names: dict[str, None] = {}
-
-    def ask() -> RenderStatus:
-        status = replays.video(recorded)
-        if status.path is not None:
-            names[status.path.name] = None
-        return status
-
-    video = wait_for(ask)
-    rough, fine = f"{recorded.name}-rough.mp4", f"{recorded.name}.mp4"
-    assert list(names)[-1] == fine and names.keys() <= {rough, fine} and video.message == ""
-    assert count_frames(folder / rough) == (1 + 1 + HOLD_S, 1.0)  # step 0, and the end held for two seconds
+def test_a_video_is_rendered_once_and_cached(replays: Replays, recorded: EpisodeRecording, folder: Path):
+    video = wait_for(lambda: replays.video(recorded))
+    assert video.path == folder / f"{recorded.name}.mp4" and video.message == ""
     assert count_frames(video.path) == (len(recorded.actions) // 2 + 1 + HOLD_S * 10, 10.0)
-    assert video.poster is not None and video.poster.is_file()
-    assert replays.video_named(recorded, rough) == folder / rough
-    assert replays.video_named(recorded, "../secret") is None
     with Replays(folder) as later:  # another server uses the same cache
         assert later.video(recorded) == video
 
@@ -92,30 +77,40 @@ def test_a_replay_that_differs_from_the_record_is_reported(replays: Replays, rec
 def test_a_failure_is_reported_once_and_then_retried(
     replays: Replays, recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    with Replays(tmp_path / "file", render_processes=1) as broken:
+    with Replays(tmp_path / "file") as broken:
         (tmp_path / "file").write_text("not a folder")
         assert "cannot be written" in wait_for(lambda: broken.still(recorded)).message
         (tmp_path / "file").unlink()
         assert wait_for(lambda: broken.still(recorded)).state == "ready"
-    with Replays(tmp_path / "killed", render_processes=1) as killed:
-        (process,) = killed._processes
+    with Replays(tmp_path / "killed") as killed:
         killed.still(recorded)
-        while process._process is None or not process._process.is_alive():
-            time.sleep(0.01)
-        process._process.kill()
+        assert killed._pool is not None
+        (process,) = killed._pool._processes.values()
+        process.kill()
         assert "ended unexpectedly" in wait_for(lambda: killed.still(recorded)).message
         assert wait_for(lambda: killed.still(recorded)).state == "ready"
-    assert not process._process.is_alive(), "closing ends the child process"
 
 
 def test_closing_ends_running_and_queued_jobs(drawing: str, recorded: EpisodeRecording, tmp_path: Path):
-    with Replays(tmp_path, render_processes=1) as replays:
+    with Replays(tmp_path) as replays:
         for count in (8, 7, 6):
             replays.video(replace(recorded, actions=recorded.actions[:count]))
         time.sleep(0.2)
-    (process,) = replays._processes
-    assert process._process is None or not process._process.is_alive()
-    assert not list(tmp_path.glob("*.mp4"))
+        assert replays._pool is not None
+        (process,) = replays._pool._processes.values()
+    assert not process.is_alive() and not list(tmp_path.glob("*.mp4"))
+
+
+def test_queued_files_that_no_page_waits_for_are_dropped(
+    drawing: str, recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with Replays(tmp_path) as replays:
+        several = [replace(recorded, actions=recorded.actions[:count]) for count in (8, 7, 6, 5)]
+        for episode in several:
+            replays.video(episode)
+        monkeypatch.setattr(module, "INTEREST_S", 0.0)
+        assert wait_for(lambda: replays.video(several[0])).state == "ready"
+        assert not (tmp_path / f"{several[-1].name}.mp4").exists()
 
 
 def test_the_least_recently_used_files_are_deleted(
@@ -127,11 +122,7 @@ def test_the_least_recently_used_files_are_deleted(
         os.utime(old, (1, 1))
     monkeypatch.setattr(module, "MAX_CACHE_BYTES", 1_000_000)
     still = wait_for(lambda: replays.still(replace(recorded, actions=recorded.actions[:3])))
-    deadline = time.monotonic() + 10
-    while list(folder.glob("?.mp4")):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert still.path is not None and still.path.exists()
+    assert not list(folder.glob("?.mp4")) and still.path is not None and still.path.exists()
 
 
 def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
@@ -146,7 +137,7 @@ def test_missing_rendering_is_reported(
     recorded: EpisodeRecording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("MUJOCO_GL", "nothing")
-    with Replays(tmp_path, render_processes=1) as replays:
+    with Replays(tmp_path) as replays:
         video = wait_for(lambda: replays.video(recorded))
     assert video.state == "failed" and "MUJOCO_GL is 'nothing'" in video.message
 

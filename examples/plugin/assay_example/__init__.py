@@ -1,4 +1,4 @@
-"""A plugin: importing this module makes everything in it known to Assay."""
+"""An example plugin: importing this module registers everything in it."""
 
 from assay_example import assets, measures, point, questions, shouting
 

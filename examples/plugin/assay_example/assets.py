@@ -1,4 +1,4 @@
-"""An asset pack: Assay's own, under another name."""
+"""An asset pack: the built-in one under another name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from assay.plugin import AssetPack, register
 
 @register("asset pack", "example-assets")
 class ExamplePack(AssetPack):
-    """Assay's own parts; a real pack passes its folder of MJCF files."""
+    """Return the built-in parts; a real pack passes its own folder of MJCF files."""
 
     def __init__(self) -> None:
         super().__init__("example-assets")
 
     def digest(self) -> str:
-        """A hash of everything the pack consists of."""
+        """Return a hash of the pack's content."""
         return f"example-{super().digest()}"

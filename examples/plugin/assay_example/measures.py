@@ -1,4 +1,4 @@
-"""A measure with its table and its figure: how long a policy goes on before it fails."""
+"""A measure with its table and figure: the duration of failed episodes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from assay.report.run_report import RunReport
 
 @dataclass(frozen=True, slots=True)
 class Patience(Result):
-    """Steps of the episodes that fail."""
+    """Steps of failed episodes."""
 
     episodes: int
     mean_steps: float
 
 
 def patience(run: RunData) -> Patience:
-    """Measure a run. Raises MeasureError where nothing fails."""
+    """Measure a run. Raises MeasureError if no episode failed."""
     failed = run.frame.filter(pl.col("outcome") == "failure")
     if failed.is_empty():
         raise MeasureError("patience: nothing fails")
@@ -28,13 +28,13 @@ def patience(run: RunData) -> Patience:
 
 
 def table(result: Patience, report: RunReport) -> Table:
-    """One row."""
+    """Return a table with one row."""
     columns = (Column("failures", "count"), Column("mean steps", "number"))
     return Table("patience", "Patience", columns, ((result.episodes, result.mean_steps),))
 
 
 def figure(result: Patience, report: RunReport) -> Drawing:
-    """One bar."""
+    """Draw one bar."""
 
     def paint(canvas: Figure) -> None:
         canvas.add_subplot().barh(["failures"], [result.mean_steps])

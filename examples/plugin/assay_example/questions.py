@@ -1,4 +1,4 @@
-"""A source of questions on actions: the demonstration's, of one scene."""
+"""A source of action questions: the episodes of the built-in demo, from one scene."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from assay.plugin import register
 
 @register("question source", "example-questions")
 class ExampleSource(DemoSource):
-    """Whatever yields `assay.extensions.eqa.episode.SourceEpisode` values can be asked about."""
+    """Yield `assay.extensions.eqa.episode.SourceEpisode` values, from which questions are built."""
 
     name = "example-questions"
 

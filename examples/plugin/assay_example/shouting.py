@@ -1,4 +1,4 @@
-"""A perturbation of the words, and an experiment that uses it."""
+"""A perturbation of the instruction, and an experiment that uses it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Shout(Perturbation):
     change = Change.WORDING
 
     marks: int = within(0, 3, default=1)
-    """Exclamation marks at the end."""
+    """Number of exclamation marks at the end."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """The same task with a loud instruction."""
+        """Return the task with a shouted instruction."""
         return replace(task, instruction=Instruction(task.instruction.text.upper() + "!" * self.marks))
 
 
 @register("experiment", "shouting")
 def shouting(most: int = 2) -> Experiment:
-    """Instructions in capital letters, with up to ``most`` exclamation marks."""
+    """Instructions in capital letters with up to ``most`` exclamation marks."""
 
     def variants(task: Task) -> Iterator[Variant]:
         for marks in range(most + 1):

@@ -1,4 +1,4 @@
-"""Demo: policies with planted flaws, small versions of four experiments, and a check that the flaws are found."""
+"""Demo: policies with planted flaws run small versions of five experiments, and Assay reports the flaws."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from assay.api import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
 from assay.errors import RunError
@@ -24,8 +22,7 @@ from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Finding
 from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import SUCCESS_RATE, Rate
-from assay.measures.views.heat_map import bare_axes, rate_cell
-from assay.measures.views.style import HALF, Drawing
+from assay.measures.views.heat_map import ACTIONS
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
 from assay.report.page import PAGE, build
@@ -40,15 +37,15 @@ from assay.support import processes
 PLANTED: Mapping[str, str] = MappingProxyType(
     {
         "oracle": "none",
-        "replay": "plays back the control, whatever has changed",
+        "replay": "replays the actions of the control episode",
+        "clumsy": "closes the gripper too late in every second episode",
+        "nearest": "takes the object nearest to the target's usual position",
+        "keyword": "knows objects by the names in the training instructions only",
         "blind": "ignores the instruction",
-        "keyword": "knows things by their trained names only",
-        "clumsy": "closes its gripper too late, every other time",
-        "nearest": "takes what stands where the thing used to stand",
-        "colour": "takes what has the colour that the thing used to have",
+        "colour": "takes the object that has the target's usual colour",
     }
 )
-"""Policy -> its planted flaw."""
+"""Policy -> its planted flaw. Policies that take long come first, so that all workers finish at about the same time."""
 POLL_INTERVAL_S = 0.3
 
 
@@ -72,7 +69,7 @@ class DemoExperiment:
         return self.experiment.partition("?")[0]
 
     def design(self) -> Experiment:
-        """The reduced experiment."""
+        """Return the reduced experiment."""
         places: dict[str, int] = {CONTROL: 0}
 
         def keep(spec: EpisodeSpec) -> bool:
@@ -99,27 +96,32 @@ SEEDS = (0, 1, 2, 3, 4)
 """Ten starts: an exact test can reach p = 2 ** -10, and about fifteen hypotheses are tested together."""
 PARTS = (
     DemoExperiment("libero", BOTH, tuple(range(12)), steps=130),
-    DemoExperiment("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),
+    DemoExperiment(
+        "para?per_cell=1",
+        "libero_goal/6",
+        SEEDS,
+        # The names are kept in one of these rows of the grid and changed in the other, once for each phrasing.
+        conditions=(
+            CONTROL,
+            *(f"para/obj={names},act={action}" for names in ("addition", "habitual") for action in ACTIONS),
+        ),
+        in_turn=True,
+        steps=115,
+    ),
     DemoExperiment(
         "pro",
         BOTH,
         SEEDS,
-        conditions=("control", "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
+        conditions=(CONTROL, "pro/displace=0.2", "pro/object=colour", "pro/words=xxx"),
         steps=130,
     ),
     DemoExperiment(
-        "corruption", BOTH, SEEDS[:3], conditions=("control", "corruption/counterfactual"), steps=130
+        "corruption", BOTH, SEEDS[:2], conditions=(CONTROL, "corruption/counterfactual"), steps=130
     ),
     DemoExperiment(
         "x",
         "libero_object/0,libero_object/1",
-        conditions=(
-            *("control", "x/level1", "x/level2", "x/level3", "x/level4/unseen", "x/level4/confounding"),
-            *(
-                f"x/level5/{wording}"
-                for wording in ("unseen/synonym", "unseen/passive", "confounding/verbose")
-            ),
-        ),
+        conditions=(CONTROL, "x/level1", "x/level3", "x/level4/unseen", "x/level5/unseen/synonym"),
         steps=145,
     ),
 )
@@ -175,55 +177,30 @@ def run_demo(
             raise RunError("a worker of the demo died: run the same command again") from None
         watch(done.value, planned)
     examined = [job.result() for job in jobs]
+    refused: Counter[str] = Counter()  # the same for every policy
+    for reasons in examined[0].refused.values() if examined else ():
+        refused.update(reasons)
     page = folder / PAGE
-    figure = _policies_map({result.policy: result.rates for result in examined})
-    (folder / f"{figure.name}.svg").write_text(figure.file, encoding="utf-8")
     written = render(
         "demo.html.jinja",
         examined=examined,
         table=_table(examined, parts),
-        figure=figure,
-        refused=_count_refusals(examined[0]) if examined else {},
+        refused=dict(refused.most_common()),
         sheet=sheet and sheet.name,
     )
     page.write_text(written, encoding="utf-8")
     return page, examined
 
 
-def _policies_map(results: Mapping[str, Mapping[str, Rate | None]]) -> Drawing:
-    """Success as a heat map: policy -> experiment -> rate."""
-    experiments = list(next(iter(results.values()), {}))
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for row, rates in enumerate(results.values()):
-            for column, rate in enumerate(rates.values()):
-                if rate is not None:
-                    rate_cell(axes, row, column, rate)
-        axes.set_xlim(0, len(experiments))
-        axes.set_ylim(len(results), 0)
-        axes.set_xticks([place + 0.5 for place in range(len(experiments))], experiments)
-        axes.set_yticks([place + 0.5 for place in range(len(results))], list(results))
-        axes.xaxis.set_ticks_position("top")
-        bare_axes(axes)
-
-    caption = (
-        "Success in per cent if success is expected and, below it, the number of episodes; libero is unperturbed, the "
-        "others cover perturbed episodes."
-    )
-    size = (HALF, 0.5 + 0.4 * len(results))
-    return Drawing("success", "Success by policy and experiment", caption, size, paint)
-
-
 def _certify(parts: Sequence[DemoExperiment], pack: str, workers: int) -> None:
     """Certify the scenes of all experiments in advance, so that no policy waits for certificates."""
     world = WORLDS[LIBERO]
     assert world.traits.demonstrator is not None
+    config, options = WorkerConfig(world.traits.demonstrator), RunOptions(workers=workers)
     with CertificateCache(cache_file()) as cache:
         for part in parts:
             if part.design().certified:
-                config = WorkerConfig(world.traits.demonstrator)
-                make_certificates(part.plan(pack), cache, config, RunOptions(workers=workers), Observer())
+                make_certificates(part.plan(pack), cache, config, options, Observer())
 
 
 _done: Any = None
@@ -268,27 +245,17 @@ def _examine(policy: str, pack: str, parts: Sequence[DemoExperiment], folder: Pa
 
 
 def _table(examined: Sequence[ExaminedPolicy], parts: Sequence[DemoExperiment]) -> Table:
-    """Success of every policy on every experiment."""
+    """Return a table of the success of every policy in every experiment."""
+
+    def cell(rate: Rate | None) -> str | None:
+        return f"{rate.successes} of {rate.count} ({between(rate.interval, 100, 0)})" if rate else None
+
     names = [part.name for part in parts]
     return Table(
         "demo",
         "Success",
         (Column("policy"), *(Column(name) for name in names)),
-        tuple((result.policy, *(_format(result.rates[name]) for name in names)) for result in examined),
-        "Successes where success is expected, with 95 % intervals in percent: of libero all episodes, of the others "
-        "perturbed ones.",
+        tuple((result.policy, *(cell(result.rates[name]) for name in names)) for result in examined),
+        "Successes where success is expected, with 95 % intervals in percent: all episodes of libero, perturbed "
+        "episodes of the other experiments.",
     )
-
-
-def _count_refusals(examined: ExaminedPolicy) -> dict[str, int]:
-    """Reasons for refused episodes of all experiments and their counts: equal for every policy."""
-    total: Counter[str] = Counter()
-    for reasons in examined.refused.values():
-        total.update(reasons)
-    return dict(total.most_common())
-
-
-def _format(rate: Rate | None) -> str | None:
-    if rate is None:
-        return None
-    return f"{rate.successes} of {rate.count} ({between(rate.interval, 100, 0)})"

@@ -17,7 +17,7 @@ from rich.text import Text
 from typer.main import get_command
 
 from assay import __version__
-from assay.cli import duel, experiments, machine, policies, run, runs, tasks, words
+from assay.cli import duel, experiments, machine, policies, run, runs, tasks
 from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import import_object, registered_addresses
@@ -51,11 +51,9 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
         },
         "This machine": {"doctor": machine.doctor, "assets": machine.assets_app, "demo": machine.demo},
         "Rarely used": {
-            "probe": policies.probe,
             "serve": policies.serve,
             "certify": experiments.certify,
             "audit": experiments.audit,
-            "words": words.app,
             "parity": machine.parity,
             "check": machine.check,
         },

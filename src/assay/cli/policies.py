@@ -1,10 +1,9 @@
-"""`assay policies`, `assay try`, `assay probe`, `assay serve`: list policies, try one, examine a server, be one."""
+"""`assay policies`, `assay try` and `assay serve`: list policies, try one, serve one."""
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-import math
 import signal
 import sys
 from collections import Counter
@@ -17,23 +16,19 @@ from rich.box import SIMPLE
 from rich.table import Column
 
 from assay.cli.options import (
-    Assets,
     JsonFile,
     PolicyAddress,
-    Tasks,
     describe_fields,
     note_primitives,
     run_options,
     write_json,
 )
 from assay.errors import RunError, TaskError
-from assay.runs.options import RunOptions, parse_seeds
+from assay.runs.options import RunOptions
 from assay.support.console import output, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.episodes import World
-    from assay.policies.probe.examination import FieldVerdict, ProbeReport
-    from assay.policies.probe.server import Options
 
 
 app = typer.Typer(help="List the policies.", no_args_is_help=True)
@@ -64,131 +59,6 @@ def list_policies() -> None:
     table.add_row("any", "python:module:Class", "A class of your own; its fields are its parameters.")
     output.print(table)
     say("An address sets fields after a question mark: clumsy?miss=0.3")
-
-
-EASY = "libero_goal/7,libero_goal/8,libero_spatial/0,libero_object/0"
-"""Short tasks in which the end effector turns and the gripper closes."""
-MAX_LOG_EVIDENCE = math.log(1e6)
-"""Log evidence above which no difference is shown."""
-
-
-def probe(
-    policy: Annotated[
-        str,
-        typer.Option(metavar="ADDRESS", help="The server's address; fields that it sets are not searched."),
-    ],
-    selection: Tasks = EASY,
-    seeds: Annotated[
-        str, typer.Option(help="Number of seeds (4 means 0 to 3), or seeds: 7,8,9 or 7-11.")
-    ] = "4",
-    moments: Annotated[
-        int, typer.Option(min=10, max=2000, help="Maximum number of moments of demonstrations to query.")
-    ] = 100,
-    episodes: Annotated[
-        int, typer.Option(min=0, max=200, help="Maximum number of episodes per convention; 0 for none.")
-    ] = 8,
-    assets: Assets = None,
-    json_file: JsonFile = None,
-) -> None:
-    """Find how a policy server was trained: image flips, state, gripper sign, image size, replan, waiting.
-
-    The server is queried at moments of demonstrations with every known convention: with the right one, its actions
-    agree with the demonstrator's. Then a few episodes are run.
-    """
-    from assay import tasks
-    from assay.policies.probe.examination import ProbePlan, examine
-
-    chosen = tuple(task.id for task in tasks.resolve(selection))
-    plan = ProbePlan(chosen, tuple(parse_seeds(seeds)), assets or "primitives", moments, episodes)
-    with progress_bar() as bar:
-        progress = bar.add_task("", total=None)
-        examination = examine(policy, plan, say=lambda what: bar.update(progress, description=what))
-    if json_file is not None and write_json(_examination_json(examination), json_file):
-        raise typer.Exit(0 if examination.understood else 1)
-    table = table_of("what", "fits best", "score", "next best", "score", "evidence", "verdict")
-    for field in examination.verdicts:
-        rival = "-" if field.rival is None else _short(field.rival)
-        rivals = "-" if field.rival is None else f"{field.rival_score:.2f}"
-        table.add_row(
-            field.field,
-            _short(field.chosen),
-            f"{field.score:.2f}",
-            rival,
-            rivals,
-            _evidence(field),
-            field.verdict,
-        )
-    output.print(table)
-    for field in examination.verdicts:
-        for options, reason in field.refused.items():
-            say(f"refused: {options}: {reason}")
-    changed = examination.agreement_as_given != examination.agreement
-    before = f"; as the address was given: {examination.agreement_as_given:.2f}" if changed else ""
-    say(
-        f"agreement with the demonstrator: {examination.agreement:.2f}{before} (1 is the same, 0.5 is chance)"
-    )
-    if examination.solved is not None:
-        compared = (
-            examination.solved_as_given is not None and examination.solved_as_given is not examination.solved
-        )
-        before = "" if not compared else f"; as the address was given: {_of(examination.solved_as_given)}"
-        say(f"episodes solved: {_of(examination.solved)}{before}")
-    if not examination.understood:
-        say(
-            "no known convention makes its actions agree with a demonstrator's: try other --tasks or --assets (a model "
-            "trained on LIBERO's images needs --assets libero); the model may not be able to do these tasks",
-            aside=True,
-        )
-        raise typer.Exit(1)
-    say(f"use: {examination.address}")
-
-
-def _examination_json(examination: ProbeReport) -> dict[str, object]:
-    """Return an examination as a JSON object."""
-    return {
-        "address": examination.address,
-        "understood": examination.understood,
-        "agreement": examination.agreement,
-        "agreement_as_given": examination.agreement_as_given,
-        "episodes": None
-        if examination.solved is None
-        else dict(zip(("solved", "of"), examination.solved, strict=True)),
-        "requests": examination.requests,
-        "fields": [
-            {
-                "field": field.field,
-                "found": dict(field.chosen),
-                "score": field.score,
-                "next": None if field.rival is None else dict(field.rival),
-                "next_score": None if field.rival is None else field.rival_score,
-                "evidence": math.exp(min(field.evidence, MAX_LOG_EVIDENCE)),
-                "verdict": field.verdict,
-                "refused": dict(field.refused),
-                "rounds": field.rounds,
-            }
-            for field in examination.verdicts
-        ],
-    }
-
-
-def _short(options: Options) -> str:
-    from assay.policies.probe.examination import format_options
-
-    return format_options(options)
-
-
-def _evidence(field: FieldVerdict) -> str:
-    if field.rival is None:
-        return "-"
-    return (
-        "> 1,000,000 : 1"
-        if field.evidence > MAX_LOG_EVIDENCE
-        else f"{max(math.exp(field.evidence), 1.0):,.0f} : 1"
-    )
-
-
-def _of(count: tuple[int, int] | None) -> str:
-    return "none played" if count is None else f"{count[0]} of {count[1]}"
 
 
 def serve(

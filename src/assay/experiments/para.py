@@ -1,9 +1,9 @@
-"""Paraphrases as experiments: a generated grid (object x action, 43 cells), a table, or LIBERO-Para as released."""
+"""Paraphrases as experiments: a generated grid (object x action, 43 cells), or a table."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,7 +11,6 @@ from pathlib import Path
 from assay.episodes.spec import Label
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
-from assay.experiments.releases import release_folder
 from assay.perturb import Say
 from assay.perturb.words.distance.pride import ALPHA, Distance, cached_attempts
 from assay.perturb.words.grid.cells import cell_of
@@ -21,7 +20,6 @@ from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import display_name
 from assay.tasks.formats import instruction
-from assay.tasks.formats import libero_para as release
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
 """Origin of the similarities in an episode's labels: the table, Assay's scorer, or none."""
@@ -197,39 +195,14 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
 @lru_cache(maxsize=64)
 def _generate(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
     rows = [
-        _row(task.id, paraphrase.cell.object_type, paraphrase.cell.action_type, paraphrase.text)
+        GridRow(
+            0,
+            task.id,
+            str(paraphrase.cell.object_type),
+            str(paraphrase.cell.action_type),
+            "",
+            paraphrase.text,
+        )
         for paraphrase in paraphrases(task, per_cell, seed)
     ]
     return variants_of("para", "", task, rows)
-
-
-def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) -> Experiment:
-    """The released paraphrases of a checkout: its metadata.csv or, without one, its task files.
-
-    ``per_cell``: number of each task in each cell, selected by ``seed``; all by default.
-    """
-    name = "libero-para"
-    about = "LIBERO-Para as released: 43 cells of paraphrases with their published similarities."
-
-    def refuse(task: object) -> Iterable[Variant]:
-        release_folder(name, folder)
-        return ()
-
-    if not folder:  # listed by its name; without a checkout there is nothing to run
-        return Experiment(name, about, refuse, tasks=release.SUITE, seeds=SEEDS)
-    place = Path(folder)
-    table = next((place / name for name in release.TABLES if (place / name).is_file()), None)
-
-    def load() -> Sequence[GridRow]:
-        if table is not None:
-            return read(table)
-        return tuple(
-            _row(task.task, task.labels["object_type"], task.labels["action_type"], task.text)
-            for task in release.read_tasks(place)
-        )
-
-    return Wordings(name, str(table or place), load, per_cell, seed).experiment(about, SEEDS)
-
-
-def _row(task: str, object_type: object, action_type: object, text: str) -> GridRow:
-    return GridRow(0, task, str(object_type), str(action_type), "", text)

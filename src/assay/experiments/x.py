@@ -13,7 +13,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.experiments.labels import families
 from assay.experiments.reference_times import with_reference_times
 from assay.perturb import Perturbation
-from assay.perturb.releases import Unavailable
+from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings import LEVEL5
 from assay.perturb.world import (
     Attribute,

@@ -4,7 +4,7 @@ changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
 """
 
 from assay.episodes import Perturbation, Senses, apply_perturbations, from_json, to_json
-from assay.perturb import events, releases, world
+from assay.perturb import events, unavailable, world
 from assay.perturb.words import rewordings
 from assay.perturb.words.text import Mask, Say
 
@@ -16,8 +16,8 @@ __all__ = [
     "apply_perturbations",
     "events",
     "from_json",
-    "releases",
     "rewordings",
     "to_json",
+    "unavailable",
     "world",
 ]

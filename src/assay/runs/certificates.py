@@ -178,7 +178,7 @@ SOURCES = (
     "sim",
     "perturb/world",
     "perturb/events.py",
-    "perturb/releases.py",
+    "perturb/unavailable.py",
     "perturb/words/rewordings",
     "perturb/words/text.py",
     "perturb/senses",
@@ -186,7 +186,7 @@ SOURCES = (
     "policies/simple.py",
     "runs/certificates.py",
 )
-"""Files and folders of the package that affect the demonstrator's rollout."""
+"""Files and folders of the package that affect the demonstrator's rollout, besides the perturbations of extensions."""
 
 
 @cache
@@ -201,7 +201,9 @@ def engine_digest(world: str, pack: str) -> str:
 
 def sources_digest(root: Path) -> str:
     """Return a digest of the sources that affect the demonstrator's rollout, in a copy of the package."""
-    places = (root / source for source in SOURCES)
+    modules = sorted(registered_addresses("perturbations").values())
+    extensions = (f"{module.partition('.')[2].replace('.', '/')}.py" for module in modules)
+    places = (root / source for source in (*SOURCES, *extensions))
     files = (file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place]))
     return digest_of((file for file in files if file.is_file() and file.suffix in (".py", ".yaml")), root)
 

@@ -47,7 +47,7 @@ class ServingError(AssayError):
 
 
 def application(library: Library, replays: Replays) -> FastAPI:
-    """The web app for a folder of runs."""
+    """Return the web app for a folder of runs."""
     app = FastAPI(title="Assay", openapi_url=None)
     app.state.site = Site(library, replays)
     app.include_router(pages.router)

@@ -1,24 +1,25 @@
-"""The runs below a folder, by name, with cached results computed from them. Read-only."""
+"""The runs below a folder, by name: their summaries, and the state of one run while it is being written. Read-only."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
-from assay.measures import Missing, attempt
+from assay.measures import Missing, attempt, grid
 from assay.measures.frames import perturbed_rows, plausible
-from assay.measures.success.rates import Rate, success_rate
+from assay.measures.success.rates import Rate, rates, success_rate
+from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.runs.rows import COLUMNS, FRAME, with_labels
 from assay.runs.store import SUFFIX, lock_file, signature
 from assay.support.files import is_locked
@@ -30,45 +31,17 @@ _RATE_COLUMNS = (
     *("id", "key", "experiment", "condition", "task", "seed", "start", "labels", "instruction", "outcome"),
 )
 
-REFRESH_FACTOR = 10.0
-"""Minimum time between computations of a cached value, as a multiple of its computation time."""
 
+def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
+    """Return ``compute(*paths)`` with a cache of ``size`` values, each valid until one of its runs changes."""
+    lock = Lock()
+    remembered = lru_cache(size)(lambda signatures, *paths: compute(*paths))
 
-@dataclass(slots=True)
-class _CacheEntry(Generic[T]):
-    signature: tuple[Any, ...]
-    value: T
-    fresh_until: float
-    """Time until which the value is fresh, in seconds of the clock."""
-
-
-class RunCache(Generic[T]):
-    """Cache of ``compute(*paths)`` until one of the runs changes; a slow computation is repeated less often."""
-
-    def __init__(
-        self, compute: Callable[..., T], size: int = 16, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._compute, self._size, self._clock = compute, size, clock
-        self._entries: dict[tuple[Path, ...], _CacheEntry[T]] = {}
-        self._locks: dict[tuple[Path, ...], Lock] = {}
-        self._guard = Lock()
-
-    def __call__(self, *paths: Path) -> T:
-        """Return the value for these runs."""
-        with self._guard:
-            lock = self._locks.setdefault(paths, Lock())
+    def get(*paths: Path) -> T:
         with lock:  # of two simultaneous requests the second uses the result of the first
-            now = tuple(signature(path) for path in paths)
-            entry = self._entries.get(paths)
-            if entry is None or (entry.signature != now and self._clock() >= entry.fresh_until):
-                start = self._clock()
-                value = self._compute(*paths)
-                end = self._clock()
-                self._entries.pop(paths, None)
-                self._entries[paths] = entry = _CacheEntry(now, value, end + REFRESH_FACTOR * (end - start))
-                for oldest in list(self._entries)[: -self._size]:
-                    self._entries.pop(oldest, None)
-            return entry.value
+            return remembered(tuple(map(signature, paths)), *paths)
+
+    return get
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,68 +75,58 @@ class Library:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise RunError(f"{folder} is not a folder; valid: one with runs (*{SUFFIX}) in it, or below")
+            raise RunError(f"{folder} is not a folder; expected a folder with runs (*{SUFFIX})")
         self.folder = folder.resolve()
-        self._summarise = RunCache(_summarise, size=10_000)
+        self._summarise = cached(_summarise, size=10_000)
 
     def path(self, name: str) -> Path:
         """Return the file of a run. Raises NotFoundError unless it is a run below the folder."""
         try:
             path = (self.folder / f"{name}{SUFFIX}").resolve()
             hidden = any(part.startswith(".") for part in Path(name).parts)
-            if hidden or not name or not path.is_relative_to(self.folder) or not path.is_file():
-                raise NotFoundError(f"there is no run '{name[:100]}' here")
+            if not hidden and name and path.is_relative_to(self.folder) and path.is_file():
+                return path
         except (OSError, ValueError):  # not a valid file name
-            raise NotFoundError(f"there is no run '{name[:100]}' here") from None
-        return path
+            pass
+        raise NotFoundError(f"no run '{name[:100]}' in this folder")
 
-    def names(self) -> list[str]:
-        """Every run that has an address, sorted by name."""
-        return [name for name, _ in self._files() if name.isprintable()]
-
-    def siblings(self, name: str) -> list[str]:
-        """The other runs of the same experiment."""
-        experiment = self._experiment(name)
-        return [other for other in self.names() if other != name and self._experiment(other) == experiment]
-
-    def _experiment(self, name: str) -> object:
-        """The experiment of a run; None if the run cannot be read."""
-        try:
-            return self._summarise(self.path(name)).meta.get("experiment", "")
-        except (AssayError, sqlite3.Error, ValueError):
-            return None
+    def names(self, experiment: str | None = None) -> list[str]:
+        """Return the names of all readable runs, or of those with an experiment, sorted."""
+        runs = [run for run in self.summaries() if run.link]
+        return sorted(
+            run.name for run in runs if experiment is None or run.meta.get("experiment", "") == experiment
+        )
 
     def summaries(self) -> list[RunSummary]:
-        """Every run, the latest first; unreadable ones at the end."""
-        runs = [self._summary(name, path) for name, path in self._files()]
+        """Return a summary of every run, the latest first; unreadable runs come last."""
+        runs = []
+        for path in self.folder.rglob(f"*{SUFFIX}"):
+            relative = path.relative_to(self.folder)
+            if not any(part.startswith(".") for part in relative.parts):
+                runs.append(self._summary(relative.as_posix().removesuffix(SUFFIX), path))
+        runs.sort(key=lambda run: run.name)
         runs.sort(key=lambda run: str(run.meta.get("started", "")), reverse=True)
         return sorted(runs, key=lambda run: bool(run.problem))
 
-    def _files(self) -> Iterator[tuple[str, Path]]:
-        for path in sorted(self.folder.rglob(f"*{SUFFIX}")):
-            name = path.relative_to(self.folder)
-            if not any(part.startswith(".") for part in name.parts):
-                yield name.as_posix().removesuffix(SUFFIX), path
-
     def _summary(self, name: str, path: Path) -> RunSummary:
         text = os.fsencode(name).decode(errors="replace")
+        if text != name:
+            return RunSummary(text, problem="its name is not UTF-8")
         try:
             file = self.path(name)
-            if text != name:
-                raise NotFoundError("its name is not UTF-8")
             summary = self._summarise(file)
-        except NotFoundError as error:
-            if path.is_symlink():
-                return RunSummary(text, problem="a link to a file outside the folder")
-            return RunSummary(text, problem="a folder" if path.is_dir() else str(error))
+        except NotFoundError:
+            return RunSummary(
+                text, problem="a folder" if path.is_dir() else "a link to a file outside the folder"
+            )
         except (AssayError, sqlite3.Error, ValueError) as error:
-            return RunSummary(text, problem=str(error).removeprefix(f"{path}: ").removeprefix(f"{file}: "))
+            return RunSummary(text, problem=str(error).removeprefix(f"{file}: "))
         return replace(summary, name=name, link=run_address(name), running=is_running(file))
 
 
 def _summarise(path: Path) -> RunSummary:
     with reading(path) as run:
-        rows, counts, meta = read_rate_frame(run), run.store.counts(), run.store.meta
+        rows, counts, meta = _read_rate_frame(run), run.store.counts(), run.store.meta
     perturbed = perturbed_rows(plausible(rows))
     rate = attempt(success_rate, perturbed if len(perturbed) else rows)
     control = attempt(success_rate, rows.filter(pl.col("condition") == CONTROL))
@@ -180,18 +143,87 @@ def _summarise(path: Path) -> RunSummary:
     )
 
 
-def read_rate_frame(run: OpenRun) -> pl.DataFrame:
-    """A run's episodes with only the columns that success rates need; the report's frame takes much longer to read."""
+@dataclass(frozen=True, slots=True)
+class ConditionProgress:
+    """The episodes of one condition."""
+
+    name: str
+    planned: int
+    done: int
+    rate: Rate | None
+    """Success rate; None before the first episode has ended."""
+    decided: bool
+    """Whether the condition was stopped early because its rate was known precisely enough."""
+    success_expected: bool
+    """Whether the instruction can be understood and carried out."""
+    control: tuple[int, int] | None
+    """Successes and number of the controls with the same tasks and seeds; None without such controls."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """The state of a run, which may still be running."""
+
+    conditions: tuple[ConditionProgress, ...]
+    cells: dict[tuple[str, str], Rate]
+    """Success rate by the wording of object and action; empty unless the run has paraphrases."""
+    errors: dict[str, int]
+    """Error messages and how often each occurred."""
+
+    objects = OBJECTS
+    actions = ACTIONS
+
+    @property
+    def planned(self) -> int:
+        """Number of planned episodes."""
+        return sum(condition.planned for condition in self.conditions)
+
+    @property
+    def done(self) -> int:
+        """Number of finished episodes."""
+        return sum(condition.done for condition in self.conditions)
+
+
+def measure_progress(path: Path) -> RunProgress:
+    """Measure the current state of a run: success by condition and, for paraphrases, by cell."""
+    with reading(path) as run:
+        frame, counts, stopped = _read_rate_frame(run), run.store.counts(), run.store.stopped
+        errors = run.store.reasons()
+    by_condition = {str(rate.group["condition"]): rate for rate in rates(frame, stopped=stopped)}
+    judged, start = frame.filter(pl.col("outcome") != "error"), ["task", "seed"]
+    controls = judged.filter(pl.col("condition") == CONTROL).unique(start, keep="first")
+    pairs = judged.filter(pl.col("condition") != CONTROL).join(
+        controls.select(*start, control=pl.col("outcome") == "success"), on=start
+    )
+    paired = {
+        condition: (successes, count)
+        for condition, successes, count in pairs.group_by("condition")
+        .agg(pl.col("control").sum(), pl.len())
+        .iter_rows()
+    }
+    conditions = tuple(
+        ConditionProgress(
+            name, planned, done, by_condition.get(name), name in stopped, expected, paired.get(name)
+        )
+        for name, planned, done, *_, expected in counts.iter_rows()
+    )
+    paraphrases = attempt(grid, frame)
+    cells = () if isinstance(paraphrases, Missing) else paraphrases.cells
+    return RunProgress(conditions, {(cell.object, cell.action): cell.rate for cell in cells}, errors)
+
+
+def _read_rate_frame(run: OpenRun) -> pl.DataFrame:
+    """Read the columns of a run's episodes that success rates need; reading the report's frame takes much longer."""
     rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
     frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
     return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
 
 
 def run_address(name: str) -> str:
-    """The address of a run's page."""
+    """Return the address of a run's page."""
     return f"/runs/{quote(name)}{SUFFIX}"
 
 
 def is_running(path: Path) -> bool:
-    """Whether a driver is writing a run at this moment."""
+    """Return whether a driver is writing a run at this moment."""
     return is_locked(lock_file(path))

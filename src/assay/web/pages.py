@@ -13,7 +13,7 @@ from assay.report.comparison import describe_decision, verdicts
 from assay.runs.description import describe_meta
 from assay.runs.store import SUFFIX
 from assay.web.library import is_running
-from assay.web.queries import NotFoundError, differing, reading
+from assay.web.queries import NotFoundError, read_differing, reading
 from assay.web.site import Text, TheSite, render, render_page, theme
 
 router = APIRouter()
@@ -26,28 +26,19 @@ REPORT_POLICY = "default-src 'none'; style-src {styles}; img-src data:; frame-an
 
 @router.get("/")
 def run_list(request: Request, site: TheSite) -> Response:
-    """The list of runs."""
+    """Show the list of runs."""
     return render_page(request, "runs.html", folder=site.library.folder.name, runs=site.library.summaries())
 
 
 @router.get("/glossary")
 def glossary(request: Request) -> Response:
-    """The definitions of all terms."""
+    """Show the definitions of all terms."""
     return render_page(request, "glossary.html")
-
-
-@router.get(f"{RUN}/live")
-def live(name: str, site: TheSite) -> Response:
-    """The state of a run, polled by its page."""
-    path = site.library.path(name)
-    progress, running = site.progress(path), is_running(path)
-    pace = site.pace(path, progress.done, progress.planned) if running else None
-    return JSONResponse(progress.as_json() | {"running": running, "pace": pace})
 
 
 @router.get(f"{RUN}/finding")
 def findings(name: str, site: TheSite) -> Response:
-    """The findings of a run's report; measuring takes a while, so the run's page fetches them separately."""
+    """Return the findings of a run's report, which its page fetches separately because measuring takes a while."""
     try:
         return JSONResponse({"findings": site.report(site.library.path(name)).findings})
     except NotFoundError:
@@ -58,7 +49,7 @@ def findings(name: str, site: TheSite) -> Response:
 
 @router.get(f"{RUN}/report")
 def report_in_app(request: Request, site: TheSite, name: str) -> Response:
-    """The report under the app's navigation bar."""
+    """Show the report under the app's navigation bar."""
     path = site.library.path(name)
     bar = render(request, "report_bar.html", name=name, running=is_running(path))
     html = site.report(path).html.replace("<body>", f"<body>{bar}", 1)
@@ -67,7 +58,7 @@ def report_in_app(request: Request, site: TheSite, name: str) -> Response:
 
 @router.get(f"{RUN}/report.html")
 def report(request: Request, site: TheSite, name: str) -> Response:
-    """The report of the finished episodes, as `assay report` writes it."""
+    """Show the report of the finished episodes, as `assay report` writes it."""
     return _report_response(site.report(site.library.path(name)).html, request, "'unsafe-inline'")
 
 
@@ -80,23 +71,21 @@ def _report_response(html: str, request: Request, styles: str) -> Response:
 
 @router.get(RUN)
 def run_page(request: Request, site: TheSite, name: str) -> Response:
-    """A run: success by condition and cell, live while it is running."""
+    """Show success by condition and cell; the page polls itself while the run is running."""
     path = site.library.path(name)
     with reading(path) as run:
         meta, damaged = run.store.meta, run.store.damage
-    progress, running = site.progress(path), is_running(path)
-    if running:
-        site.pace(path, progress.done, progress.planned)  # the first sample
+    experiment = str(meta.get("experiment", ""))
     return render_page(
         request,
         "run.html",
         name=name,
         meta=meta,
         about=describe_meta(meta),
-        others=site.library.siblings(name),
+        others=[other for other in site.library.names(experiment) if other != name],
         damaged=damaged,
-        running=running,
-        progress=progress,
+        running=is_running(path),
+        progress=site.progress(path),
     )
 
 
@@ -110,7 +99,7 @@ def compare_page(
     condition: Text = "",
     after: RowId = None,
 ) -> Response:
-    """Two runs on the same specs: ``a`` and ``b``, or two ``run`` parameters from the list's checkboxes."""
+    """Compare two runs on the same specs: ``a`` and ``b``, or two ``run`` parameters from the list's checkboxes."""
     a, b = (*run, a, b)[:2]
     values: dict[str, Any] = {"comparison": None, "page": None, "problem": "", "verdicts": (), "drops": ()}
     if a and b:
@@ -124,9 +113,8 @@ def compare_page(
                 "drops": [(drop, describe_decision(drop)) for drop in contrasts if drop.aspect == "drop"],
             }
             with reading(first) as opened:
-                values["page"] = differing(opened, second, condition, after or 0)
+                values["page"] = read_differing(opened, second, condition, after or 0)
         except MeasureError as error:
             values["problem"] = str(error)
     names = site.library.names()
-    values["siblings"] = site.library.siblings(a) if a in names else names
     return render_page(request, "compare.html", a=a, b=b, condition=condition, names=names, **values)

@@ -8,14 +8,16 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
-from assay.episodes.spec import CONTROL, EpisodeSpec, Label
+from pydantic import BaseModel, ConfigDict, Field
+
+from assay.episodes.spec import CONTROL, Label
 from assay.errors import AssayError
 from assay.runs.rows import COUNTED, DETAILS
 from assay.runs.store import Store, attach, read_connection
@@ -31,10 +33,13 @@ _FROM = f"""
 FROM specs LEFT JOIN stopped USING (condition) LEFT JOIN episodes USING (id)
 WHERE {COUNTED}
 """
-_COLUMNS = """
-specs.id, key, condition, task, seed, labels, spec, outcome, instruction, steps, seconds, decisions, touched,
-moved, truth, error
-"""
+_COLUMNS = [
+    *("specs.id", "key", "condition", "task", "seed", "labels", "spec", "outcome"),
+    *("coalesce(instruction, '')", "coalesce(steps, 0)", "coalesce(seconds, 0.0)", "coalesce(decisions, 0)"),
+    *("touched", "moved", "truth", "coalesce(error, '')"),
+]
+"""Columns of an `EpisodeRow`, in the order of its fields."""
+_SELECT = f"SELECT {', '.join(_COLUMNS)}"
 _CLAUSES = {
     "condition": "condition = :condition",
     "task": "task = :task",
@@ -55,7 +60,7 @@ SORTS = {
     "steps": "coalesce(steps, -1)",
     "diverges": "diverges(specs.id)",
 }
-"""Sort keys; ties keep plan order. ``diverges`` is supplied by the caller."""
+"""Sort keys; ties keep plan order. The caller defines the SQL function ``diverges``."""
 DESCENDING = "-"
 """Prefix of a sort key for descending order."""
 _DIFFERING = """
@@ -74,47 +79,59 @@ class OpenRun:
     """A run opened for a page: its store, and a connection for further queries."""
 
     store: Store
-    _db: sqlite3.Connection
+    db: sqlite3.Connection
 
     def rows(self, question: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
         """Return all rows of a query, so that no cursor stays open."""
-        return self._db.execute(question, values or {}).fetchall()
-
-    def tell(self, name: str, value: Callable[[int], float | None]) -> None:
-        """Make a number per episode id available to queries."""
-        self._db.create_function(name, 1, value)
-
-    @contextmanager
-    def beside(self, path: Path) -> Iterator[None]:
-        """Make another run's tables available as ``other.specs`` and so on."""
-        with Store.reading(path), attach(self._db, path):
-            yield
+        return self.db.execute(question, values or {}).fetchall()
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[OpenRun]:
-    """Open a run for one page. Raises RunError, or sqlite3's errors."""
+    """Open a run for one page. Raises RunError or sqlite3.Error."""
     with Store.reading(path) as store, closing(read_connection(path, timeout=10)) as db:
         load_plugins(store.meta.get("plugins", ()))  # the report lists missing ones
         yield OpenRun(store, db)
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Filters of episodes; an empty filter admits all."""
+Text = Annotated[str, Field(max_length=300)]
 
-    condition: str = ""
-    task: str = ""
-    outcome: str = ""
-    object: str = ""
-    action: str = ""
-    label: str = ""
+
+class Filters(BaseModel):
+    """Requested episodes and their order, as parameters of a page; an empty filter admits all episodes."""
+
+    model_config = ConfigDict(frozen=True)
+
+    condition: Text = ""
+    task: Text = ""
+    outcome: Literal["", "success", "failure", "error", "waiting"] = ""
+    object: Text = ""
+    action: Text = ""
+    label: Text = ""
     """Label and value, as ``name=value``."""
-    says: str = ""
+    says: Text = ""
     """Words of the instruction, in any order."""
+    sort: Annotated[str, Field(pattern=f"^(-?({'|'.join(filter(None, SORTS))}))?$")] = ""
+
+    def query(self, **more: int | str) -> str:
+        """Return the query string of an address."""
+        return urlencode({name: value for name, value in (dict(self) | more).items() if value != ""})
+
+    def sorted_by(self, name: str) -> str:
+        """Return the query string that sorts by a column; descending if the page is already sorted by it."""
+        return self.query(sort=f"{DESCENDING}{name}" if self.sort == name else name)
+
+    def direction(self, name: str) -> str:
+        """Return the value of ``aria-sort`` of a column."""
+        return {name: "ascending", f"{DESCENDING}{name}": "descending"}.get(self.sort, "none")
+
+    @property
+    def active(self) -> bool:
+        """Whether any episodes are filtered out."""
+        return bool(self.query(sort=""))
 
     def clause(self) -> tuple[str, dict[str, str]]:
-        """The condition in SQL, and its values."""
+        """Return the condition in SQL, and its values."""
         given: dict[str, str] = {name: getattr(self, name) for name in _CLAUSES if getattr(self, name) != ""}
         clauses = [_CLAUSES[name] for name in given]
         if self.outcome == "waiting":
@@ -130,6 +147,12 @@ class Filters:
             clauses.append(_LABEL)
             given |= {"label": f'$."{name.replace(chr(34), "")}"', "value": value}
         return "".join(f" AND {clause}" for clause in clauses), given
+
+    def order(self) -> str:
+        """Return the ORDER BY clause; episodes without a value come last."""
+        by = SORTS[self.sort.removeprefix(DESCENDING)]
+        way = "DESC" if self.sort.startswith(DESCENDING) else "ASC"
+        return f"ORDER BY {by} IS NULL, {by} {way}, specs.id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +219,9 @@ class Choices:
 
     conditions: tuple[str, ...]
     tasks: tuple[str, ...]
-    objects: tuple[str, ...] = ()
-    actions: tuple[str, ...] = ()
-    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    objects: tuple[str, ...]
+    actions: tuple[str, ...]
+    labels: dict[str, tuple[str, ...]]
     """Values as text by label, for labels with few values."""
 
 
@@ -229,72 +252,48 @@ class DifferingPage:
     """Id after which the next page starts."""
 
 
-def page(run: OpenRun, filters: Filters, sort: str = "", number: int = 1, size: int = PAGE) -> Page:
-    """A page of filtered and sorted episodes; the last one if there are fewer."""
+def read_page(run: OpenRun, filters: Filters, number: int = 1, size: int = PAGE) -> Page:
+    """Return a page of filtered and sorted episodes; the last one if there are fewer."""
     where, values = filters.clause()
     (total,) = run.rows(f"SELECT count(*) {_FROM}{where}", values)[0]
     number = max(1, min(number, -(-total // size)))
-    by, way = _order(sort)
     rows = run.rows(
-        f"SELECT {_COLUMNS} {_FROM}{where} ORDER BY {by} IS NULL, {by} {way}, specs.id "
-        f"LIMIT {size} OFFSET {(number - 1) * size}",
+        f"{_SELECT} {_FROM}{where} {filters.order()} LIMIT {size} OFFSET {(number - 1) * size}",
         values,
     )
-    return Page(tuple(map(_row, rows)), total, number, size)
+    return Page(tuple(map(_decode, rows)), total, number, size)
 
 
-def _order(sort: str) -> tuple[str, str]:
-    """Sort expression and direction."""
-    return SORTS[sort.removeprefix(DESCENDING)], "DESC" if sort.startswith(DESCENDING) else "ASC"
-
-
-def one(run: OpenRun, key: str) -> EpisodeRow:
+def read_episode(run: OpenRun, key: str) -> EpisodeRow:
     """Return the planned episode with that key. Raises NotFoundError."""
-    rows = run.rows(
-        f"SELECT {_COLUMNS} FROM specs LEFT JOIN episodes USING (id) WHERE key = :key", {"key": key}
-    )
+    rows = run.rows(f"{_SELECT} FROM specs LEFT JOIN episodes USING (id) WHERE key = :key", {"key": key})
     if not rows:
         raise NotFoundError(f"the run has no episode '{key[:40]}'")
-    return _row(rows[0])
+    return _decode(rows[0])
 
 
-def control_of(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
-    """The recorded control of an episode: the first unperturbed one of its task and seed."""
+def read_control(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
+    """Return the recorded control of an episode: the first unperturbed one with its task and seed."""
     if row.condition == CONTROL:
         return None
     rows = run.rows(
-        f"SELECT {_COLUMNS} FROM specs JOIN episodes USING (id) "
+        f"{_SELECT} FROM specs JOIN episodes USING (id) "
         "WHERE condition = :control AND task = :task AND seed = :seed ORDER BY specs.id LIMIT 1",
         {"control": CONTROL, "task": row.task, "seed": row.seed},
     )
-    return _row(rows[0]) if rows else None
+    return _decode(rows[0]) if rows else None
 
 
-def detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
-    """The value of an episode in one of the tables of details; None if it has none."""
+def read_detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
+    """Return the value of an episode in one of the tables of details; None if it has none."""
     rows = run.rows(f"SELECT {DETAILS[table]} FROM {table} WHERE id = :id", {"id": row.id})
     return json.loads(rows[0][0]) if rows else None
 
 
-@dataclass(frozen=True, slots=True)
-class EpisodeConduct:
-    """Conduct of an episode beyond success; None for unrecorded values."""
-
-    stages: dict[str, dict[str, int | None]] | None = None
-    """Control step at which each atom of the goal reached each stage."""
-    progress: float | None = None
-    """Progress, 0 to 1."""
-    side_effects: dict[str, Any] | None = None
-    """Side effects, as `SideEffects` in JSON."""
-    aftermath: dict[str, Any] | None = None
-    """State after success, as `Aftermath` in JSON."""
-
-
-def place_of(run: OpenRun, row: EpisodeRow, filters: Filters, sort: str = "") -> EpisodePosition:
-    """The position of an episode among the filtered ones, and its neighbours."""
+def locate(run: OpenRun, row: EpisodeRow, filters: Filters) -> EpisodePosition:
+    """Return the position of an episode among the filtered ones, and its neighbours."""
     where, values = filters.clause()
-    by, way = _order(sort)
-    order = f"OVER (ORDER BY {by} IS NULL, {by} {way}, specs.id)"
+    order = f"OVER ({filters.order()})"
     rows = run.rows(
         "SELECT previous, next, number, total FROM (SELECT specs.id AS id, "
         f"lag(key) {order} AS previous, lead(key) {order} AS next, row_number() {order} AS number, "
@@ -304,81 +303,39 @@ def place_of(run: OpenRun, row: EpisodeRow, filters: Filters, sort: str = "") ->
     return EpisodePosition(*rows[0]) if rows else EpisodePosition(None, None, 0, 0)
 
 
-def differing(run: OpenRun, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
-    """Episodes whose outcome differs in the second run, errors included."""
+def read_differing(run: OpenRun, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
+    """Return a page of the episodes whose outcome differs in the second run, errors included."""
     values = {"condition": condition, "after": after}
-    with run.beside(second):
+    with Store.reading(second), attach(run.db, second):
         rows = run.rows(
             "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
             "episodes.outcome, those.outcome, coalesce(json_extract(specs.labels, '$.plausible'), 1) <> 0 "
-            f"{_DIFFERING} AND specs.id > :after "
-            f"ORDER BY specs.id LIMIT {PAGE + 1}",
+            f"{_DIFFERING} AND specs.id > :after ORDER BY specs.id LIMIT {PAGE + 1}",
             values,
         )
         total = run.rows(f"SELECT count(*) {_DIFFERING}", values)[0][0]
-    found = tuple(Differing(*row) for row in rows[:PAGE])
-    return DifferingPage(found, total, found[-1].id if len(rows) > PAGE else None)
-
-
-def spec_of(row: EpisodeRow) -> EpisodeSpec:
-    """The spec of an episode. Raises SpecError if it is invalid."""
-    return EpisodeSpec.from_json(row.spec, row.labels)
+    shown = tuple(Differing(*row) for row in rows[:PAGE])
+    return DifferingPage(shown, total, shown[-1].id if len(rows) > PAGE else None)
 
 
 def choices(path: Path) -> Choices:
-    """Values that a run's episodes can be filtered by."""
-    with reading(path) as run:
-        return _choices(path, path.stat().st_ino, run.store.planned)
-
-
-@lru_cache(maxsize=64)
-def _choices(path: Path, file: int, planned: int) -> Choices:
-    """Return the filter values of a run, cached until the plan grows."""
+    """Return the values that a run's episodes can be filtered by."""
     with reading(path) as run:
         conditions = tuple(name for name, _ in run.store.conditions())
         tasks = tuple(name for (name,) in run.rows("SELECT task FROM specs GROUP BY task ORDER BY min(id)"))
         texts = run.rows("SELECT labels FROM specs GROUP BY labels ORDER BY min(id)")
-    values: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    labels: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for (text,) in texts:
         for name, value in json.loads(text).items():
-            if len(values[name]) <= MOST_VALUES:
-                values[name][value if isinstance(value, str) else json.dumps(value)] = None
-    few = {name: tuple(found) for name, found in values.items() if len(found) <= MOST_VALUES}
+            if len(labels[name]) <= MOST_VALUES:
+                labels[name][value if isinstance(value, str) else json.dumps(value)] = None
+    few = {name: tuple(values) for name, values in labels.items() if len(values) <= MOST_VALUES}
     return Choices(conditions, tasks, few.pop("object", ()), few.pop("action", ()), few)
 
 
-def _row(row: tuple[Any, ...]) -> EpisodeRow:
-    (
-        number,
-        key,
-        condition,
-        task,
-        seed,
-        labels,
-        spec,
-        outcome,
-        instruction,
-        steps,
-        seconds,
-        decisions,
-        *seen,
-    ) = row
-    touched, moved, truth, error = seen
-    return EpisodeRow(
-        id=number,
-        key=key,
-        condition=condition,
-        task=task,
-        seed=seed,
-        labels=json.loads(labels),
-        spec=spec,
-        outcome=outcome,
-        instruction=instruction or "",
-        steps=int(steps or 0),
-        seconds=float(seconds or 0.0),
-        decisions=int(decisions or 0),
-        touched=touched,
-        moved=moved,
-        truth=json.loads(truth or "{}"),
-        error=error or "",
-    )
+def _decode(row: tuple[Any, ...]) -> EpisodeRow:
+    """Return a row of `_COLUMNS` with its JSON decoded."""
+    values = list(row)
+    for place in (_COLUMNS.index("labels"), _COLUMNS.index("truth")):
+        values[place] = json.loads(values[place] or "{}")
+    return EpisodeRow(*values)

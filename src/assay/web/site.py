@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -23,9 +24,9 @@ from assay.report.glossary import GLOSSARY
 from assay.report.page import build
 from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
-from assay.web.library import Library, RunCache, run_address
-from assay.web.progress import Pace, RunProgress
-from assay.web.queries import reading
+from assay.web.library import Library, RunProgress, cached, measure_progress, run_address
+from assay.web.queries import Choices, reading
+from assay.web.queries import choices as read_choices
 from assay.web.replays import Replays
 from assay.web.trajectories import divergences
 
@@ -49,7 +50,7 @@ def _build_report(path: Path) -> RunPage:
     return RunPage(report.html(), tuple(diagnosis.found or diagnosis.unsure))
 
 
-def compare_runs(first: Path, second: Path) -> Comparison:
+def _compare_runs(first: Path, second: Path) -> Comparison:
     """Compare two runs as "A" and "B". Raises MeasureError if they share no spec."""
     return compare({"A": read_outcomes(first), "B": read_outcomes(second)})
 
@@ -59,19 +60,16 @@ def _divergence_steps(path: Path) -> dict[int, int | None]:
         return {number: way and way.step for number, way in divergences(run).items()}
 
 
-@dataclass(frozen=True, slots=True)
 class Site:
-    """The state of one web app."""
+    """The runs of one web app, with cached results computed from them."""
 
-    library: Library
-    replays: Replays
-    progress: RunCache[RunProgress] = field(default_factory=lambda: RunCache(RunProgress.read))
-    report: RunCache[RunPage] = field(default_factory=lambda: RunCache(_build_report))
-    comparison: RunCache[Comparison] = field(default_factory=lambda: RunCache(compare_runs))
-    divergence_steps: RunCache[dict[int, int | None]] = field(
-        default_factory=lambda: RunCache(_divergence_steps)
-    )
-    pace: Pace = field(default_factory=Pace)
+    def __init__(self, library: Library, replays: Replays) -> None:
+        self.library, self.replays = library, replays
+        self.progress: Callable[[Path], RunProgress] = cached(measure_progress)
+        self.report: Callable[[Path], RunPage] = cached(_build_report)
+        self.comparison: Callable[[Path, Path], Comparison] = cached(_compare_runs)
+        self.divergence_steps: Callable[[Path], dict[int, int | None]] = cached(_divergence_steps)
+        self.choices: Callable[[Path], Choices] = cached(read_choices)
 
     def warm_up(self) -> None:
         """Compute the data of the first page: the summaries of all runs and the compiled templates."""
@@ -114,18 +112,18 @@ _templates.globals |= {"version": __version__, "address": run_address, "glossary
 
 
 def theme(request: Request) -> str:
-    """The chosen theme, ``light`` or ``dark``; empty to follow the system."""
+    """Return the chosen theme, ``light`` or ``dark``; empty to follow the system."""
     chosen = request.cookies.get("theme", "")
     return chosen if chosen in ("light", "dark") else ""
 
 
 def render(request: Request, template: str, **values: Any) -> str:
-    """The HTML of a template."""
+    """Return the HTML of a template."""
     return _templates.get_template(template).render(request=request, theme=theme(request), **values)
 
 
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
-    """The response with the page of a template."""
+    """Return the response with the page of a template."""
     html = render(request, template, **values)
     # Texts from run files may hold lone surrogates, which UTF-8 cannot encode.
     return HTMLResponse(html.encode(errors="replace"), status)

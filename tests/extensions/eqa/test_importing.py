@@ -57,7 +57,7 @@ def test_a_set_with_the_papers_fields_is_imported(images: list[str], tmp_path: P
     assert high_level.answer == "B" and "fold the cloth" in high_level.text
     assert len(high_level.option_pictures) == 4 and high_level.view == "exo2"
     assert all(geometry(question) == "" for question in by_kind.values()), "no states are known"
-    assert AnswerSheet([mid_level], {}).has.tolist() == [[True, True, False]]
+    assert AnswerSheet([mid_level], {}).moved.tolist() == [[False, True, False, True, False, False, False]]
 
 
 INVALID: list[tuple[dict[str, Any], str]] = [

@@ -10,7 +10,7 @@ import pytest
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import no_trajectory
-from assay.extensions.papers.libero_pro import DIMENSIONS, SUITES, load_published
+from assay.extensions.papers.libero_pro.paper import DIMENSIONS, SUITES, load_published
 from assay.perturb import Say
 from assay.report.papers import PAPERS, PaperError
 from assay.report.papers.page import build_paper

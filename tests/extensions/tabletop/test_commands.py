@@ -30,7 +30,7 @@ def test_demonstrations_are_recorded_and_a_policy_trained_on_them(
         "tabletop", "train", demos, "--model", "concat-objects", "--steps", "2", "--batch", "3", "--out", file
     )
     assert said.status == 0 and file.is_file()
-    assert said.out.startswith(f"{file}: concat-objects, 1,") and "2 steps of 3" in said.out
+    assert said.out.startswith(f"{file}: concat-objects, 1,") and "2 steps with batches of 3" in said.out
     assert "concat-objects, step 2, loss" in said.err
 
 
@@ -38,9 +38,9 @@ def test_unknown_tasks_and_models_and_a_missing_torch_are_reported(
     assay: Run, monkeypatch: pytest.MonkeyPatch
 ):
     said = assay("tabletop", "demos", "--tasks", "T1,T99", "--out", "x")
-    assert said.status == 2 and "there is no tabletop task 'T99'" in said.err
+    assert said.status == 2 and "there is no training task 'T99'" in said.err
     said = assay("tabletop", "train", "nowhere", "--model", "cross", "--out", "x")
-    assert said.status == 2 and "there is no model 'cross'" in said.err
+    assert said.status == 2 and "--model 'cross'" in said.err
     monkeypatch.setitem(sys.modules, "torch", None)
     said = assay("tabletop", "train", "nowhere", "--out", "x.safetensors")
     assert said.status == 2 and "pip install 'assay-robotics[learn]'" in said.err

@@ -62,7 +62,7 @@ def test_difficulties_prompts_and_orders_are_crossed():
 
 def test_invalid_fields_are_rejected():
     for address, told in (
-        ("prompts?difficulty=hard", "there is no difficulty 'hard'"),
+        ("prompts?difficulty=hard", "unknown difficulty 'hard'"),
         ("prompts?order=random", "order: input should be 'own' or 'permuted'"),
         ("tabletop?actions=0", "an episode has one action at least"),
     ):

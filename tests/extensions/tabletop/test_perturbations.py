@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -17,10 +18,10 @@ from assay.extensions.tabletop.prompts.perturbations import (
     PromptPart,
     TextReferents,
     Unit,
-    list_wordings,
+    capitalise,
     read_fields,
 )
-from assay.extensions.tabletop.prompts.prompt import Picture, Prompt, portrait
+from assay.extensions.tabletop.prompts.prompt import OPEN, TEMPLATES, WORDS, Picture, Prompt, portrait
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
@@ -194,6 +195,21 @@ def test_objects_are_gathered_by_their_profile():
     assert not played.success and {name for name in played.env.held if name} == alike
 
 
+def list_wordings(task: TableTask) -> Iterator[str]:
+    """Every paraphrase of a task."""
+
+    def fill(text: str) -> Iterator[str]:
+        place = OPEN.search(text)
+        for option in fields[place[1]] if place else ():
+            yield from fill(text.replace(place[0], option))
+        if place is None and (text := capitalise(text)) != task.prompt.text:
+            yield text
+
+    fields = {**WORDS, **read_fields(task)}
+    for template in TEMPLATES[task.setting.task]:
+        yield from fill(template)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_wordings_are_well_formed_and_keep_pictures_and_values(kind: str):
     for number, difficulty in enumerate((Difficulty.DEFAULT, Difficulty.EXTREME)):
@@ -223,7 +239,7 @@ def test_a_paraphrase_depends_on_the_seed_and_keeps_the_goal(kind: str):
 
 def test_nonsense_cannot_be_paraphrased():
     task = apply_perturbations(make(Setting("T1", 0)), Gobbledygook(Unit.WORDS), seed=0)
-    with pytest.raises(PerturbationError, match="tabletop/T1/L1: the prompt was changed before"):
+    with pytest.raises(PerturbationError, match="tabletop/T1/L1: the prompt is not in its original wording"):
         apply_perturbations(task, PromptParaphrase(), seed=0)
 
 

@@ -10,7 +10,7 @@ from statistics import mean
 
 import pytest
 
-from assay.extensions.tabletop.cogelot import PER_TASK, TABLES, published_scores
+from assay.extensions.tabletop.cogelot import TABLES, TASK_IDS, published_scores
 from assay.extensions.tabletop.measures.scores import PromptFlaw
 from assay.measures.measure import describe_flaw
 from assay.measures.result import Missing
@@ -96,8 +96,6 @@ def test_a_run_on_tables_has_its_own_tables_figures_and_findings(folder: Path, r
                 assert re.search(r"\d", drawing.caption) and re.search("Wilson|Newcombe", drawing.caption)
     page = (folder / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert describe_flaw(PromptFlaw.UNTOLD).claim in page and describe_flaw(PromptFlaw.ORDER).claim in page
-    reading = {row["question"]: row["what the run says"] for row in rows(folder, "table-reading")}
-    assert reading["Does it need the prompt?"].startswith(describe_flaw(PromptFlaw.UNTOLD).claim)
 
 
 def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path, report: Report):
@@ -179,10 +177,10 @@ def table(paper: PaperReport, label: str, place: int = 0) -> Table:
 
 def test_every_table_of_the_paper_is_made_or_names_what_is_missing(paper: PaperReport):
     exhibits = {each.label: each for section in paper.sections for each in section.exhibits}
-    assert set(exhibits) == {f"Table {each}" for each in (*TABLES, *PER_TASK, "D.1")}
+    assert set(exhibits) == {f"Table {each}" for each in (*TABLES, "D.1")}
     assert exhibits["Table 3"].tables  # its controls are there
     assert exhibits["Table F.5"].missing == (
-        "no run has a condition of it (gobbledygook=tokens, gobbledygook=words)",
+        "no run has one of its conditions (gobbledygook=tokens, gobbledygook=words)",
     )
 
 
@@ -213,10 +211,10 @@ def test_crossed_conditions_have_rows_and_intervals_by_level(paper: PaperReport)
 
 
 def test_published_means_are_those_of_their_tasks():
-    assert len({each.table for each in published_scores()}) == 14
-    for each in published_scores():
-        if each.tasks:
-            assert each.mean == pytest.approx(mean(each.tasks.values()), abs=0.0012), each
+    assert published_scores()["table"].n_unique() == 14
+    for row in published_scores().to_dicts():
+        if rates := [row[kind] for kind in TASK_IDS if row[kind] is not None]:
+            assert row["average"] == pytest.approx(mean(rates), abs=0.0012), row
 
 
 def test_a_run_of_another_world_is_refused(write, made, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A world in one folder: a point on a sheet of paper that is told where to go."""
+"""A world in one folder: a point in the plane that is sent to named positions."""
 
 from assay_example.point.world import POINT_WORLD, points
 

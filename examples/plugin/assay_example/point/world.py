@@ -1,4 +1,4 @@
-"""The world: its tasks, its environment, its perturbations and an experiment in it."""
+"""The point world: tasks, environment, perturbations and an experiment."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from assay.plugin import (
 
 NAME = "point"
 PLACES = {"north": (0.0, 4.0), "east": (4.0, 0.0), "south": (0.0, -4.0), "west": (-4.0, 0.0)}
-"""Where the named places are."""
+"""Coordinates of the named positions."""
 NEAR = 0.5
-"""How near the point must come."""
+"""Distance from the target that counts as success."""
 SIDE = 64
-"""Of a frame, pixels."""
+"""Height and width of a frame, pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointTask:
-    """Go from a start to a place."""
+    """Move from a start to a named position."""
 
     place: str
     start: tuple[float, float]
@@ -48,13 +48,13 @@ class PointTask:
 
     @property
     def id(self) -> str:
-        """``point/north``."""
+        """Task id, such as ``point/north``."""
         return f"{NAME}/{self.place}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PointObservation:
-    """Where the point is."""
+    """The position of the point."""
 
     step: int
     position: np.ndarray
@@ -67,7 +67,7 @@ class PointEnv(Env):
     task: PointTask
 
     def reset(self, spec: EpisodeSpec) -> PointObservation:
-        """Put the point at its start."""
+        """Move the point to its start."""
         self.task = self.world.task(spec)
         self.path = [np.array(self.task.start)]
         return self._observe()
@@ -78,17 +78,17 @@ class PointEnv(Env):
         return self._observe()
 
     def succeeded(self) -> bool:
-        """Whether the point is near its place."""
+        """Return whether the point is near its target."""
         return bool(np.linalg.norm(self.path[-1] - PLACES[self.task.place]) < NEAR)
 
     def record(self) -> Record:
-        """The path, as (steps + 1, 3) positions."""
+        """Return the recorded path as (steps + 1, 3) positions."""
         flat = np.column_stack([self.path, np.zeros(len(self.path))]).astype(np.float32)
         actions = np.zeros((0, self.world.action_size), np.float32)
         return Record(Trajectory(flat, np.zeros(len(flat), np.float32), actions))
 
     def frame(self, observation: PointObservation) -> np.ndarray:
-        """A red point on white paper, (SIDE, SIDE, 3)."""
+        """Return an image of the point, red on white, (SIDE, SIDE, 3)."""
         image = np.full((SIDE, SIDE, 3), 255, np.uint8)
         column, row = np.clip((observation.position + 8) / 16 * SIDE, 0, SIDE - 1).astype(int)
         image[SIDE - 1 - row, column] = (200, 0, 0)
@@ -99,25 +99,25 @@ class PointEnv(Env):
 
 
 class PointWorld(World):
-    """Four places to go to."""
+    """A world with four tasks, one per named position."""
 
     traits = Traits(NAME, demonstrator="guide")
     action_size = 2
     max_steps = 20
 
     def tasks(self) -> list[PointTask]:
-        """One task for each place."""
+        """Return one task per named position."""
         return [PointTask(place, (0.0, 0.0), Instruction(f"go to the {place}")) for place in PLACES]
 
     def task(self, spec: EpisodeSpec) -> PointTask:
-        """The task of an episode; the seed draws the start."""
+        """Return the task of an episode; the seed determines the start."""
         (task,) = self.select(spec.task)
         start = stream(spec.world_seed, "start", spec.task).uniform(-0.2, 0.2, 2)
         task = replace(task, start=(float(start[0]), float(start[1])))
         return apply_perturbations(task, spec.perturbations, seed=spec.world_seed)
 
     def open(self, states: Path | None = None) -> PointEnv:
-        """A new environment."""
+        """Return a new environment."""
         return PointEnv(self)
 
 
@@ -136,7 +136,7 @@ provide(
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Shift(Perturbation):
-    """The point starts elsewhere, in a direction that the seed draws."""
+    """Start from another position, in a direction determined by the seed."""
 
     kind = "world/shift"
     effects = frozenset({Effect.PHYSICS})
@@ -146,7 +146,7 @@ class Shift(Perturbation):
     distance: float = within(0.0, 5.0, default=2.0)
 
     def apply(self, task: PointTask, rng: np.random.Generator) -> PointTask:
-        """The task from another start."""
+        """Return the task from another start."""
         angle = rng.uniform(0, 2 * np.pi)
         x, y = np.array(task.start) + self.distance * np.array([np.cos(angle), np.sin(angle)])
         return replace(task, start=(float(x), float(y)))
@@ -155,7 +155,7 @@ class Shift(Perturbation):
 @perturbation
 @dataclass(frozen=True, slots=True)
 class Mumble(Perturbation):
-    """The instruction says nothing."""
+    """Replace the instruction by one without meaning."""
 
     kind = "words/mumble"
     effects = frozenset({Effect.WORDS})
@@ -164,13 +164,13 @@ class Mumble(Perturbation):
     world = NAME
 
     def apply(self, task: PointTask, rng: np.random.Generator) -> PointTask:
-        """The task with words that mean nothing."""
+        """Return the task with a meaningless instruction."""
         return replace(task, instruction=Instruction("mhm mhm"))
 
 
 @register("experiment", "points")
 def points(distance: float = 2.0) -> Experiment:
-    """Starts that are moved by ``distance``, and instructions that say nothing."""
+    """Starts displaced by ``distance``, and meaningless instructions."""
 
     def variants(task: PointTask) -> Iterator[Variant]:
         yield Variant("points/shift", (Shift(distance),))

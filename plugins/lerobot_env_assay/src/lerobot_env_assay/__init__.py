@@ -1,6 +1,6 @@
-"""``lerobot-eval --env.type=assay``: Assay's experiments as environments of LeRobot's.
+"""``lerobot-eval --env.type=assay``: Assay's experiments as LeRobot environments.
 
-LeRobot imports this because of the distribution's name; importing it registers the type.
+LeRobot imports this module because of the distribution's name; the import registers the environment type.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from assay.extensions.interop.bridges.lerobot import PIXELS, PlannedEnvironment,
 @EnvConfig.register_subclass("assay")
 @dataclass
 class AssayEnv(EnvConfig):
-    """An experiment of Assay's: ``--env.task=EXPERIMENT/TASKS``."""
+    """An Assay experiment: ``--env.task=EXPERIMENT/TASKS``."""
 
     task: str = "libero/libero_goal"
     seeds: str | None = None
-    """How many, or which: 5, 7,8,9, 7-11; the experiment's own by default."""
+    """Number of seeds, or seeds: 5, 7,8,9, 7-11 (default: those of the experiment)."""
     conditions: str | None = None
-    """Only these conditions, and the control."""
+    """Conditions to run besides the control."""
     assets: str | None = None
-    """The asset pack: primitives, or libero for a policy that was trained on LIBERO's images."""
+    """Asset pack: primitives, or libero for policies trained on LIBERO's images."""
     states: str | None = None
-    """LIBERO's folder of stored initial states, instead of sampled ones."""
+    """LIBERO's folder of stored initial states, used instead of sampled ones."""
     steps: int | None = None
-    """The most control steps of every episode."""
+    """Maximum number of control steps per episode."""
     certified: bool | None = None
-    """Only scenes that the oracle has solved, or all; as the experiment has it by default."""
+    """Run only scenes that the oracle has solved, or all (default: as the experiment specifies)."""
     out: str | None = None
-    """The run to record, NAME.assay."""
+    """Run file to record, NAME.assay."""
     policy: str = "lerobot"
-    """What the run calls the policy."""
+    """Name of the policy in the run."""
     size: int = 256
     """Height and width of the images, pixels."""
     orientation: str = "rotated"
-    """Which way up they lie: rotated, upright or raw."""
+    """Image orientation: rotated, upright or raw."""
     wait: int = 10
-    """Steps at the start of an episode in which nothing moves."""
+    """Number of initial steps without motion."""
     fps: int = 20
     features: dict[str, PolicyFeature] = field(default_factory=dict)
     features_map: dict[str, str] = field(default_factory=dict)
@@ -64,12 +64,12 @@ class AssayEnv(EnvConfig):
 
     @property
     def gym_kwargs(self) -> dict[str, Any]:
-        """What every environment is told."""
+        """Keyword arguments of every environment."""
         names = ("out", "states", "size", "orientation", "wait")
         return {name: getattr(self, name) for name in names}
 
     def create_envs(self, n_envs: int, use_async_envs: bool = False) -> dict[str, dict[int, Any]]:
-        """Conditions, and for each of their tasks ``n_envs`` environments that share its episodes."""
+        """Create environments by condition and task: ``n_envs`` for each task, sharing its episodes."""
         found = suites(
             self.task,
             seeds=self.seeds,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
 from urllib.parse import parse_qsl, quote
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import FileResponse, RedirectResponse
 
 from assay.extensions.eqa.annotations import (
@@ -25,7 +25,6 @@ from assay.extensions.eqa.annotations import (
 from assay.extensions.eqa.asking.prompts import find_image
 from assay.extensions.eqa.asking.session import WrongAnswer
 from assay.extensions.eqa.question import LETTERS, PICTURES, Question, QuestionError
-from assay.extensions.eqa.reviews import as_csv
 from assay.web.app import application, serve_app
 from assay.web.library import Library
 from assay.web.queries import NotFoundError
@@ -51,30 +50,26 @@ class AnnotationDesk:
     review: bool = False
     """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
-    def people(self) -> list[str]:
-        """Return the names of all annotators and reviewers."""
-        if self.review:
-            return sorted({review.reviewer for review in self.annotations.reviews()})
-        return self.annotations.annotators()
+    def results(self) -> Mapping[str, Mapping[str, HumanAnswer | Review]]:
+        """Return the answers or, in review mode, the reviews by person and question."""
+        if not self.review:
+            return self.annotations.answers()
+        reviews: dict[str, dict[str, Review]] = {}
+        for review in self.annotations.reviews():
+            reviews.setdefault(review.reviewer, {})[review.question] = review
+        return reviews
 
-    def reviews(self, name: str) -> dict[str, Review]:
-        """Return the reviews of a person by question."""
-        return {review.question: review for review in self.annotations.reviews() if review.reviewer == name}
-
-    def answered(self, name: str) -> set[str]:
-        """Return the ids of the questions that a person has answered with a letter."""
-        answers = self.annotations.answers(name)
-        return {question.id for question in self.questions if answers.get(question.id, HumanAnswer()).letter}
+    def results_of(self, name: str) -> Mapping[str, HumanAnswer | Review]:
+        """Return the answers or reviews of a person by question."""
+        return self.results().get(name, {})
 
     def done(self, name: str) -> set[str]:
         """Return the ids of the questions that a person has answered or, in review mode, given a verdict on."""
-        if not self.review:
-            return self.answered(name)
-        reviews = self.reviews(name)
+        results = self.results_of(name)
         return {
             question.id
             for question in self.questions
-            if question.id in reviews and reviews[question.id].verdict
+            if question.id in results and results[question.id].choice
         }
 
     def marks(self, name: str) -> dict[tuple[str, str], Mistake]:
@@ -89,25 +84,16 @@ class AnnotationDesk:
 def serve(desk: AnnotationDesk, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
     """Serve the pages on this machine until Ctrl-C; ``ready`` is called with their address."""
     with Replays() as replays:
-        serve_app(with_desk(desk, replays), port, lambda address: ready(f"{address.rstrip('/')}{HOME}"))
-
-
-def with_desk(desk: AnnotationDesk, replays: Replays) -> FastAPI:
-    """Create the web app with the annotation pages."""
-    app = application(Library(desk.folder), replays)
-    app.state.desk = desk
-    app.include_router(router)
-    return app
+        app = application(Library(desk.folder), replays)
+        app.state.desk = desk
+        app.include_router(router)
+        serve_app(app, port, lambda address: ready(f"{address.rstrip('/')}{HOME}"))
 
 
 def _desk(request: Request) -> AnnotationDesk:
     desk = request.app.state.desk
     assert isinstance(desk, AnnotationDesk)
     return desk
-
-
-def _annotator(name: str) -> str:
-    return normalise_name(name)
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -128,7 +114,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 TheDesk = Annotated[AnnotationDesk, Depends(_desk)]
-Annotator = Annotated[str, Depends(_annotator)]
+Annotator = Annotated[str, Depends(normalise_name)]
 Form = Annotated[dict[str, str], Depends(_form)]
 
 
@@ -141,7 +127,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
     """Show the page that asks for a name; with a name, resume that person's work."""
     if name.strip():
         return _redirect(normalise_name(name))
-    people = {person: len(desk.done(person)) for person in desk.people()}
+    people = {person: len(desk.done(person)) for person in desk.results()}
     return render_page(request, "annotate_start.html", desk=desk, people=people)
 
 
@@ -151,17 +137,7 @@ def image_file(desk: TheDesk, name: str) -> Response:
     try:
         return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
-        raise NotFoundError("there is no such picture") from None
-
-
-@router.get("/reviews.csv")
-def reviews_file(desk: TheDesk) -> Response:
-    """Send all reviews in the format that `assay eqa review --read` reads."""
-    if not desk.review:
-        raise NotFoundError("there are reviews only with --review")
-    text = as_csv(desk.questions, desk.annotations.reviews())
-    disposition = {"Content-Disposition": 'attachment; filename="reviews.csv"'}
-    return Response(text, media_type="text/csv; charset=utf-8", headers=disposition)
+        raise NotFoundError("image not found") from None
 
 
 @router.get("/by/{name}")
@@ -178,7 +154,7 @@ def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
         "annotate_list.html",
         desk=desk,
         name=name,
-        given=desk.reviews(name) if desk.review else desk.annotations.answers(name),
+        given=desk.results_of(name),
         marked=desk.marks(name),
     )
 
@@ -191,7 +167,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
     """
     wrong = _nth(desk.wrong, number)
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}
-    if wrong.question.id in places and wrong.question.id not in desk.answered(name):
+    if wrong.question.id in places and wrong.question.id not in desk.done(name):
         return _redirect(name, f"/{places[wrong.question.id]}")
     return render_page(
         request,
@@ -221,11 +197,6 @@ def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Res
 def question_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
     """Show one question, with its correct answer only in review mode."""
     question = _nth(desk.questions, number)
-    given: HumanAnswer | Review
-    if desk.review:
-        given = desk.reviews(name).get(question.id, Review(name, question.id))
-    else:
-        given = desk.annotations.answers(name).get(question.id, HumanAnswer())
     return render_page(
         request,
         "annotate_review.html" if desk.review else "annotate_question.html",
@@ -236,7 +207,7 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
         question=question,
         letters=LETTERS,
         verdicts=VERDICTS,
-        given=given,
+        given=desk.results_of(name).get(question.id, HumanAnswer()),
     )
 
 
@@ -247,13 +218,12 @@ def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")
     if choice not in (*valid, ""):
-        raise HTTPException(400, f"{field}: one of {', '.join(valid)}")
+        raise HTTPException(400, f"{field}: choose one of {', '.join(valid)}")
+    choice = choice or desk.results_of(name).get(question.id, HumanAnswer()).choice
     if desk.review:
-        before = desk.reviews(name).get(question.id, Review(name, question.id))
-        desk.annotations.review_all([Review(name, question.id, choice or before.verdict, comment)])
+        desk.annotations.review_all([Review(name, question.id, choice, comment)])
     else:
-        earlier = desk.annotations.answers(name).get(question.id, HumanAnswer())
-        desk.annotations.answer(name, question.id, choice or earlier.letter, comment)
+        desk.annotations.answer(name, question.id, choice, comment)
     return _next_open(desk, name, number)
 
 
@@ -267,5 +237,5 @@ def _next_open(desk: AnnotationDesk, name: str, number: int) -> Response:
 
 def _nth(items: Sequence[T], number: int) -> T:
     if not 1 <= number <= len(items):
-        raise NotFoundError(f"there is no number {number} here; there are {len(items)}")
+        raise NotFoundError(f"number {number} is out of range: 1 to {len(items)}")
     return items[number - 1]

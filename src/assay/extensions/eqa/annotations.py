@@ -51,6 +51,11 @@ class HumanAnswer(NamedTuple):
     letter: str = ""
     comment: str = ""
 
+    @property
+    def choice(self) -> str:
+        """The letter; empty if there is none."""
+        return self.letter
+
 
 class Mistake(NamedTuple):
     """Error category of a model's wrong answer, with the person or model that assigned it."""
@@ -71,6 +76,11 @@ class Review(NamedTuple):
     """One of `VERDICTS`; empty if there is only a comment."""
     comment: str = ""
 
+    @property
+    def choice(self) -> str:
+        """The verdict; empty if there is none."""
+        return self.verdict
+
 
 class Annotations:
     """The annotation file; several processes may write to it. Raises QuestionError if the file is invalid."""
@@ -84,14 +94,13 @@ class Annotations:
         """Store an annotator's answer, replacing an earlier one."""
         self._write("answers", [(annotator, question, letter, comment.strip()[:MAX_COMMENT])])
 
-    def answers(self, annotator: str) -> dict[str, HumanAnswer]:
-        """Return the answers of an annotator by question."""
-        sql = "SELECT question, letter, comment FROM answers WHERE annotator = ?"
-        return {question: HumanAnswer(*answer) for question, *answer in self._read(sql, annotator)}
-
-    def annotators(self) -> list[str]:
-        """Return the names of all annotators who answered or commented."""
-        return [name for (name,) in self._read("SELECT DISTINCT annotator FROM answers ORDER BY 1")]
+    def answers(self) -> dict[str, dict[str, HumanAnswer]]:
+        """Return the answers and comments by annotator and question."""
+        answers: dict[str, dict[str, HumanAnswer]] = {}
+        rows = self._read("SELECT annotator, question, letter, comment FROM answers ORDER BY 1, rowid")
+        for annotator, question, *answer in rows:
+            answers.setdefault(annotator, {})[question] = HumanAnswer(*answer)
+        return answers
 
     def review_all(self, reviews: Sequence[Review]) -> None:
         """Store reviews in one transaction, replacing earlier ones of the same reviewers."""
@@ -111,9 +120,9 @@ class Annotations:
         rows = self._read("SELECT model, question, marker, category, note FROM mistakes ORDER BY 1, 2, 3")
         return [Mistake(*row) for row in rows]
 
-    def _read(self, sql: str, *arguments: str) -> list[tuple[str, ...]]:
+    def _read(self, sql: str) -> list[tuple[str, ...]]:
         with self._connect() as database:
-            return database.execute(sql, arguments).fetchall()
+            return database.execute(sql).fetchall()
 
     def _write(self, table: str, rows: Sequence[tuple[str, ...]]) -> None:
         now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -133,14 +142,14 @@ class Annotations:
             finally:
                 database.close()
         except (sqlite3.Error, OSError) as error:
-            raise QuestionError(f"{self.path}: not a file of annotations: {error}") from None
+            raise QuestionError(f"{self.path}: not an annotation file: {error}") from None
 
 
-def normalise_name(annotator: str) -> str:
+def normalise_name(name: str) -> str:
     """Collapse the spaces in an annotator's name. Raises QuestionError if it is invalid."""
-    name = " ".join(annotator.split())
+    name = " ".join(name.split())
     if not name or len(name) > MAX_NAME or not name.isprintable() or "/" in name:
-        raise QuestionError(f"a name has 1 to {MAX_NAME} printable characters and no slash")
+        raise QuestionError(f"expected a name of 1 to {MAX_NAME} printable characters without a slash")
     return name
 
 
@@ -159,7 +168,7 @@ def category_group(category: str) -> tuple[str, str]:
         for part, members in parts.items():
             valid.update(dict.fromkeys(members, (group, part)))
     if category not in valid:
-        raise QuestionError(f"there is no error category '{category[:60]}': {did_you_mean(category, valid)}")
+        raise QuestionError(f"unknown error category '{category[:60]}': {did_you_mean(category, valid)}")
     return valid[category]
 
 

@@ -45,7 +45,7 @@ class InstructionCase:
 
 
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
-"""Function that returns three wrong instructions per episode; for episodes it omits, the instruction is edited."""
+"""Function that returns three wrong instructions per episode; episodes that it omits get those of the data set."""
 IDENTICAL_OPTIONS = "question: two options look the same"
 ADVICE = {
     "missing camera": "--views names the cameras",
@@ -103,7 +103,7 @@ def build(
             for episode in prepare_episodes(source, all_cameras, tally, turning=turning, most=most_episodes):
                 ready.append(episode)
                 on_episode()
-            wrong = None
+            wrong: WrongInstructions = {}
             if distractors is not None and QuestionKind.H_AI in plan:
                 wrong = distractors(_instruction_cases(ready, views[0]))
             drafts = plan_drafts(ready, source.rules, plan, seed, source.name, wrong=wrong, options=options)

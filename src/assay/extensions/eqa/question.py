@@ -127,17 +127,20 @@ def _hash(content: object) -> str:
 
 
 def sample_questions(
-    questions: Sequence[Question], kinds: Sequence[QuestionKind], count: int, seed: int
+    questions: Sequence[Question], kinds: Sequence[QuestionKind], count: int | None, seed: int
 ) -> list[Question]:
-    """Draw up to ``count`` questions of each kind. Raises QuestionError if there are no questions."""
-    sample: list[Question] = []
-    for kind in kinds:
-        of_kind = [question for question in questions if question.kind is kind]
-        order = stream(seed, "eqa", "sheet", str(kind)).permutation(len(of_kind))[:count]
-        sample += [of_kind[place] for place in order]
+    """Draw up to ``count`` questions of each kind; None keeps all, in order. Raises QuestionError if there are none."""
+    sample = [question for question in questions if question.kind in kinds]
     if not sample:
-        raise QuestionError(f"there is no question of the kinds {', '.join(kinds)}")
-    return sample
+        raise QuestionError(f"the folder has no question of the kinds {', '.join(kinds)}")
+    if count is None:
+        return sample
+    drawn: list[Question] = []
+    for kind in kinds:
+        of_kind = [question for question in sample if question.kind is kind]
+        order = stream(seed, "eqa", "sheet", str(kind)).permutation(len(of_kind))[:count]
+        drawn += [of_kind[place] for place in order]
+    return drawn
 
 
 def save(folder: Path, questions: Sequence[Question], build_info: dict[str, object]) -> None:

@@ -1,12 +1,29 @@
-"""Tables and figures of the LIBERO-Para, LIBERO-PRO and LIBERO-X papers, computed from the user's runs."""
+"""LIBERO-Para, -PRO, -X and -plus: their official releases as experiments, and the tables and figures of the papers."""
 
 from assay.support.plugins import provide
 
 provide(
     "paper",
     {
-        "libero-para": "assay.extensions.papers.libero_para:PAPER",
-        "libero-pro": "assay.extensions.papers.libero_pro:PAPER",
-        "libero-x": "assay.extensions.papers.libero_x:PAPER",
+        "libero-para": "assay.extensions.papers.libero_para.paper:PAPER",
+        "libero-pro": "assay.extensions.papers.libero_pro.paper:PAPER",
+        "libero-x": "assay.extensions.papers.libero_x.paper:PAPER",
+    },
+)
+provide(
+    "experiment",
+    {
+        "libero-para": "assay.extensions.papers.libero_para.release:libero_para",
+        "libero-pro": "assay.extensions.papers.libero_pro.release:libero_pro",
+        "libero-x": "assay.extensions.papers.libero_x.release:libero_x",
+        "libero-plus": "assay.extensions.papers.libero_plus.release:libero_plus",
+    },
+)
+provide(
+    "perturbations",
+    {
+        "releases": "assay.extensions.papers.releases",
+        "libero-pro": "assay.extensions.papers.libero_pro.perturbations",
+        "libero-plus": "assay.extensions.papers.libero_plus.perturbations",
     },
 )

@@ -13,7 +13,6 @@ provide(
         "tabletop/promptblind": "assay.extensions.tabletop.policies.planted:PromptBlind",
         "tabletop/order-follower": "assay.extensions.tabletop.policies.planted:OrderFollower",
         "tabletop/first-object": "assay.extensions.tabletop.policies.planted:FirstObject",
-        "tabletop/reader": "assay.extensions.tabletop.policies.reader:PromptReader",
         "tabletop/random": "assay.extensions.tabletop.policies.planted:RandomPlaces",
         "tabletop/vima": "assay.extensions.tabletop.policies.vima:VimaPolicy",
         "tabletop/learned": "assay.extensions.tabletop.networks.policy:LearnedPolicy",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,81 +9,62 @@ from functools import cache, partial
 from importlib.resources import files
 from statistics import mean, stdev
 from types import MappingProxyType
+from typing import Any
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.measure import TABLETOP
 from assay.extensions.tabletop.measures.scores import TaskScore, mean_of
-from assay.extensions.tabletop.tasks.task import Difficulty
-from assay.extensions.tabletop.world.env import TABLETOP_WORLD
+from assay.extensions.tabletop.tasks import KINDS
+from assay.extensions.tabletop.tasks.task import Difficulty, Level
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
 from assay.measures.views.table import Column, Table, Value
 from assay.perturb.words.rewordings.corrupted import token_count
-from assay.report.papers.base import Paper, PaperRun, PaperSection, by_run, exhibit
+from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, by_run, exhibit
 
 PUBLISHED_SOURCE = (
-    "Parekh et al., arXiv:2407.03967v2, Tables F.2 to F.14 and 8; 200 episodes of each task and level"
+    "Parekh et al., arXiv:2407.03967v2, Tables F.2 to F.14 and 8; 200 episodes per task and level"
 )
-TASK_IDS = tuple(f"T{number}" for number in range(1, 18))
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedScore:
-    """A published score of one network under one condition at one level."""
-
-    table: str
-    """Table of the paper: F.2 to F.14, or 8 if the paper gives only the mean."""
-    trained: str
-    """Training data: original instructions, paraphrases, or paraphrases with permuted objects."""
-    condition: str
-    mistakes: bool
-    """Whether mistakes were allowed."""
-    model: str
-    level: str
-    tasks: Mapping[str, float]
-    """Task kind -> success rate, 0 to 1."""
-    mean: float
+TASK_IDS, LEVELS = tuple(KINDS), tuple(map(str, Level))
+ORIGINAL, PARAPHRASED, PERMUTED = "original", "paraphrase", "permuted"
+"""Training data of a model: original instructions, paraphrases, or paraphrases with permuted objects."""
+_SHOWN = re.compile(r"\[[^]]*\]")
+"""Pattern of an image's description in a recorded prompt."""
 
 
 @cache
-def published_scores() -> tuple[PublishedScore, ...]:
-    """Return all published scores, in the order of the paper's tables."""
-    text = files(__package__).joinpath("cogelot.csv").read_text(encoding="utf-8")
-    return tuple(
-        PublishedScore(
-            row["table"],
-            row["trained"],
-            row["condition"],
-            row["mistakes"] == "allowed",
-            row["model"],
-            row["level"],
-            {kind: float(row[kind]) / 100 for kind in TASK_IDS if row[kind]},
-            float(row["average"]) / 100,
-        )
-        for row in csv.DictReader(text.splitlines())
-    )
+def published_scores() -> pl.DataFrame:
+    """Return the published success rates, 0 to 1: one row per table, condition, model and level.
 
-
-_SHOWN = re.compile(r"\[[^]]*\]")
-"""Pattern of an image's description in a recorded prompt."""
-LEVELS = ("L1", "L2", "L3", "L4")
-ORIGINAL, PARAPHRASED, PERMUTED = "original", "paraphrase", "permuted"
+    The column of a task is null if the paper gives only the average.
+    """
+    text = files(__package__).joinpath("cogelot.csv").read_bytes()
+    return pl.read_csv(text, infer_schema_length=None).with_columns(pl.col(*TASK_IDS, "average") / 100)
 
 
 @dataclass(frozen=True, slots=True)
 class TableBlock:
     """A part of one of the paper's tables: one condition, with mistakes allowed or not."""
 
+    tables: str
+    """Numbers of the tables with this block, separated by spaces."""
     what: str
     """The paper's name for the condition."""
     condition: str
     mistakes: bool = True
+    """Whether mistakes are allowed."""
     trained: str = PARAPHRASED
     """Training data of the corresponding published scores."""
     same_tasks_as: str = ""
     """Condition to whose tasks the block is restricted; empty for all tasks."""
+
+    def published(self) -> list[dict[str, Any]]:
+        """Return the rows of the published scores."""
+        mistakes = "allowed" if self.mistakes else "none"
+        chosen = {"condition": self.condition, "mistakes": mistakes, "trained": self.trained}
+        return published_scores().filter(**chosen).to_dicts()
 
 
 Scores = tuple[str, Sequence[TaskScore]]
@@ -102,15 +82,15 @@ def _read_scores(run: PaperRun) -> Scores:
 def _select(
     results: Mapping[str, Scores], block: TableBlock, blocks: Sequence[TableBlock]
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
-    """Yield run, training and rates (level -> kind -> rate) of the runs in a block that have its condition.
+    """Yield name, training data and rates (level -> kind -> rate) of the runs that belong to a block.
 
-    A run belongs to the block with its training, or to the first block of the condition if none has that training.
+    A run belongs to the block with its training data, or to the first block of the condition if none has them.
     """
-    alike = [
+    same_condition = [
         other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
     ]
     for name, (trained, tasks) in results.items():
-        if block is not next((other for other in alike if other.trained == trained), alike[0]):
+        if block is not next((b for b in same_condition if b.trained == trained), same_condition[0]):
             continue
         same = {(task.kind, task.level) for task in tasks if task.condition == block.same_tasks_as}
         scores = [
@@ -128,17 +108,9 @@ def _select(
             yield name, trained, rates
 
 
-def _select_published(block: TableBlock) -> list[PublishedScore]:
-    wanted = (block.condition, block.mistakes, block.trained)
-    return [
-        score for score in published_scores() if (score.condition, score.mistakes, score.trained) == wanted
-    ]
-
-
 def _no_condition(blocks: Sequence[TableBlock]) -> MeasureError:
-    return MeasureError(
-        f"no run has a condition of it ({', '.join(dict.fromkeys(block.condition for block in blocks))})"
-    )
+    conditions = dict.fromkeys(block.condition for block in blocks)
+    return MeasureError(f"no run has one of its conditions ({', '.join(conditions)})")
 
 
 @by_run(_read_scores)
@@ -163,23 +135,19 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
         "Success by level",
         (*map(Column, heads), *columns),
         tuple(rows),
-        "In per cent: unweighted means over tasks; 95 % Wilson intervals, stratified by task; errors are excluded."
+        "In percent: unweighted means over tasks; 95 % Wilson intervals, stratified by task; errors are excluded."
         + (f" Published: {PUBLISHED_SOURCE}." if beside else ""),
     )
 
 
 def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
-    """Return the published rows of a block, one for each network."""
+    """Yield the published rows of a block, one for each network."""
     models: dict[str, dict[str, float]] = {}
-    same = {
-        (kind, score.level)
-        for score in published_scores()
-        if score.condition == block.same_tasks_as
-        for kind in score.tasks
-    }
-    for score in _select_published(block):
-        shares = [share for kind, share in score.tasks.items() if (kind, score.level) in same]
-        models.setdefault(score.model, {})[score.level] = mean(shares) if shares else score.mean
+    reference = published_scores().filter(condition=block.same_tasks_as).to_dicts()
+    same = {(kind, row["level"]) for row in reference for kind in TASK_IDS if row[kind] is not None}
+    for row in block.published():
+        rates = [row[kind] for kind in TASK_IDS if (kind, row["level"]) in same]
+        models.setdefault(row["model"], {})[row["level"]] = mean(rates) if rates else row["average"]
     for model, levels in models.items():
         cells = [value for level in LEVELS for value in (levels.get(level), None)]
         yield block.what, model, block.trained, "published", *cells
@@ -187,45 +155,32 @@ def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
 
 @by_run(_read_scores)
 def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Table]:
-    """Return tables of success by task and level in the paper's layout, and of the 95 % intervals."""
-    shares: list[tuple[Value, ...]] = []
+    """Yield tables of success by task and level in the paper's layout, and of the 95 % intervals."""
+    rates: list[tuple[Value, ...]] = []
     intervals: list[tuple[Value, ...]] = []
     for block in blocks:
         for name, _, by_level in _select(results, block, blocks):
-            for level in sorted(by_level):
-                rates, score = by_level[level], mean_of(list(by_level[level].values()))
-                cells = [(rates[kind].rate, rates[kind].interval) if kind in rates else (None, None)
-                         for kind in TASK_IDS]  # fmt: skip
-                head = (block.what, name, level)
-                shares.append((*head, *(share for share, _ in cells), score.score))
-                intervals.append((*head, *(interval for _, interval in cells), score.interval))
-        if beside:
-            shares += [
-                (
-                    block.what,
-                    f"{score.model}, published",
-                    score.level,
-                    *map(score.tasks.get, TASK_IDS),
-                    score.mean,
+            for level, by_kind in sorted(by_level.items()):
+                score, head = mean_of(list(by_kind.values())), (block.what, name, level)
+                cells = [by_kind.get(kind) for kind in TASK_IDS]
+                rates.append((*head, *(None if rate is None else rate.rate for rate in cells), score.score))
+                intervals.append(
+                    (*head, *(None if rate is None else rate.interval for rate in cells), score.interval)
                 )
-                for score in _select_published(block)
-                if score.tasks
-            ]
+        for row in block.published() if beside else ():
+            if any(row[kind] is not None for kind in TASK_IDS):
+                head = (block.what, f"{row['model']}, published", row["level"])
+                rates.append((*head, *(row[kind] for kind in TASK_IDS), row["average"]))
     if not intervals:
         raise _no_condition(blocks)
     columns = (
         *map(Column, ("condition", "model", "level")),
         *(Column(kind, "share", bare=True) for kind in (*TASK_IDS, "mean")),
     )
-    note = "In per cent. " + (f"Published: {PUBLISHED_SOURCE}." if beside else "")
-    yield Table("tasks", "Success by task", columns, tuple(shares), note)
-    yield Table(
-        "intervals",
-        "95 % intervals of success by task",
-        columns,
-        tuple(intervals),
-        "In per cent; Wilson's, of the mean stratified by task.",
-    )
+    note = "In percent. " + (f"Published: {PUBLISHED_SOURCE}." if beside else "")
+    yield Table("tasks", "Success by task", columns, tuple(rates), note)
+    note = "In percent: Wilson intervals; that of the mean is stratified by task."
+    yield Table("intervals", "95 % intervals of success by task", columns, tuple(intervals), note)
 
 
 def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
@@ -238,7 +193,7 @@ def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
             tokens = [len(_SHOWN.findall(text)) + token_count(_SHOWN.sub(" ", text)) for text in texts]
             rows.append((condition, len(texts), mean(words), stdev(words), mean(tokens), stdev(tokens)))
     if not rows:
-        raise MeasureError("it has no prompts")
+        raise MeasureError("the run has no prompts")
     return rows
 
 
@@ -256,141 +211,99 @@ def lengths_table(results: dict[str, list[tuple[Value, ...]]]) -> Table:
             *(Column(head, "number") for head in heads),
         ),
         tuple((name, *row) for name, rows in results.items() for row in rows),
-        "Mean and standard deviation over prompts. A picture is one word and one sub-word; sub-words are those of "
-        "all-MiniLM-L6-v2, in the paper T5's.",
+        "Mean and standard deviation over prompts. An image counts as one word and one sub-word. Sub-words are "
+        "those of all-MiniLM-L6-v2; the paper uses T5's.",
     )
 
 
-_ORDER, _MASKED = "order=permuted", "mask=instruction"
-_HARDER = {
+_HARD = {
     str(difficulty): str(difficulty).replace("-", " ").capitalize()
     for difficulty in Difficulty
     if difficulty is not Difficulty.DEFAULT
 }
-_HARD = tuple(
-    TableBlock(name, f"difficulty={difficulty}", mistakes=False) for difficulty, name in _HARDER.items()
-)
-_HARD_MASKED = tuple(
-    TableBlock(f"{name}; mask instructions", f"difficulty={difficulty},{_MASKED}", mistakes=False)
-    for difficulty, name in _HARDER.items()
-)
-_BASE = TableBlock("Original instructions", CONTROL)
 
 
-def _permuted_blocks(*, mistakes: bool, trained: str = "paraphrase") -> tuple[TableBlock, ...]:
-    """Return blocks with permuted objects at the default difficulty and at each of the others."""
-    suffix = "mistakes allowed" if mistakes else "no mistakes"
-    return (
-        TableBlock(f"Permuted objects; {suffix}", _ORDER, mistakes, trained),
-        *(
-            TableBlock(
-                f"Permuted objects; {name}; {suffix}", f"difficulty={difficulty},{_ORDER}", mistakes, trained
-            )
-            for difficulty, name in _HARDER.items()
-        ),
+def _at_difficulties(
+    tables: str, what: str, condition: str = "", *, mistakes: bool = False, trained: str = PARAPHRASED
+) -> tuple[TableBlock, ...]:
+    """Return one block for each difficulty above the default, combined with a condition if one is given."""
+    return tuple(
+        TableBlock(
+            tables,
+            what.format(name),
+            f"difficulty={difficulty}{condition and ','}{condition}",
+            mistakes,
+            trained,
+        )
+        for difficulty, name in _HARD.items()
     )
 
 
-TABLES = MappingProxyType(
+BLOCKS = (
+    TableBlock("1 F.2", "Original instructions", CONTROL, trained=ORIGINAL),
+    TableBlock("1 F.2", "Paraphrases", "paraphrase", trained=ORIGINAL),
+    TableBlock("1 3 4 F.3", "Original instructions", CONTROL),
+    TableBlock("1 F.3", "Paraphrases", "paraphrase"),
+    TableBlock("2 F.4", "With images, the same tasks", CONTROL, same_tasks_as="referents=text"),
+    TableBlock("2 F.4", "With descriptions", "referents=text"),
+    TableBlock("3 F.5", "Gobbledygook tokens", "gobbledygook=tokens"),
+    TableBlock("3 F.5", "Gobbledygook words", "gobbledygook=words"),
+    TableBlock("4 F.6", "Mask language", "mask=language"),
+    TableBlock("4 F.6", "Mask images", "mask=visual"),
+    TableBlock("5", "Mistakes allowed", CONTROL),
+    TableBlock("5 F.7", "No mistakes", CONTROL, mistakes=False),
+    TableBlock("6 F.8", "Mask instructions; mistakes allowed", "mask=instruction"),
+    TableBlock("6 F.8", "Mask instructions; no mistakes", "mask=instruction", mistakes=False),
+    *_at_difficulties("7 F.9", "{}"),
+    *_at_difficulties("7 F.10", "{}; mask instructions", "mask=instruction"),
+    TableBlock("8 F.11", "Permuted objects; mistakes allowed", "order=permuted"),
+    TableBlock("8 F.11", "Permuted objects; no mistakes", "order=permuted", mistakes=False),
+    *_at_difficulties("8", "Permuted objects; {}; no mistakes", "order=permuted"),
+    *_at_difficulties("F.12", "Permuted objects; {}; mistakes allowed", "order=permuted", mistakes=True),
+    TableBlock("8 F.13", "Permuted objects; mistakes allowed", "order=permuted", trained=PERMUTED),
+    *_at_difficulties(
+        "F.13", "Permuted objects; {}; mistakes allowed", "order=permuted", mistakes=True, trained=PERMUTED
+    ),
+    TableBlock("8 F.14", "Permuted objects; no mistakes", "order=permuted", mistakes=False, trained=PERMUTED),
+    *_at_difficulties("F.14", "Permuted objects; {}; no mistakes", "order=permuted", trained=PERMUTED),
+)
+"""Rows of the paper's tables; each group of rows is shown in one or more tables."""
+TABLES: Mapping[str, str] = MappingProxyType(
     {
-        "1": (
-            "Original and paraphrased instructions",
-            (
-                TableBlock("Original instructions", CONTROL, trained=ORIGINAL),
-                TableBlock("Paraphrases", "paraphrase", trained=ORIGINAL),
-                _BASE,
-                TableBlock("Paraphrases", "paraphrase"),
-            ),
-            ("F.2", "F.3"),
-        ),
-        "2": (
-            "Pictures replaced by descriptions",
-            (
-                TableBlock("With pictures, the same tasks", CONTROL, same_tasks_as="referents=text"),
-                TableBlock("With descriptions", "referents=text"),
-            ),
-            ("F.4",),
-        ),
-        "3": (
-            "Nonsense",
-            (_BASE, *(TableBlock(f"Gobbledygook {unit}", f"gobbledygook={unit}") for unit in ("tokens", "words"))),
-            ("F.5",),
-        ),
-        "4": (
-            "One modality masked",
-            (_BASE, TableBlock("Mask language", "mask=language"), TableBlock("Mask pictures", "mask=visual")),
-            ("F.6",),
-        ),
-        "5": (
-            "With and without mistakes",
-            (TableBlock("Mistakes allowed", CONTROL), TableBlock("No mistakes", CONTROL, mistakes=False)),
-            ("F.7",),
-        ),
-        "6": (
-            "The whole instruction masked",
-            tuple(
-                TableBlock(f"Mask instructions; {heading}", _MASKED, mistakes)
-                for heading, mistakes in (("mistakes allowed", True), ("no mistakes", False))
-            ),
-            ("F.8",),
-        ),
-        "7": ("Difficulties, without mistakes", (*_HARD, *_HARD_MASKED), ("F.9", "F.10")),
-        "8": (
-            "Objects in another order",
-            (*_permuted_blocks(mistakes=True)[:1], *_permuted_blocks(mistakes=False),
-             *(_permuted_blocks(mistakes=mistakes, trained=PERMUTED)[0] for mistakes in (True, False))),
-            ("F.11", "F.12", "F.13", "F.14"),
-        ),
-    }
-)  # fmt: skip
-"""Table number -> title, blocks, and the appendix tables with the same scores by task."""
-PER_TASK = MappingProxyType(
-    {
-        "F.2": TABLES["1"][1][:2],
-        "F.3": TABLES["1"][1][2:],
-        "F.4": TABLES["2"][1],
-        "F.5": TABLES["3"][1][1:],
-        "F.6": TABLES["4"][1][1:],
-        "F.7": TABLES["5"][1][1:],
-        "F.8": TABLES["6"][1],
-        "F.9": _HARD,
-        "F.10": _HARD_MASKED,
-        "F.11": tuple(_permuted_blocks(mistakes=mistakes)[0] for mistakes in (True, False)),
-        "F.12": _permuted_blocks(mistakes=True)[1:],
-        "F.13": _permuted_blocks(mistakes=True, trained=PERMUTED),
-        "F.14": _permuted_blocks(mistakes=False, trained=PERMUTED),
+        "1": "Original and paraphrased instructions",
+        "2": "Images replaced by descriptions",
+        "3": "Nonsense",
+        "4": "One modality masked",
+        "5": "With and without mistakes",
+        "6": "The whole instruction masked",
+        "7": "Difficulties, without mistakes",
+        "8": "Permuted objects",
+        **dict.fromkeys(("F.2", "F.3"), "Table 1 by task"),
+        **{f"F.{number + 2}": f"Table {number} by task" for number in range(2, 8)},
+        "F.10": "Table 7 by task",
+        **{f"F.{number}": "Table 8 by task" for number in range(11, 15)},
     }
 )
+"""Number of a table -> its title."""
 
 
 def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
-    """Return the sections with the paper's tables; ``beside`` adds the published scores."""
+    """Yield the sections with the paper's tables; ``beside`` adds the published scores."""
+    by_level: list[Exhibit] = []
+    by_task: list[Exhibit] = []
+    for number, title in TABLES.items():
+        blocks = [block for block in BLOCKS if number in block.tables.split()]
+        make = tasks_tables if number.startswith("F") else levels_table
+        target = by_task if number.startswith("F") else by_level
+        target.append(exhibit(f"Table {number}", title, make, runs, blocks, beside))
     yield PaperSection(
         "Success by level",
-        "Tables 1 to 8. Each run is a model; what it was trained on is what its policy says.",
-        tuple(
-            exhibit(f"Table {number}", title, levels_table, runs, blocks, beside)
-            for number, (title, blocks, _) in TABLES.items()
-        ),
+        "Tables 1 to 8. Each run is one model; its policy states what it was trained on.",
+        tuple(by_level),
     )
-    yield PaperSection(
-        "Prompts",
-        "",
-        (
-            exhibit(
-                "Table D.1", "Length of prompts before and after they are made nonsense", lengths_table, runs
-            ),
-        ),
-    )
-    of = {part: number for number, (_, _, parts) in TABLES.items() for part in parts}
-    yield PaperSection(
-        "Success by task",
-        "Tables F.2 to F.14: the same task by task.",
-        tuple(
-            exhibit(f"Table {name}", f"Table {of[name]} by task", tasks_tables, runs, blocks, beside)
-            for name, blocks in PER_TASK.items()
-        ),
-    )
+    title = "Length of original and nonsense prompts"
+    yield PaperSection("Prompts", "", (exhibit("Table D.1", title, lengths_table, runs),))
+    yield PaperSection("Success by task", "Tables F.2 to F.14: the same scores task by task.", tuple(by_task))
 
 
 PAPER = Paper(
@@ -398,5 +311,5 @@ PAPER = Paper(
     "Investigating the role of instruction variety and task difficulty in robotic manipulation tasks",
     make_sections,
     partial(make_sections, beside=True),
-    TABLETOP_WORLD.traits.name,
+    "tabletop",
 )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.options import Processes, check_picture
-from assay.errors import PolicyError
+from assay.errors import PolicyError, did_you_mean
 from assay.support.console import number_of, progress_bar, say
 
 app = typer.Typer(help="Tabletop tasks with multimodal prompts.", no_args_is_help=True)
@@ -99,31 +99,32 @@ def train(
 
     Evaluate it with `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """
-    from assay.extensions.tabletop.networks.policy import find_model as model_of
-    from assay.support.training import Schedule, TrainingProgress, require_torch
+    from assay.extensions.tabletop.networks.dataset import Dataset
+    from assay.extensions.tabletop.networks.policy import MODELS
+    from assay.support.training import Schedule, TrainingProgress, require_torch, save_checkpoint
 
-    chosen = model_of(model)
+    if model not in MODELS:
+        raise PolicyError(f"--model '{model}': {did_you_mean(model, MODELS)}")
     if out.suffix != ".safetensors":
-        raise PolicyError(f"--out {out}: a checkpoint is a .safetensors file")
+        raise PolicyError(f"--out {out}: expected a file name that ends in .safetensors")
     require_torch()
-    from assay.extensions.tabletop.networks.training import train_and_save
+    from assay.extensions.tabletop.networks.training import train as train_network
 
+    dataset = Dataset.read(folder, MODELS[model][1], paraphrase=paraphrase)
     schedule = Schedule(steps or 0, minutes or (0.0 if steps else 20.0), batch)
     with progress_bar() as bar:
         task = bar.add_task(model, total=100)
 
         def watch(progress: TrainingProgress) -> None:
-            share, loss = round(100 * progress.share), f"{progress.loss:.3f}"
+            percent, loss = round(100 * progress.share), f"{progress.loss:.3f}"
             bar.update(
-                task, completed=share, description=f"{model}, step {progress.step}, loss {loss}: per cent"
+                task, completed=percent, description=f"{model}, step {progress.step}, loss {loss}, percent"
             )
 
-        network = train_and_save(
-            folder, out, chosen, schedule, seed=seed, permute=permute, paraphrase=paraphrase, watch=watch
-        )
-    say(
-        f"{out}: {network.model}, {network.parameters:,} parameters, {number_of(network.steps, 'step')} of {batch}"
-    )
-    say("nearly the demonstrator's action in episodes held out:")
-    for name, share in network.held_out.items():
-        say(f"{name} {share:.0%}")
+        network, record = train_network(dataset, model, schedule, seed=seed, permute=permute, watch=watch)
+    save_checkpoint(out, network, record)
+    size = f"{record.parameters:,} parameters"
+    say(f"{out}: {model}, {size}, {number_of(record.steps, 'step')} with batches of {batch}")
+    say("fraction of held-out actions close to the demonstrator's:")
+    for name, fraction in record.held_out.items():
+        say(f"{name} {fraction:.0%}")

@@ -1,9 +1,9 @@
 "use strict";
 
-const percent = (share, digits = 1) => (share === null ? "–" : `${(100 * share).toFixed(digits)} %`);
-
 /* Tables that sort by a column: numbers by their data-value, texts in natural order. */
-for (const table of document.querySelectorAll("table[data-sortable]")) {
+document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
+
+function makeSortable(table) {
   let column = 0;
   for (const head of table.tHead.rows[0].cells) {
     const place = column;
@@ -186,20 +186,24 @@ async function fetchStill(place) {
   }
 }
 
-/* A running run: update its numbers every two seconds. */
-const polled = document.querySelector("[data-poll]");
-if (polled && "running" in polled.dataset) poll();
+/* A running run: fetch its page every two seconds and exchange the parts that change. */
+if (document.querySelector("[data-running]")) setTimeout(poll, 2000);
 
 async function poll() {
-  const lost = document.querySelector('[data-live="lost"]');
+  const lost = document.querySelector("[data-lost]");
   let running = true;
   try {
-    const answer = await fetch(polled.dataset.poll);
+    const answer = await fetch(location.href);
     if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const now = await answer.json();
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    running = page.querySelector("[data-running]") !== null;
+    for (const part of document.querySelectorAll("[data-live]")) {
+      const next = page.querySelector(`[data-live="${part.dataset.live}"]`);
+      next.querySelectorAll("table[data-sortable]").forEach(makeSortable);
+      part.replaceWith(document.adoptNode(next));
+    }
     lost.hidden = true;
-    running = now.running;
-    show(now);
+    showPace(running);
   } catch (error) {
     lost.textContent = `No response from the server (${error.message}); retrying.`;
     lost.hidden = false;
@@ -207,55 +211,17 @@ async function poll() {
   if (running) setTimeout(poll, 2000);
 }
 
-function pace({ per_minute, left }) {
-  const minutes = Math.round(left / 60);
-  const rest = left < 90 ? `${Math.round(left)} s` : minutes < 90 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
-  return `${per_minute.toFixed(per_minute < 10 ? 1 : 0)} a minute, ${rest} left`;
-}
+let firstSample = null; // time and number of finished episodes at the first poll
 
-function show(now) {
-  const live = (name) => document.querySelector(`[data-live="${name}"]`);
-  live("done").textContent = now.done;
-  live("planned").textContent = now.planned;
-  live("bar").max = Math.max(now.planned, 1);
-  live("bar").value = now.done;
-  live("running").hidden = !now.running;
-  live("pace").textContent = now.running && now.pace ? pace(now.pace) : "";
-  for (const [id, line] of Object.entries(now.lines)) {
-    const place = polled.querySelector(`[data-line="${id}"]`);
-    if (!place) {
-      location.reload(); // the plan grew
-      return;
-    }
-    const part = (name) => place.querySelector(`[data-part="${name}"]`);
-    const text = (name, value) => part(name) && part(name).textContent !== value && (part(name).textContent = value);
-    const judged = line.rate !== null;
-    text("counts", judged ? `${line.successes}/${line.count}` : place.cells ? "–" : "");
-    if (place.cells) {
-      text("done", `${line.done}/${line.planned}`);
-      part("done").dataset.value = line.done;
-      part("rate").dataset.value = judged ? line.rate : -1;
-      part("rate").firstElementChild.textContent = percent(line.rate);
-      text("between", judged ? `${(100 * line.low).toFixed(0)} to ${(100 * line.high).toFixed(0)}` : "–");
-      text("failures", judged ? String(line.count - line.successes) : "");
-      text("errors", line.errors ? String(line.errors) : "");
-      if (line.control) {
-        const usual = line.control[0] / line.control[1];
-        part("control").dataset.value = usual;
-        part("control").textContent = percent(usual);
-      }
-      if (judged) {
-        part("interval").removeAttribute("hidden");
-        part("point").removeAttribute("hidden");
-        part("interval").setAttribute("x", 100 * line.low);
-        part("interval").setAttribute("width", 100 * (line.high - line.low));
-        part("point").setAttribute("x", Math.max(100 * line.rate - 0.8, 0));
-      }
-    } else if (judged) {
-      text("whole", percent(line.rate, 0));
-      place.className = `heat-${Math.round(10 * line.rate)}`;
-    }
-  }
+function showPace(running) {
+  const bar = document.querySelector("progress");
+  const now = { time: Date.now() / 1000, done: bar.value };
+  firstSample ??= now;
+  if (!running || now.done <= firstSample.done) return;
+  const rate = (now.done - firstSample.done) / (now.time - firstSample.time);
+  const left = (bar.max - now.done) / rate;
+  const rest = left < 90 ? `${Math.round(left)} s` : left < 5400 ? `${Math.round(left / 60)} min` : `${(left / 3600).toFixed(1)} h`;
+  document.querySelector("[data-pace]").textContent = `${(60 * rate).toFixed(rate < 1 / 6 ? 1 : 0)} a minute, ${rest} left`;
 }
 
 /* An episode and its control: two videos, the strips and the paths follow one clock: control steps of 50 ms, or actions
@@ -273,7 +239,6 @@ function play(player) {
   const clips = [...player.querySelectorAll("[data-video]")].map((figure) => ({
     steps: Number(figure.dataset.steps),
     video: figure.querySelector("video"),
-    file: null, // name of the loaded video: the rough one first, then the fine one
     figure,
   }));
   const dots = [...document.querySelectorAll("[data-dot]")].map((dot) => {
@@ -380,57 +345,38 @@ function play(player) {
 
   async function fetchClip(clip) {
     const wait = clip.figure.querySelector(".wait");
-    const poster = clip.figure.querySelector(".poster");
     try {
       const answer = await fetch(clip.figure.dataset.video);
       if (!answer.ok) throw new Error(answer.status === 404 ? "there is no video" : `status ${answer.status}`);
       const now = await answer.json();
       if (now.state === "failed") throw new Error(now.message);
-      if (now.poster && poster.hidden && clip.file === null) {
-        poster.src = `${clip.figure.dataset.video}.jpg`;
-        poster.hidden = false;
-      }
-      if (now.video && now.video !== clip.file) load(clip, now);
-      if (now.state === "ready" && now.final) {
-        return;
-      }
-      if (now.state !== "ready") {
-        wait.textContent = now.state === "rendering"
-          ? `Replaying ${clip.steps} ${player.dataset.unit}s in the simulator … ${now.seconds} s`
-          : "Queued …";
-      }
-      setTimeout(() => fetchClip(clip), now.state === "ready" ? 1000 : 200);
+      if (now.state === "ready") return load(clip, now.message);
+      wait.textContent = now.state === "rendering"
+        ? `Replaying ${clip.steps} ${player.dataset.unit}s in the simulator … ${now.seconds} s`
+        : "Queued …";
+      setTimeout(() => fetchClip(clip), 300);
     } catch (error) {
-      if (clip.file !== null) return; // the rough video stays
       clip.figure.classList.add("failed");
       wait.textContent = `Cannot be shown: ${error.message}`;
     }
   }
 
-  /* Replace the rough video by the fine one once it has loaded, at the current step. */
-  function load(clip, now) {
+  function load(clip, message) {
     const wait = clip.figure.querySelector(".wait");
-    const next = clip.video.cloneNode(false);
-    clip.file = now.video;
-    next.hidden = false;
-    next.addEventListener("error", () => {
+    clip.video.addEventListener("error", () => {
       clip.figure.classList.add("failed");
+      clip.video.hidden = true;
       wait.hidden = false;
       wait.textContent = "This browser cannot play the video (H.264).";
     });
-    next.addEventListener("loadeddata", () => {
-      next.addEventListener("seeked", () => {
-        clip.video.replaceWith(next);
-        clip.video = next;
-        clip.figure.querySelector(".poster").hidden = true;
-        wait.hidden = true;
-        if (playing && step < clip.steps) next.play().catch(() => {});
-      }, { once: true });
-      next.currentTime = time(clip);
+    clip.video.addEventListener("loadeddata", () => {
+      clip.video.hidden = false;
+      wait.hidden = true;
+      clip.video.currentTime = time(clip);
+      if (playing && step < clip.steps) clip.video.play().catch(() => {});
     }, { once: true });
-    next.src = `${clip.figure.dataset.video}.mp4?video=${encodeURIComponent(now.video)}`;
-    next.load();
-    clip.figure.querySelector(".odd").textContent = now.message;
+    clip.video.src = `${clip.figure.dataset.video}.mp4`;
+    clip.figure.querySelector(".odd").textContent = message;
   }
 
   draw();

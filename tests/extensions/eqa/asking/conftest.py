@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.model_server import ModelServer, Reply
 
-from assay.extensions.eqa.asking.models import ModelSettings
+from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.question import LETTERS, Question, load
 
 from ..conftest import small_set
@@ -92,8 +92,8 @@ def vision(folder: Path) -> Iterator[Vision]:
 
 @pytest.fixture
 def settings(vision: Vision) -> Callable[..., ModelSettings]:
-    def made(**more: Any) -> ModelSettings:
+    def make(**more: Any) -> ModelSettings:
         usual: dict[str, Any] = {"per_minute": 1e6, "timeout": 5.0, "attempts": 2, "first_wait": 0.01}
         return ModelSettings(vision.url, **(usual | more))
 
-    return made
+    return make

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from assay.extensions.eqa.asking.answers import AnswerState
-from assay.extensions.eqa.asking.models import ModelSettings, open_model
+from assay.extensions.eqa.asking.models import open_model
 from assay.extensions.eqa.asking.prompts import Prompting, Style
 from assay.extensions.eqa.asking.session import ask
+from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.support.llm import Cache, LLMError
 
 pytest.importorskip("torch", reason="torch is not installed")

@@ -38,7 +38,7 @@ def test_only_images_of_the_folder_are_ever_sent(folder: Path):
         *("../questions.jsonl", "pictures/../../secret.png", "/etc/passwd", "pictures/none.png"),
         "build.json",
     ):
-        with pytest.raises(QuestionError, match="there is no picture"):
+        with pytest.raises(QuestionError, match="no image"):
             find_image(folder, name)
 
 
@@ -71,7 +71,7 @@ def test_an_invalid_prompt_file_is_refused(tmp_path: Path):
         ("ask: {X-AI: x}", "has no kind 'X-AI'"),
         ("ask: [1]", "is a text, or one for each"),
         ("question: 'what is {answer}?'", "valid placeholders of a question are {text}"),
-        ("style: loud", "valid: direct, steps"),
+        ("style: loud", "choose one of direct, steps"),
         ("name: direct", "cannot be its name"),
         ("a: [", "not a file of prompts"),
     ):
@@ -102,11 +102,13 @@ def test_tokens_are_estimated_and_broken_images_found_before_anything_is_sent(
 ):
     tokens = estimate_tokens((DIRECT.prompt(question, folder) for question in questions), Style.DIRECT)
     images = sum(len(question.pictures) + len(question.option_pictures) for question in questions)
-    words = tokens.sent - TILE_TOKENS * images
-    assert tokens.questions == len(questions) and 50 * len(questions) < words < 500 * len(questions)
-    assert tokens.cost(Price(1.0, 10.0)) == pytest.approx((tokens.sent + 10 * tokens.received) / 1e6)
+    words = tokens.prompt_tokens - TILE_TOKENS * images
+    assert tokens.requests == len(questions) and 50 * len(questions) < words < 500 * len(questions)
+    assert tokens.cost(Price(1.0, 10.0)) == pytest.approx(
+        (tokens.prompt_tokens + 10 * tokens.answer_tokens) / 1e6
+    )
     (tmp_path / "pictures").mkdir()
     for name in (*questions[0].pictures, *questions[0].option_pictures):
         (tmp_path / name).write_text("no picture")
-    with pytest.raises(QuestionError, match="not a picture"):
+    with pytest.raises(QuestionError, match="not an image"):
         estimate_tokens([DIRECT.prompt(questions[0], tmp_path)], Style.DIRECT)

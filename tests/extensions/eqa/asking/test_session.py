@@ -28,7 +28,7 @@ from assay.extensions.eqa.asking.session import (
 )
 from assay.extensions.eqa.build import InstructionCase
 from assay.extensions.eqa.question import LETTERS, Question
-from assay.support.llm import Cache, LLMError
+from assay.support.llm import KEY_VARIABLE, Cache, LLMError
 
 from .conftest import Vision, chat
 
@@ -67,8 +67,11 @@ def right(result: AskResult, questions: list[Question]) -> list[bool]:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_every_protocol_carries_texts_images_settings_and_answers(vision: Vision, asked, questions, protocol):
-    result = asked(f"{protocol}:tiny", 12, key=KEY)
+def test_every_protocol_carries_texts_images_settings_and_answers(
+    vision: Vision, asked, questions, protocol, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
+    result = asked(f"{protocol}:tiny", 12)
     assert right(result, questions) == [True] * 12 and not result.stopped
     assert (asked.ledger.prompt_tokens, asked.ledger.answer_tokens) == (12 * 900, 12 * 3)
     body, headers = vision.asked[0], {name.lower(): text for name, text in vision.headers[0].items()}
@@ -82,10 +85,10 @@ def test_every_protocol_carries_texts_images_settings_and_answers(vision: Vision
 
 
 def test_reasoning_and_extra_parameters_reach_each_protocol(vision: Vision, asked):
-    asked("openai:tiny", 1, effort="low", extra={"reasoning": {"max": 5}, "temperature": 1})
-    asked("anthropic:tiny", 1, thinking=1000, extra={"thinking": {"display": "short"}})
+    asked("openai:tiny", 1, effort="low", extra='{"reasoning": {"max": 5}, "temperature": 1}')
+    asked("anthropic:tiny", 1, thinking=1000, extra='{"thinking": {"display": "short"}}')
     asked("gemini:tiny", 1, thinking=1000)
-    asked("openai:tiny", 1, temperature=None, most_tokens=77)
+    asked("openai:tiny", 1, temperature=False, most_tokens=77)
     one, two, three, four = vision.asked
     assert (one["reasoning_effort"], one["reasoning"], one["temperature"]) == ("low", {"max": 5}, 1)
     assert two["thinking"] == {"type": "enabled", "budget_tokens": 1000, "display": "short"}
@@ -103,7 +106,7 @@ def test_reasoning_and_extra_parameters_reach_each_protocol(vision: Vision, aske
 
 def test_answers_record_endpoint_time_parameters_and_the_end_of_a_long_reply(vision: Vision, asked):
     vision.faults[-1] = chat("I look again. " * 2_000 + "Answer: B")
-    (answer,) = asked(count=1, effort="low", extra={"seed": 3}).answers
+    (answer,) = asked(count=1, effort="low", extra='{"seed": 3}').answers
     assert len(answer.text) == MAX_TEXT and answer.text.endswith("Answer: B")
     assert answer.endpoint == f"{vision.url}/chat/completions" and (answer.sent, answer.received) == (900, 3)
     assert datetime.fromisoformat(answer.at).tzinfo is not None
@@ -200,16 +203,17 @@ def test_rate_limits_pause_all_requests_without_using_up_attempts(
 
 
 def test_asking_stops_at_repeated_refusals_an_invalid_key_and_a_dead_endpoint(
-    vision: Vision, asked, folder: Path, questions, settings, cache: Cache
+    vision: Vision, asked, folder: Path, questions, settings, cache: Cache, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setenv(KEY_VARIABLE, KEY)
     vision.faults[-1] = (400, {}, b"Unsupported value: 'temperature' does not support 0.0")
     result = asked(count=12, at_once=1)
     assert len(vision.asked) == MAX_REFUSALS and result.stopped.endswith("--no-temperature may help")
     vision.faults[-1] = (401, {}, f"no such key: {KEY}".encode())
-    result = asked(key=KEY, at_once=2)
+    result = asked(at_once=2)
     assert "status 401" in result.stopped and KEY not in repr(result)
     assert len(vision.asked) <= MAX_REFUSALS + 2
-    nowhere = replace(settings(attempts=1), url="http://127.0.0.1:9/v1")
+    nowhere = replace(settings(attempts=1), endpoint="http://127.0.0.1:9/v1")
     result = ask(questions, folder, open_model("openai:tiny", nowhere, cache), Prompting.of(Style.DIRECT))
     assert result.stopped.startswith(f"{MAX_FAILURES} questions in a row without an answer")
     assert MAX_FAILURES <= len(result.answers) < len(questions)

@@ -129,12 +129,12 @@ def test_invalid_arguments_are_reported(
     monkeypatch.chdir(tmp_path)
     for arguments, words in (
         (("ask", "--model", "geometri", "--out", "a"), "did you mean 'geometry'?"),
-        (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "valid: direct, steps"),
+        (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "choose direct, steps"),
         (("ask", "--model", "openai:x", "--endpoint", "there", "--out", "a"), "must be an address like"),
         (("score",), "has an answer"),
         (("score", "none.jsonl"), "there is no such file"),
         (("judge", "none.jsonl", "--model", "random"), "not the baseline 'random'"),
-        (("annotate", "--kinds", "X"), "there is no kind 'X'"),
+        (("annotate", "--kinds", "X"), "unknown kind 'X'"),
     ):
         said = assay("eqa", arguments[0], folder, *arguments[1:])
         assert said.status == 2 and said.err.splitlines()[-1].startswith("error:") and words in said.err
@@ -146,10 +146,10 @@ def test_invalid_options_and_missing_packages_are_reported(
     for options, words in (
         (("--kinds", "H-IA"), "did you mean 'H-AI'?"),
         (("--views", "wrist"), "valid: exo, exo2"),
-        (("--turning", "euler"), "valid: wrapped, exact"),
-        (("--options", "ours"), "valid: matched, paper"),
+        (("--turning", "euler"), "choose one of wrapped, exact"),
+        (("--options", "ours"), "choose one of matched, paper"),
         (("--gripper", "1"), "CLOSED,OPEN"),
-        (("--schema", "droid"), "are for data sets"),
+        (("--schema", "droid"), "apply to data sets"),
         (("--distractors", "random"), "not the baseline 'random'"),
         (("--distractors", "openai:x", "--endpoint", "there"), "must be an address like"),
     ):

@@ -150,17 +150,11 @@ def unknown(ready: Ready) -> Ready:
     return [replace(each, episode=replace(each.episode, scene="", achieved=frozenset())) for each in ready]
 
 
-def test_without_scenes_instructions_are_similar_or_edited_and_moments_replace_outcomes(
-    ready: Ready,
-):
+def test_without_scenes_instructions_are_similar_and_moments_replace_outcomes(ready: Ready):
     alone = unknown(ready)
-    drafts = plan_drafts(alone, NEAR, {QuestionKind.H_AI: 16}, 0)[QuestionKind.H_AI]
-    assert len(drafts) == 4 and all(set(draft.options) == set(TEXTS) for draft in drafts)
-    found = plan_drafts(alone, NEAR, {QuestionKind.H_SP: 10, QuestionKind.H_AI: 16}, 0, wrong={})
-    assert len(found[QuestionKind.H_AI]) == 10 and len(found[QuestionKind.H_SP]) == 10
-    edited = [draft for draft in found[QuestionKind.H_AI] if "put the carrot on the stove" in draft.options]
-    both = {f"put the {thing} on the {place}" for thing in ("carrot", "pot") for place in ("plate", "stove")}
-    assert len(edited) == 8 and all(set(draft.options) == both for draft in edited)
+    found = plan_drafts(alone, NEAR, {QuestionKind.H_SP: 10, QuestionKind.H_AI: 16}, 0)
+    assert len(found[QuestionKind.H_AI]) == 4 and len(found[QuestionKind.H_SP]) == 10
+    assert all(set(draft.options) == set(TEXTS) for draft in found[QuestionKind.H_AI])
     for draft in found[QuestionKind.H_AI]:
         assert draft.options[draft.right] == alone[draft.shots[0].episode].episode.instruction
         assert draft.achieved == ()
@@ -174,8 +168,8 @@ def test_given_wrong_instructions_are_used(ready: Ready):
     written = ("wash the cup", "open the door", "hang up the coat")
     wrong = {each.episode.id: written for each in ready if each.episode.instruction == "fold the cloth"}
     drafts = plan_drafts(unknown(ready), NEAR, {QuestionKind.H_AI: 16}, 0, wrong=wrong)[QuestionKind.H_AI]
-    mine = [draft for draft in drafts if draft.options[draft.right] == "fold the cloth"]
-    assert len(mine) >= 4 and sum("wash the cup" in draft.options for draft in mine) == 4
+    mine = [draft for draft in drafts if "wash the cup" in draft.options]
+    assert len(mine) == 4 and all(draft.options[draft.right] == "fold the cloth" for draft in mine)
 
 
 def test_episodes_with_the_same_first_image_form_a_scene(ready: Ready):

@@ -36,8 +36,8 @@ def test_a_dataset_holds_the_prompts_observations_and_actions_of_the_teacher(rec
         assert len(dataset.examples) == 7
         example, task = dataset.examples[1], paraphrase_most(make(Setting("T1", FIRST_SEED + 1)))
         table = tokenize_observation(TableSimulation(task.scene).observe(), form)
-        assert (example.history.now.crops == table.crops).all()
-        assert (example.history.now.boxes == table.boxes).all() and not len(example.history.done)
+        assert (example.history.seen[-1].crops == table.crops).all()
+        assert (example.history.seen[-1].boxes == table.boxes).all() and not len(example.history.done)
         assert np.allclose(example.bins, to_bins(play(task, Teacher()).actions)[0])
         for got, true in zip(example.prompt, tokenize_prompt(task.prompt, form), strict=True):
             assert got == true if isinstance(true, str) else (got.crops == true.crops).all()  # type: ignore[union-attr]
@@ -58,7 +58,7 @@ def test_missing_and_damaged_demonstrations_are_refused(recorded: Path, tmp_path
         Dataset.read(tmp_path, TokenForm.OBJECTS)
     whole = (recorded / f"T3_{FIRST_SEED}.npz").read_bytes()
     (tmp_path / "T3_1.npz").write_bytes(whole[:1000])
-    with pytest.raises(DemonstrationError, match=r"T3_1\.npz is not what assay tabletop demos wrote"):
+    with pytest.raises(DemonstrationError, match=r"T3_1\.npz was not written by assay tabletop demos"):
         Dataset.read(tmp_path, TokenForm.OBJECTS)
 
 

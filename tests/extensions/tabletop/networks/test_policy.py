@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import PolicyError
-from assay.extensions.tabletop.networks.policy import MODELS, LearnedPolicy, find_model
+from assay.extensions.tabletop.networks.dataset import Dataset
+from assay.extensions.tabletop.networks.policy import MODELS, LearnedPolicy
 from assay.extensions.tabletop.tasks import make
 from assay.extensions.tabletop.tasks.task import Setting
 from assay.extensions.tabletop.world.env import play
@@ -14,9 +15,7 @@ from assay.extensions.tabletop.world.env import play
 NEEDS = "learned policies need torch: pip install 'assay-robotics[learn]'"
 
 
-def test_an_unknown_model_and_a_missing_torch_are_reported(monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(PolicyError, match="did you mean 'cross-objects'"):
-        find_model("cross-object")
+def test_a_missing_torch_and_a_missing_checkpoint_are_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(PolicyError, match=r"pip install 'assay-robotics\[learn\]'"):
         LearnedPolicy("any.safetensors")
@@ -29,11 +28,13 @@ def test_a_policy_is_made_from_demonstrations_acts_and_a_damaged_file_is_refused
     recorded: Path, tmp_path: Path, name: str
 ):
     pytest.importorskip("torch", reason=NEEDS)
-    from assay.extensions.tabletop.networks.training import train_and_save
-    from assay.support.training import Schedule
+    from assay.extensions.tabletop.networks.training import train
+    from assay.support.training import Schedule, save_checkpoint
 
     file = tmp_path / "new" / "policy.safetensors"
-    made = train_and_save(recorded, file, MODELS[name], Schedule(steps=2, batch=4), permute=True)
+    dataset = Dataset.read(recorded, MODELS[name][1])
+    network, made = train(dataset, name, Schedule(steps=2, batch=4), permute=True)
+    save_checkpoint(file, network, made)
     assert (made.model, made.steps, made.permuted, made.episodes["T1"]) == (name, 2, True, 3)
     policy = LearnedPolicy(str(file))
     assert policy.description == made

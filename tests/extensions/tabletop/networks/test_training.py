@@ -12,7 +12,7 @@ from assay.extensions.tabletop.networks.dataset import (
     Dataset,
     Example,
     History,
-    make_batch,
+    batch_examples,
 )
 from assay.extensions.tabletop.networks.tokens import TokenForm
 
@@ -21,7 +21,6 @@ torch = pytest.importorskip(
 )
 
 from assay.extensions.tabletop.networks.training import (  # noqa: E402  # noqa: E402
-    WIDTH,
     PromptNetwork,
     distinct,
     score_held_out,
@@ -32,8 +31,7 @@ from assay.support.training import Schedule, count_parameters  # noqa: E402
 
 
 def _batch(dataset: Dataset, *examples: Example) -> Batch:
-    prompts, histories = [each.prompt for each in examples], [each.history for each in examples]
-    return make_batch(prompts, histories, [each.tool for each in examples], dataset.vocabulary)
+    return batch_examples(examples, dataset.vocabulary)
 
 
 def _network(dataset: Dataset, *, cross: bool) -> PromptNetwork:
@@ -61,22 +59,6 @@ def test_logits_of_an_example_are_independent_of_its_batch(recorded: Path, form:
             assert torch.allclose(alone[0][0], logits[0][index], atol=1e-3) and alone[0].std() > 0.1
 
 
-@pytest.mark.parametrize("cross", [True, False])
-def test_the_last_token_alone_equals_that_of_the_whole_sequence(recorded: Path, cross: bool):
-    network = _network(Dataset.read(recorded, TokenForm.OBJECTS), cross=cross)
-    tokens, empty = torch.randn(3, 7, WIDTH), torch.zeros(3, 7, dtype=torch.bool)
-    empty[0, 2:4] = True
-    memory, no_memory = torch.randn(3, 5, WIDTH), torch.zeros(3, 5, dtype=torch.bool)
-    no_memory[1, 3:] = True
-    prompt = {"memory": memory, "memory_key_padding_mask": no_memory} if cross else {}
-    with torch.inference_mode():
-        if cross:
-            whole = network.decider(tokens, **prompt, tgt_key_padding_mask=empty)
-        else:
-            whole = network.decider(tokens, src_key_padding_mask=empty)
-        assert torch.allclose(network._decide(tokens, empty, prompt), whole[:, -1], atol=1e-5)
-
-
 def test_equal_crops_are_encoded_once():
     crops = np.random.default_rng(0).integers(256, size=(3, 4, 4, 3), dtype=np.uint8)[[1, 0, 1, 2, 0]]
     first, which = distinct(crops)
@@ -87,7 +69,7 @@ def test_equal_crops_are_encoded_once():
 def test_order_words_and_history_change_the_output(recorded: Path):
     dataset = Dataset.read(recorded, TokenForm.OBJECTS)
     first, second = dataset.examples[0], dataset.examples[-1]
-    now = replace(first.history.now, places=first.history.now.places[::-1].copy())
+    now = replace(first.history.seen[-1], places=first.history.seen[-1].places[::-1].copy())
     reordered = replace(first, history=History((now,), first.history.done))
     mute = replace(first, prompt=tuple(part for part in first.prompt if not isinstance(part, str)))
     first_seen, now = second.history.seen
@@ -124,10 +106,9 @@ def test_the_same_seed_trains_the_same_network_and_permuting_another(recorded: P
     dataset = Dataset.read(recorded, TokenForm.OBJECTS)
 
     def weights(seed: int, *, permute: bool = False) -> np.ndarray:
-        network, steps, _ = train(
-            dataset, Schedule(steps=3, batch=4), cross=False, seed=seed, permute=permute
-        )
-        assert steps == 3
+        schedule = Schedule(steps=3, batch=4)
+        network, record = train(dataset, "concat-objects", schedule, seed=seed, permute=permute)
+        assert record.steps == 3
         return network.heads[0].straight.weight.detach().numpy()
 
     assert (weights(0) == weights(0)).all()

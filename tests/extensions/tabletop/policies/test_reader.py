@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from assay.extensions.tabletop.policies.perception import may_have_texture, see_objects, turn_between
-from assay.extensions.tabletop.policies.reader import PromptReader
-from assay.extensions.tabletop.policies.reading import (
+from bench.prompt_reader.perception import may_have_texture, see_objects, turn_between
+from bench.prompt_reader.policy import PromptReader
+from bench.prompt_reader.reading import (
     MarkedPrompt,
     NamedObject,
     PromptRequest,
     parse_request,
 )
+
 from assay.extensions.tabletop.prompts.perturbations import (
     Gobbledygook,
     PermutedObjects,

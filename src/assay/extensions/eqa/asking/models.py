@@ -19,21 +19,16 @@ from typing import Any, TypeVar
 from PIL import Image
 
 from assay.errors import did_you_mean, one_line
+from assay.extensions.eqa.asking.settings import LOCAL, ModelSettings
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.question import QuestionError
 from assay.support.extras import require
-from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Reply
+from assay.support.llm import Cache, Client, Ledger, LLMError, ModelPrompt, Reply
 from assay.support.llm.protocols import SPEECHES
 
 T = TypeVar("T")
 Answering = Callable[[ModelPrompt], Awaitable[Reply]]
-LOCAL = "local"
-_SHARED_SETTINGS = (
-    *("key", "per_minute", "at_once", "timeout", "attempts", "first_wait"),
-    *("most_tokens", "temperature", "effort", "thinking", "extra"),
-)
-"""Fields that `ModelSettings` and `Endpoint` have in common."""
-VALID_ADDRESSES = (*BASELINES, *(f"{protocol}:NAME" for protocol in (*SPEECHES, LOCAL)))
+MODEL_ADDRESSES = tuple(f"{protocol}:NAME" for protocol in (*SPEECHES, LOCAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,65 +65,19 @@ class Model:
             raise errors.exceptions[0] from None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSettings:
-    """Request settings of models behind endpoints or on this machine."""
+def is_baseline(address: str, settings: ModelSettings) -> bool:
+    """Return whether an address names a baseline.
 
-    url: str = ""
-    """Base URL of the endpoint; the protocol's default if empty."""
-    key: str | None = field(default=None, repr=False)
-    per_minute: float = 60.0
-    at_once: int = 4
-    timeout: float = 120.0
-    """Timeout of one reply, seconds."""
-    attempts: int = 6
-    most_tokens: int = 2048
-    """Maximum number of tokens of a reply, including hidden reasoning."""
-    temperature: float | None = 0.0
-    """Sampling temperature; None for models without this parameter."""
-    first_wait: float = 1.0
-    """Delay before the second attempt, seconds."""
-    effort: str = ""
-    """Reasoning effort, in the provider's terms."""
-    thinking: int | None = None
-    """Maximum number of reasoning tokens."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """Additional fields of every request."""
-    device_map: str = ""
-    """Distribution of a local model's weights over devices, as in ``transformers``, for example ``auto``."""
-    remote_code: bool = False
-    """Whether a local model may run code from its repository."""
-
-    def recorded(self) -> dict[str, object]:
-        """Return the settings that affect replies, to be stored with answers."""
-        return {
-            "temperature": self.temperature,
-            "most_tokens": self.most_tokens,
-            **({"effort": self.effort} if self.effort else {}),
-            **({"thinking": self.thinking} if self.thinking is not None else {}),
-            **({"extra": dict(self.extra)} if self.extra else {}),
-        }
-
-
-def is_baseline(address: str) -> bool:
-    """Return whether an address names a baseline. Raises QuestionError for an invalid address."""
+    Raises QuestionError for an invalid address, LLMError for settings that do not apply to the model.
+    """
     protocol, _, name = address.partition(":")
     if address in BASELINES:
         return True
     if protocol not in (*SPEECHES, LOCAL) or not name.strip():
-        advice = did_you_mean(address, VALID_ADDRESSES, most=9)
-        raise QuestionError(f"there is no model '{address[:100]}': {advice}")
+        advice = did_you_mean(address, (*BASELINES, *MODEL_ADDRESSES), most=9)
+        raise QuestionError(f"unknown model '{address[:100]}': {advice}")
+    settings.endpoint_of(address)
     return False
-
-
-def find_endpoint(address: str, settings: ModelSettings) -> Endpoint | None:
-    """Return the endpoint of an address; None for a local model. Raises LLMError for invalid settings."""
-    protocol, _, name = address.partition(":")
-    if protocol == LOCAL:
-        return None
-    speech = SPEECHES[protocol]
-    shared = {name: getattr(settings, name) for name in _SHARED_SETTINGS}
-    return Endpoint(settings.url or speech.base, name, speech=speech, **shared)
 
 
 def open_model(
@@ -137,19 +86,20 @@ def open_model(
     cache: Cache,
     on_wait: Callable[[float], None] = lambda seconds: None,
 ) -> Model:
-    """Open the model of an address, except baselines; ``on_wait`` is called with the seconds of rate-limit delays."""
+    """Open a model that is not a baseline; ``on_wait`` is called with the seconds of rate-limit delays."""
     ledger = Ledger()
-    endpoint = find_endpoint(address, settings)
+    endpoint = settings.endpoint_of(address)
+    parameters = settings.parameters(endpoint)
     if endpoint is None:
         local = LocalModel(address.partition(":")[2], settings, cache, ledger)
-        return Model(address, local.connect, ledger=ledger, parameters=settings.recorded())
+        return Model(address, local.connect, ledger=ledger, parameters=parameters)
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Answering]:
         async with Client(endpoint, cache, ledger, on_wait) as client:
             yield client.reply
 
-    return Model(address, connect, settings.at_once, ledger, endpoint.address, settings.recorded())
+    return Model(address, connect, settings.at_once, ledger, endpoint.address, parameters)
 
 
 class LocalModel:

@@ -30,7 +30,7 @@ from assay.extensions.eqa.question import (
     sample_questions,
 )
 from assay.extensions.eqa.wording import action_of
-from assay.support.llm import Ledger, ModelImage, ModelPrompt, Price
+from assay.support.llm import Ledger, ModelImage, ModelPrompt
 from assay.support.llm.protocols import Part
 
 Examples = Mapping[tuple[QuestionKind, str], Sequence[Question]]
@@ -84,7 +84,7 @@ class Prompting:
             return cls.of(Style(name))
         path = Path(name)
         if not path.is_file():
-            raise QuestionError(f"there is no prompt '{name}'; valid: {', '.join(Style)}, or a YAML file")
+            raise QuestionError(f"unknown prompt '{name}'; choose {', '.join(Style)} or a YAML file")
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -94,10 +94,10 @@ class Prompting:
             raise QuestionError(f"{path}: not a file of prompts: needs {', '.join(_KEYS)}")
         for key in content:
             if key not in _KEYS:
-                raise QuestionError(f"{path}: there is no '{key}': {did_you_mean(str(key), list(_KEYS))}")
+                raise QuestionError(f"{path}: unknown key '{key}': {did_you_mean(str(key), list(_KEYS))}")
         style = content.get("style", Style.DIRECT.value)
         if style not in list(Style):
-            raise QuestionError(f"{path}: there is no style '{style}'; valid: {', '.join(Style)}")
+            raise QuestionError(f"{path}: unknown style '{style}'; choose one of {', '.join(Style)}")
         built_in = cls.of(Style(style))
         parts = {key: _by_kind(content.get(key), key, path) for key in ("system", "ask", "question")}
         for kind, text in parts["question"].items():
@@ -157,7 +157,7 @@ def find_image(folder: Path, name: str) -> ModelImage:
     """Return an image of a question. Raises QuestionError unless it is in the folder ``pictures``."""
     path = (folder / name).resolve()
     if path.parent != (folder / PICTURES).resolve() or path.suffix != ".png" or not path.is_file():
-        raise QuestionError(f"{folder}: there is no picture '{name[:100]}'")
+        raise QuestionError(f"{folder}: no image '{name[:100]}' in its folder {PICTURES}")
     return ModelImage(path, path.name)
 
 
@@ -196,21 +196,8 @@ def _fill(text: str, values: Mapping[str, str], path: Path) -> str:
         raise QuestionError(f"{path}: valid placeholders of a question are {valid}; not {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class TokenEstimate:
-    """Approximate number of tokens of a set of prompts; endpoints count differently."""
-
-    questions: int
-    sent: int
-    received: int
-
-    def cost(self, price: Price) -> float:
-        """Return the cost in the price's currency."""
-        return Ledger(prompt_tokens=self.sent, answer_tokens=self.received).cost(price)
-
-
-def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> TokenEstimate:
-    """Estimate the tokens of prompts and of replies in a style. Raises QuestionError for invalid images."""
+def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> Ledger:
+    """Estimate the numbers of tokens of prompts and replies. Raises QuestionError for invalid images."""
 
     @cache
     def image_tokens(picture: ModelImage) -> int:
@@ -218,7 +205,7 @@ def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> TokenEstima
             with Image.open(picture.path) as image:
                 width, height = image.size
         except (UnidentifiedImageError, OSError):
-            raise QuestionError(f"{picture.path}: not a picture") from None
+            raise QuestionError(f"{picture.path}: not an image") from None
         return TILE_TOKENS * ceil(width / TILE_PIXELS) * ceil(height / TILE_PIXELS)
 
     sent, count = 0.0, 0
@@ -226,4 +213,4 @@ def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> TokenEstima
         count += 1
         for part in (prompt.system, *prompt.parts):
             sent += len(part) / CHARACTERS_PER_TOKEN if isinstance(part, str) else image_tokens(part)
-    return TokenEstimate(count, round(sent), count * ANSWER_TOKENS[style])
+    return Ledger(count, prompt_tokens=round(sent), answer_tokens=count * ANSWER_TOKENS[style])

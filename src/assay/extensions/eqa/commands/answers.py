@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from assay.cli.options import JsonFile, write_json
+from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, table_of, working
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.asking.answers import Answer
 
 
+@shared.model_options()
 def ask(
     folder: shared.Folder,
     model: Annotated[
@@ -25,35 +27,18 @@ def ask(
             help="random, longest, text-only, geometry; openai:NAME, anthropic:NAME, gemini:NAME, local:NAME."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The file of answers to write (JSON lines).")],
-    endpoint: shared.Url = "",
+    out: Annotated[Path, typer.Option(help="Answer file to write (JSON lines).")],
+    settings: ModelSettings,
     prompt: Annotated[
-        str, typer.Option(help="direct: a letter; steps: reasons first; or a YAML file.")
+        str, typer.Option(help="direct: a letter only; steps: reasoning first; or a YAML file.")
     ] = "direct",
     examples: Annotated[
-        int, typer.Option(min=0, max=8, help="Questions of each kind to show first; these are not asked.")
+        int, typer.Option(min=0, max=8, help="Number of solved questions of the same kind to show first.")
     ] = 0,
     kinds: shared.Kinds = "all",
-    per_kind: Annotated[int | None, typer.Option(min=1, help="Ask only this many of each kind.")] = None,
+    per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions of each kind.")] = None,
     seed: shared.Seed = 0,
-    per_minute: shared.PerMinute = 60.0,
-    at_once: shared.AtOnce = 4,
-    timeout: shared.Timeout = 120.0,
-    attempts: shared.Attempts = 6,
-    most_tokens: shared.MostTokens = 2048,
-    temperature: shared.Temperature = True,
-    effort: shared.Effort = "",
-    thinking: shared.Thinking = None,
-    extra: shared.Extra = "",
-    device_map: Annotated[str, typer.Option(help="Devices of a local model's weights, such as auto.")] = "",
-    remote_code: Annotated[
-        bool, typer.Option("--remote-code", help="Let a local model run code from its repository.")
-    ] = False,
-    price_in: shared.PriceIn = 0.0,
-    price_out: shared.PriceOut = 0.0,
-    cache: Annotated[
-        Path | None, typer.Option(help="File of cached replies; beside the answers by default.")
-    ] = None,
+    cache: Annotated[Path | None, typer.Option(help="File of cached replies (default: OUT.said).")] = None,
     estimate: shared.EstimateOnly = False,
 ) -> None:
     """Ask a model, or a baseline, the questions of a folder.
@@ -62,18 +47,15 @@ def ask(
     interruption. Exit status 1 if a question is unanswered.
     """
     from assay.extensions.eqa.asking import answers as files
-    from assay.extensions.eqa.asking.models import ModelSettings, find_endpoint, is_baseline, open_model
+    from assay.extensions.eqa.asking.models import is_baseline
     from assay.extensions.eqa.asking.prompts import Prompting, estimate_tokens, sample_examples
     from assay.extensions.eqa.asking.session import ask as ask_model
     from assay.extensions.eqa.asking.session import ask_baseline
     from assay.extensions.eqa.question import QuestionError, load, sample_questions
-    from assay.support.llm import Cache, Price, key_from_environment
 
-    prompting, wanted = Prompting.parse(prompt), shared.parse_kinds(kinds)
-    questions = [question for question in load(folder) if question.kind in wanted]
-    if per_kind is not None or not questions:
-        questions = sample_questions(questions, wanted, per_kind or 1, seed)
-    without_model = is_baseline(model)
+    prompting = Prompting.parse(prompt)
+    questions = sample_questions(load(folder), shared.parse_kinds(kinds), per_kind, seed)
+    without_model = is_baseline(model, settings)
     shown = sample_examples(questions, examples, seed) if examples and not without_model else {}
     example_ids = {question.id for group in shown.values() for question in group}
     questions = [question for question in questions if question.id not in example_ids]
@@ -83,63 +65,34 @@ def ask(
         files.check_target(out, folder, model, "" if without_model else prompting.name)
     if without_model:
         result = ask_baseline(questions, model)
-        files.write(result.answers, out)
-        _show_counts(result.answers, out)
-        return
-    settings = ModelSettings(
-        url=endpoint,
-        key=key_from_environment(),
-        per_minute=per_minute,
-        at_once=at_once,
-        timeout=timeout,
-        attempts=attempts,
-        most_tokens=most_tokens,
-        temperature=0.0 if temperature else None,
-        effort=effort,
-        thinking=thinking,
-        extra=shared.parse_extra(extra),
-        device_map=device_map,
-        remote_code=remote_code,
-    )
-    find_endpoint(model, settings)  # reports invalid settings before anything else
-    price = Price(price_in, price_out)
-    prompts = (
-        prompting.prompt(question, folder, shown.get((question.kind, question.view), ()))
-        for question in questions
-    )
-    tokens = estimate_tokens(prompts, prompting.style)
-    shared.show_estimate(tokens, price, "questions", aside=not estimate)
-    if estimate:
-        return
-    store = Cache(cache or out.with_name(f"{out.name}.said"))
-    try:
-        answering = open_model(model, settings, store, shared.show_wait)
-        with progress_bar() as bar:
+    else:
+        prompts = (
+            prompting.prompt(question, folder, shown.get((question.kind, question.view), ()))
+            for question in questions
+        )
+        tokens = estimate_tokens(prompts, prompting.style)
+        shared.show_estimate(tokens, settings.price, "questions", aside=not estimate)
+        if estimate:
+            return
+        cache_file = cache or out.with_name(f"{out.name}.said")
+        with shared.open_session(model, settings, cache_file) as answering, progress_bar() as bar:
             task = bar.add_task("questions", total=len(questions))
 
             def show(answer: Answer) -> None:
-                cost = shared.format_cost(answering.ledger.cost(price), price)
+                cost = shared.format_cost(answering.ledger, settings.price)
                 bar.update(task, advance=1, description=f"questions{cost}")
 
             result = ask_model(questions, folder, answering, prompting, show, shown)
-    finally:
-        store.close()
     files.write(result.answers, out)
-    shared.show_bill(answering.ledger, price)
-    _show_counts(result.answers, out)
+    states = Counter(str(answer.state) for answer in result.answers)
+    say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'no answers'}")
+    reasons = Counter((answer.state, answer.reason) for answer in result.answers if answer.reason)
+    for (state, reason), count in reasons.most_common(20):
+        say(f"{count:,} x {state}: {reason}", aside=True)
     if result.stopped:
         say(f"stopped: {result.stopped}", aside=True)
-    if result.stopped or any(answer.state == "unanswered" for answer in result.answers):
+    if not without_model and (result.stopped or "unanswered" in states):
         raise typer.Exit(1)
-
-
-def _show_counts(answers: Sequence[Answer], out: Path) -> None:
-    states = Counter(str(answer.state) for answer in answers)
-    say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'nothing'}")
-    reasons = Counter((answer.state, answer.reason) for answer in answers)
-    for (state, reason), count in reasons.most_common(20):
-        if reason:
-            say(f"{count:,} x {state}: {reason}", aside=True)
 
 
 def score(
@@ -165,18 +118,18 @@ def score(
     from assay.extensions.eqa.scoring.actioneqa import PAPER, report
     from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts
     from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
-    from assay.extensions.eqa.scoring.page import ScorePage, warnings
+    from assay.extensions.eqa.scoring.page import warnings, write_page
     from assay.extensions.eqa.scoring.score import Score
     from assay.measures.views.wording import between, percent
 
     path = annotations or folder / FILE
     people = Annotations(path) if annotations is not None or path.is_file() else None
     if paper not in ("", PAPER):
-        raise QuestionError(f"there is no paper '{paper}' about questions; valid: {PAPER}")
+        raise QuestionError(f"unknown paper '{paper}'; --paper takes {PAPER}")
     if paper and out is None:
-        raise QuestionError("--paper needs --out DIR")
+        raise QuestionError("--paper requires --out DIR")
     if facts is not None and not paper:
-        raise QuestionError("--facts is for --paper")
+        raise QuestionError("--facts requires --paper")
     model_facts = {} if facts is None else ModelFacts.read(facts)
     questions = load(folder)
     result = Score.of(
@@ -186,8 +139,10 @@ def score(
         write_json(result.as_json(), target)
     if out is not None:
         with working("drawing"):
-            title = f"Action questions: {folder.name}"
-            page = (report(result, questions, model_facts) if paper else ScorePage(result, title)).write(out)
+            if paper:
+                page = report(result, questions, model_facts).write(out)
+            else:
+                page = write_page(result, f"Action questions: {folder.name}", out)
         if target != "-":
             say(f"written to {page}")
     if target != "-":
@@ -205,11 +160,7 @@ def score(
         for name in result.silent:
             table.add_row(name, "0", *["-"] * (len(headings) - 2))
         output.print(table)
-        for agreement in result.agreement:
-            say(
-                f"{', '.join(agreement.annotators)}: agree on {agreement.observed:.1%} of {agreement.items} "
-                f"questions, kappa {agreement.even_kappa:.3f} (chance 1/4)"
-            )
+        shared.show_agreement(result.agreement, "1/4")
     for line in warnings(result):
         say(line, aside=True)
 
@@ -244,10 +195,7 @@ def annotate(
     from assay.extensions.eqa.asking.session import sample_wrong_answers, wrong_answers
     from assay.extensions.eqa.question import load, sample_questions
 
-    wanted = shared.parse_kinds(kinds)
-    questions = [question for question in load(folder) if question.kind in wanted]
-    if per_kind is not None or not questions:
-        questions = sample_questions(questions, wanted, per_kind or 1, seed)
+    questions = sample_questions(load(folder), shared.parse_kinds(kinds), per_kind, seed)
     wrong = [answer for file in answers or () for answer in wrong_answers(questions, read(file))]
     if errors is not None:
         wrong = sample_wrong_answers(wrong, errors, seed)
@@ -256,26 +204,18 @@ def annotate(
     serve(desk, port, lambda address: say(f"{folder} is at {address} (Ctrl-C stops it)"))
 
 
+@shared.model_options("device_map", "remote_code")
 def judge(
     folder: shared.Folder,
     answers: Annotated[
-        list[Path], typer.Argument(metavar="ANSWERS...", help="Files written by assay eqa ask.")
+        list[Path], typer.Argument(metavar="ANSWERS...", help="Answer files written by assay eqa ask.")
     ],
     model: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, gemini:NAME, local:NAME.")],
-    endpoint: shared.Url = "",
-    per_kind: Annotated[int, typer.Option(min=1, help="Wrong answers of each model and kind.")] = 50,
+    settings: ModelSettings,
+    per_kind: Annotated[
+        int, typer.Option(min=1, help="Number of wrong answers of each model and kind to categorise.")
+    ] = 50,
     seed: shared.Seed = 0,
-    per_minute: shared.PerMinute = 60.0,
-    at_once: shared.AtOnce = 4,
-    timeout: shared.Timeout = 120.0,
-    attempts: shared.Attempts = 6,
-    most_tokens: shared.MostTokens = 2048,
-    temperature: shared.Temperature = True,
-    effort: shared.Effort = "",
-    thinking: shared.Thinking = None,
-    extra: shared.Extra = "",
-    price_in: shared.PriceIn = 0.0,
-    price_out: shared.PriceOut = 0.0,
     estimate: shared.EstimateOnly = False,
     annotations: shared.AnnotationFile = None,
 ) -> None:
@@ -286,7 +226,7 @@ def judge(
     """
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.asking.answers import read
-    from assay.extensions.eqa.asking.models import ModelSettings, find_endpoint, is_baseline, open_model
+    from assay.extensions.eqa.asking.models import is_baseline
     from assay.extensions.eqa.asking.prompts import Style, estimate_tokens
     from assay.extensions.eqa.asking.session import (
         judge_answers,
@@ -295,45 +235,24 @@ def judge(
         wrong_answers,
     )
     from assay.extensions.eqa.question import QuestionError, load
-    from assay.support.llm import Cache, Price, key_from_environment
 
-    if is_baseline(model):
-        raise QuestionError(f"a judge is a model, not the baseline '{model}'")
+    if is_baseline(model, settings):
+        raise QuestionError(f"a judge must be a model, not the baseline '{model}'")
     questions = load(folder)
     wrong = [
         answer
         for file in answers
         for answer in sample_wrong_answers(wrong_answers(questions, read(file)), per_kind, seed)
     ]
-    settings = ModelSettings(
-        url=endpoint,
-        key=key_from_environment(),
-        per_minute=per_minute,
-        at_once=at_once,
-        timeout=timeout,
-        attempts=attempts,
-        most_tokens=most_tokens,
-        temperature=0.0 if temperature else None,
-        effort=effort,
-        thinking=thinking,
-        extra=shared.parse_extra(extra),
-    )
-    find_endpoint(model, settings)  # reports invalid settings before anything else
-    price = Price(price_in, price_out)
     tokens = estimate_tokens((judge_prompt(answer, folder) for answer in wrong), Style.STEPS)
-    shared.show_estimate(tokens, price, "wrong answers", aside=not estimate)
+    shared.show_estimate(tokens, settings.price, "wrong answers", aside=not estimate)
     if estimate:
         return
     database = Annotations(annotations or folder / FILE)
-    cache = Cache(database.path.with_name(f"{database.path.name}.said"))
-    try:
-        judging = open_model(model, settings, cache, shared.show_wait)
-        with progress_bar() as bar:
-            task = bar.add_task("mistakes", total=len(wrong))
-            dropped = judge_answers(wrong, folder, judging, database, lambda: bar.advance(task))
-    finally:
-        cache.close()
-    shared.show_bill(judging.ledger, price)
+    cache_file = database.path.with_name(f"{database.path.name}.said")
+    with shared.open_session(model, settings, cache_file) as judging, progress_bar() as bar:
+        task = bar.add_task("mistakes", total=len(wrong))
+        dropped = judge_answers(wrong, folder, judging, database, lambda: bar.advance(task))
     say(f"{database.path}: {len(wrong) - dropped.total()} of {len(wrong)} wrong answers categorised")
     shared.show_reasons(dropped, "not categorised")
     if dropped:

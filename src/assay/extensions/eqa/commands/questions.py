@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.options import JsonFile, check_picture, write_json
+from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, style_text, table_of
 from assay.support.extras import require
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 MAX_UNDETECTED = 0.5
 """Largest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
-HEARD, EDITED = "heard", "edited"
+HEARD = "heard"
+"""Value of --distractors for instructions of the data set."""
 
 
 def build(
@@ -51,9 +53,12 @@ def build(
     schema: Annotated[str, typer.Option(help="Layout of a data set, if it is not recognised.")] = "",
     gripper: Annotated[str, typer.Option(help="CLOSED,OPEN: gripper values of a data set.")] = "",
     distractors: Annotated[
-        str, typer.Option(help="Wrong instructions for data sets: heard, edited, or by a model: openai:NAME.")
+        str,
+        typer.Option(
+            help="Wrong instructions for data sets: heard (those of the data set), or openai:NAME, ..."
+        ),
     ] = HEARD,
-    endpoint: shared.Url = "",
+    endpoint: Annotated[str, typer.Option(help="Base URL of the model that writes the distractors.")] = "",
 ) -> None:
     """Build multiple-choice questions about actions from episodes, with images.
 
@@ -61,33 +66,25 @@ def build(
     are fewer questions of a kind than requested, unless --episodes limits the episodes.
     """
     from assay.extensions.eqa.actions import TURNINGS
-    from assay.extensions.eqa.asking.models import ModelSettings, find_endpoint, is_baseline, open_model
+    from assay.extensions.eqa.asking.models import is_baseline
     from assay.extensions.eqa.asking.session import write_distractors
     from assay.extensions.eqa.build import build as build_questions
     from assay.extensions.eqa.drafts import METHODS, NEEDS
     from assay.extensions.eqa.question import QuestionError, QuestionKind
     from assay.extensions.eqa.sources import SOURCES, open_source
     from assay.extensions.eqa.views import CameraView
-    from assay.support.llm import Cache, Price, key_from_environment
 
     plan = dict.fromkeys(shared.parse_kinds(kinds), per_kind)
     cameras = list(dict.fromkeys(CameraView.parse(name.strip()) for name in views.split(",")))
-    method = next((name for name in METHODS if name == options), None)
-    if method is None:
-        raise QuestionError(f"there are no options '{options}'; valid: {', '.join(METHODS)}")
-    turning = turning or ("wrapped" if method == "paper" else "exact")
-    rotations = next((name for name in TURNINGS if name == turning), None)
-    if rotations is None:
-        raise QuestionError(f"there is no turning '{turning}'; valid: {', '.join(TURNINGS)}")
+    method = shared.choose("--options", options, METHODS)
+    rotations = shared.choose("--turning", turning or ("wrapped" if method == "paper" else "exact"), TURNINGS)
     scale = _parse_scale(gripper)
     if (schema or gripper) and not any(name not in SOURCES and Path(name).is_dir() for name in source):
-        raise QuestionError("--schema and --gripper are for data sets; no source is one")
-    settings = ModelSettings(endpoint, key_from_environment())
-    by_model = distractors not in (HEARD, EDITED)
-    if by_model:
-        if is_baseline(distractors):
-            raise QuestionError(f"distractors need a model, not the baseline '{distractors}'")
-        find_endpoint(distractors, settings)
+        raise QuestionError("--schema and --gripper apply to data sets, but no source is one")
+    settings = ModelSettings(endpoint)
+    by_model = distractors != HEARD
+    if by_model and is_baseline(distractors, settings):
+        raise QuestionError(f"--distractors requires a model, not the baseline '{distractors}'")
     sources = [open_source(name, size=size, schema=schema, gripper=scale) for name in source]
     for opened in sources:
         if layout := getattr(opened, "schema", None):
@@ -97,16 +94,11 @@ def build(
     ]
 
     def ask_model(cases: Sequence[InstructionCase]) -> dict[str, tuple[str, ...]]:
-        if not by_model or not cases:
+        if not cases:
             return {}
-        cache = Cache(out.with_name(f"{out.name}.said"))
-        try:
-            model = open_model(distractors, settings, cache, shared.show_wait)
-            with TemporaryDirectory() as images:
-                wrong, dropped = write_distractors(cases, model, Path(images))
-        finally:
-            cache.close()
-        shared.show_bill(model.ledger, Price(0.0, 0.0))
+        cache_file = out.with_name(f"{out.name}.said")
+        with shared.open_session(distractors, settings, cache_file) as model, TemporaryDirectory() as images:
+            wrong, dropped = write_distractors(cases, model, Path(images))
         shared.show_reasons(dropped, f"no wrong instructions from {distractors}")
         return wrong
 
@@ -128,7 +120,7 @@ def build(
                 "size": size,
                 "distractors": distractors,
             },
-            distractors=None if distractors == HEARD else ask_model,
+            distractors=ask_model if by_model else None,
             options=method,
         )
     for name, tally in result.tallies.items():
@@ -156,9 +148,9 @@ def _parse_scale(text: str) -> tuple[float, float] | None:
     try:
         closed, opened = (float(part) for part in text.split(","))
     except ValueError:
-        raise QuestionError(f"a gripper's scale is CLOSED,OPEN, two numbers, not '{text}'") from None
+        closed = opened = 0.0
     if not abs(opened - closed) > 0:
-        raise QuestionError(f"a gripper's scale needs two different numbers, not '{text}'")
+        raise QuestionError(f"--gripper {text}: expected CLOSED,OPEN, two different numbers")
     return closed, opened
 
 
@@ -202,12 +194,26 @@ def sheet(
     answers: Annotated[bool, typer.Option(help="Print the correct answers.")] = True,
 ) -> None:
     """Draw a few questions of each kind into one PNG image, with or without their answers."""
-    from assay.extensions.eqa.contact_sheet import save_sheet
-    from assay.extensions.eqa.question import load, sample_questions
+    import numpy as np
+    from PIL import Image
+
+    from assay.extensions.eqa.question import LETTERS, load, sample_questions
+    from assay.report.sheets import SheetCell, save_sheet
+    from assay.support.images import letterbox
 
     check_picture(out, "--out")
     sample = sample_questions(load(folder), shared.parse_kinds(kinds), count, seed)
-    say(f"{save_sheet(out, folder, sample, answers=answers)}: {len(sample)} questions")
+    cells = []
+    for question in sample:
+        names = (*question.pictures, *question.option_pictures)
+        images = [letterbox(np.asarray(Image.open(folder / name).convert("RGB")), 256, 384) for name in names]
+        shown = "Before the action, then A, B, C and D." if question.kind.predicts else "Before and after."
+        options = [f"{letter}. {option}" for letter, option in zip(LETTERS, question.options, strict=False)]
+        lines = [question.text, *options, shown, *([f"Answer: {question.answer}"] if answers else [])]
+        title = f"{question.kind}   {question.dataset}   {question.id}"
+        cells.append(SheetCell(title, lines, [images]))
+    save_sheet(out, f"Questions of {folder.name}", cells, columns=1)
+    say(f"{out}: {len(sample)} questions")
 
 
 def leak(
@@ -296,50 +302,32 @@ def review(
     folder: shared.Folder,
     out: Annotated[Path | None, typer.Option(help="New folder for the kept questions.")] = None,
     csv: Annotated[
-        Path | None, typer.Option("--csv", help="Write verdicts, and rows to fill in, to this file.")
+        Path | None, typer.Option("--csv", help="Write the verdicts and comments to this file.")
     ] = None,
-    read: Annotated[Path | None, typer.Option(help="Read verdicts and comments from a CSV file.")] = None,
-    by: Annotated[
-        str,
-        typer.Option(
-            help="Reviewer name. With --csv: export this reviewer's rows; with --read: assign to rows without a name."
-        ),
-    ] = "",
-    drop: Annotated[
-        str, typer.Option(help="Drop questions that any reviewer, or most reviewers, would drop.")
-    ] = "any",
     annotations: shared.AnnotationFile = None,
 ) -> None:
     """Summarise the verdicts of reviewers and their agreement, and write the reviewed question set.
 
-    Verdicts come from assay eqa annotate --review, or from --read. Questions without a verdict are kept.
+    Verdicts come from assay eqa annotate --review. A question is dropped if any reviewer drops it; questions without a
+    verdict are kept.
     """
-    from assay.extensions.eqa.annotations import FILE, Annotations, normalise_name
-    from assay.extensions.eqa.question import QuestionError, load
-    from assay.extensions.eqa.reviews import DROP_RULES, ReviewSummary, as_csv, read_csv
+    from assay.extensions.eqa.annotations import FILE, Annotations
+    from assay.extensions.eqa.question import load
+    from assay.extensions.eqa.reviews import ReviewSummary, as_csv
     from assay.support.files import replacing
 
-    rule = next((name for name in DROP_RULES if name == drop), None)
-    if rule is None:
-        raise QuestionError(f"--drop is one of {', '.join(DROP_RULES)}, not '{drop}'")
-    questions, database = load(folder), Annotations(annotations or folder / FILE)
-    reviewer = normalise_name(by) if by else ""
-    if read is not None:
-        say(f"{read}: {read_csv(read, questions, database, reviewer):,} verdicts and comments read")
+    questions = load(folder)
+    reviews = Annotations(annotations or folder / FILE).reviews()
     if csv is not None:
         with replacing(csv) as unfinished:
-            unfinished.write_text(as_csv(questions, database.reviews(), reviewer), encoding="utf-8")
+            unfinished.write_text(as_csv(questions, reviews), encoding="utf-8")
         say(f"{csv}: {len(questions):,} questions")
-    summary = ReviewSummary.of(questions, database.reviews(), rule)
+    summary = ReviewSummary.of(questions, reviews)
     for name, counts in summary.verdicts.items():
         say(f"{name}: keeps {counts['keep']:,}, drops {counts['drop']:,}")
-    for agreement in summary.agreement:
-        say(
-            f"{', '.join(agreement.annotators)}: agree on {agreement.observed:.1%} of {agreement.items} questions, "
-            f"kappa {agreement.even_kappa:.3f} (chance 1/2)"
-        )
+    shared.show_agreement(summary.agreement, "1/2")
     say(
-        f"{folder}: {summary.questions - len(summary.dropped):,} of {summary.questions:,} questions kept, "
+        f"{folder}: {len(questions) - len(summary.dropped):,} of {len(questions):,} questions kept, "
         f"{len(summary.dropped):,} dropped, {summary.unreviewed:,} without a verdict"
     )
     if out is not None:

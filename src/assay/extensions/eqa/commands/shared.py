@@ -2,41 +2,66 @@
 
 from __future__ import annotations
 
-import json
+import functools
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from assay.errors import did_you_mean
+from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.support.console import say
 
 if TYPE_CHECKING:
-    from collections import Counter
-
-    from assay.extensions.eqa.asking.prompts import TokenEstimate
+    from assay.extensions.eqa.annotations import AnnotatorAgreement
+    from assay.extensions.eqa.asking.models import Model
     from assay.extensions.eqa.question import QuestionKind
     from assay.support.llm import Ledger, Price
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of questions.")]
+T = TypeVar("T", bound=str)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of questions.")]
 Kinds = Annotated[str, typer.Option(help="Comma-separated: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")]
-Seed = Annotated[int, typer.Option(help="Seed of the random choice.")]
-AnnotationFile = Annotated[Path | None, typer.Option(help="Annotation file; the folder's own by default.")]
-Url = Annotated[str, typer.Option(help="Base URL of the endpoint; the protocol's default if empty.")]
-PerMinute = Annotated[float, typer.Option(help="Maximum requests per minute.")]
-AtOnce = Annotated[int, typer.Option(min=1, help="Maximum concurrent requests.")]
-Timeout = Annotated[float, typer.Option(help="Seconds to wait for one reply.")]
-Attempts = Annotated[int, typer.Option(min=1, help="Attempts per request.")]
-MostTokens = Annotated[
-    int, typer.Option(min=1, help="Maximum tokens of a reply, including hidden reasoning.")
+Seed = Annotated[int, typer.Option(help="Random seed.")]
+AnnotationFile = Annotated[
+    Path | None, typer.Option(help="Annotation file (default: annotations.sqlite in the folder).")
 ]
-Temperature = Annotated[bool, typer.Option(help="Send temperature 0; some models reject the parameter.")]
-Effort = Annotated[str, typer.Option(help="Reasoning effort: low, medium, high, ...")]
-Thinking = Annotated[int | None, typer.Option(min=0, help="Maximum tokens of reasoning (Anthropic, Gemini).")]
-Extra = Annotated[str, typer.Option(help="JSON object to merge into every request.")]
-PriceIn = Annotated[float, typer.Option(min=0, help="Price of a million tokens sent.")]
-PriceOut = Annotated[float, typer.Option(min=0, help="Price of a million tokens received.")]
 EstimateOnly = Annotated[bool, typer.Option(help="Print the estimated cost and stop.")]
+
+
+def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `ModelSettings`, which it receives as one argument ``settings``."""
+    hints = get_type_hints(ModelSettings)
+    options = {
+        option.name: inspect.Parameter(
+            option.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=option.default,
+            annotation=Annotated[hints[option.name], typer.Option(**option.metadata)],
+        )
+        for option in fields(ModelSettings)
+        if option.metadata and option.name not in omitted
+    }
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters: list[inspect.Parameter] = []
+        for own in inspect.signature(command, eval_str=True).parameters.values():
+            parameters += options.values() if own.name == "settings" else [own.replace(kind=own.KEYWORD_ONLY)]
+
+        @functools.wraps(command)
+        def call(**values: Any) -> None:
+            command(settings=ModelSettings(**{name: values.pop(name) for name in options}), **values)
+
+        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = {part.name: part.annotation for part in parameters}
+        return call
+
+    return decorate
 
 
 def parse_kinds(text: str) -> list[QuestionKind]:
@@ -49,54 +74,71 @@ def parse_kinds(text: str) -> list[QuestionKind]:
     names = [name.strip().upper() for name in text.split(",")]
     for name in names:
         if name not in kinds:
-            raise QuestionError(f"there is no kind '{name}': {did_you_mean(name, kinds)}")
+            raise QuestionError(f"unknown kind '{name}': {did_you_mean(name, kinds)}")
     return [kind for kind in kinds if kind in names]
 
 
-def parse_extra(text: str) -> dict[str, Any]:
-    """Parse --extra, a JSON object or an empty text."""
+def choose(option: str, name: str, valid: Sequence[T]) -> T:
+    """Return the value called ``name``. Raises QuestionError for another one."""
     from assay.extensions.eqa.question import QuestionError
 
+    for value in valid:
+        if value == name:
+            return value
+    raise QuestionError(f"{option} '{name}': choose one of {', '.join(valid)}")
+
+
+@contextmanager
+def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Iterator[Model]:
+    """Open a model with a cache of its replies; at the end, print requests, tokens and cost."""
+    from assay.extensions.eqa.asking.models import open_model
+    from assay.support.llm import Cache
+
+    cache = Cache(cache_file)
     try:
-        extra = json.loads(text or "{}")
-    except ValueError as error:
-        raise QuestionError(f"--extra is not JSON: {error}") from None
-    if not isinstance(extra, dict):
-        raise QuestionError('--extra is a JSON object, such as {"reasoning_effort": "low"}')
-    return extra
-
-
-def show_wait(seconds: float) -> None:
-    """Report a delay caused by the endpoint's rate limit."""
-    say(f"rate-limited, waiting {seconds:.0f} s", aside=True)
-
-
-def show_estimate(estimate: TokenEstimate, price: Price, what: str, *, aside: bool) -> None:
-    """Print the estimated tokens and cost."""
-    say(
-        f"about {estimate.sent:,} tokens to send and {estimate.received:,} to receive for {estimate.questions:,} "
-        f"{what}{format_cost(estimate.cost(price), price)}",
-        aside=aside,
-    )
-
-
-def show_bill(ledger: Ledger, price: Price) -> None:
-    """Print the requests, tokens and cost of a session."""
+        model = open_model(
+            address,
+            settings,
+            cache,
+            lambda seconds: say(f"rate-limited; waiting {seconds:.0f} s", aside=True),
+        )
+        yield model
+    finally:
+        cache.close()
+    ledger = model.ledger
     say(
         f"{ledger.requests:,} requests ({ledger.retries:,} retries), {ledger.cached:,} cached replies; "
         f"{ledger.prompt_tokens:,} tokens sent, {ledger.answer_tokens:,} received"
-        f"{format_cost(ledger.cost(price), price)}"
+        f"{format_cost(ledger, settings.price)}"
     )
     if ledger.uncounted:
         say(f"{ledger.uncounted:,} replies without a token count", aside=True)
 
 
-def format_cost(amount: float, price: Price) -> str:
-    """Format an amount as the end of a sentence; empty without a price."""
-    return f", cost {amount:.4f}" if price.prompt or price.answer else ""
+def show_estimate(estimate: Ledger, price: Price, what: str, *, aside: bool) -> None:
+    """Print the estimated tokens and cost."""
+    say(
+        f"about {estimate.prompt_tokens:,} tokens to send and {estimate.answer_tokens:,} to receive for "
+        f"{estimate.requests:,} {what}{format_cost(estimate, price)}",
+        aside=aside,
+    )
+
+
+def format_cost(ledger: Ledger, price: Price) -> str:
+    """Format the cost as the end of a sentence; empty without a price."""
+    return f", cost {ledger.cost(price):.4f}" if price.prompt or price.answer else ""
 
 
 def show_reasons(counts: Counter[str], prefix: str) -> None:
     """Print the number of failures by reason."""
     for reason, count in counts.most_common():
         say(f"{count} x {prefix}: {reason}", aside=True)
+
+
+def show_agreement(agreements: tuple[AnnotatorAgreement, ...], chance: str) -> None:
+    """Print the agreement of annotators, one line for each group."""
+    for agreement in agreements:
+        say(
+            f"{', '.join(agreement.annotators)}: agree on {agreement.observed:.1%} of {agreement.items} questions, "
+            f"kappa {agreement.even_kappa:.3f} (chance {chance})"
+        )

@@ -3,13 +3,14 @@
 Without the images, a reader must do no better than chance. Therefore no option is derived from the correct one: each
 of the four occurred in the data set, and all are chosen before the correct one is known. Then one is drawn uniformly
 and its images are shown, so that given the options, each is correct with probability 1/4. Optional exceptions are
-edited instructions (`instructions.edit_instruction`) and the paper's derived options (`motions`).
+instructions written by a model and the paper's derived options (`motions`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -49,7 +50,7 @@ def plan_drafts(
     rules: QualityRules,
     plan: Plan,
     *key: str | int,
-    wrong: WrongInstructions | None = None,
+    wrong: WrongInstructions = MappingProxyType({}),
     options: OptionMethod = "matched",
 ) -> dict[QuestionKind, list[Draft]]:
     """Draft questions of each kind that the data set's levels allow: the planned number, or as many as possible.

@@ -2,13 +2,8 @@
 
 If several instructions were carried out from the same initial state, the options are four of them, or their four
 outcomes. If a data set does not record which episodes share an initial state, their first images are compared. For
-the remaining episodes the options are the most similar instructions of the data set, or edits of the instruction if
-requested; for outcomes, the last moment of an episode and three other moments of it.
-
-Edits of one text cluster around it, and the centre of the cluster is the answer. Therefore two parts are exchanged
-independently: "put the carrot on the plate" appears with "put the pot on the plate" (another object), "put the carrot
-on the stove" (another outcome) and "put the pot on the stove", and none of them is the centre. Replacements are drawn
-from the data set with their frequency in it.
+the remaining episodes the options are the most similar instructions of the data set, or wrong instructions written by
+a model; for outcomes, the last moment of an episode and three other moments of it.
 """
 
 from __future__ import annotations
@@ -16,34 +11,26 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain, islice, product
 from types import MappingProxyType
 
 import numpy as np
 
-from assay.errors import PerturbationError
 from assay.extensions.eqa.actions import difference
 from assay.extensions.eqa.drafts.draft import OPTIONS, Draft, Shot
 from assay.extensions.eqa.drafts.motions import MIN_GAP
 from assay.extensions.eqa.episode import QualityRules
 from assay.extensions.eqa.pairs import PreparedEpisode, changed_share
 from assay.extensions.eqa.question import QuestionKind
-from assay.tasks.language import Action, Step, read_steps, verb_named, write_steps
 
 WrongInstructions = Mapping[str, tuple[str, ...]]
 """Three wrong instructions for each episode id."""
 SAME_START = 0.02
 """Maximum share of differing blocks between the first images of two episodes with the same initial state."""
-OPPOSITE: Mapping[Action, str] = MappingProxyType(
-    {Action.OPEN: "close", Action.CLOSE: "open", Action.TURN_ON: "turn off", Action.TURN_OFF: "turn on"}
-)
 _STOP_WORDS = "a an the to of and it its into onto in on from with up down put place pick move take set"
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words that do not distinguish one task from another."""
 MAX_TRIES = 50
 """Maximum number of consecutive draws of options that were already used; then the scene is skipped."""
-_PLACING = (Action.PUT, Action.PUSH)
 
 
 def draft_instructions(
@@ -51,12 +38,12 @@ def draft_instructions(
     prepared: Sequence[PreparedEpisode],
     rules: QualityRules,
     rng: np.random.Generator,
-    wrong: WrongInstructions | None = None,
+    wrong: WrongInstructions = MappingProxyType({}),
 ) -> Iterator[Draft]:
     """Draft high-level questions, cycling through the scenes, without repetition.
 
-    ``wrong`` are wrong instructions for episodes whose scene has fewer than four instructions; for episodes that it
-    omits, the instruction is edited. Without it, only instructions of the data set are options.
+    ``wrong`` are wrong instructions for episodes whose scene has fewer than four instructions; other episodes get
+    instructions of the data set as options.
     """
     whole = {
         owner: episode
@@ -67,19 +54,19 @@ def draft_instructions(
     for owner, episode in whole.items():
         scenes[episode.episode.scene].append(owner)
     sources: list[Iterator[Draft]] = []
-    small: list[list[int]] = []
+    rest: list[int] = []
     for owners in (*_group_by_start(whole, scenes.pop("", [])), *scenes.values()):
         if len(_choose_exclusive(whole, owners, rules)) >= OPTIONS:
             sources.append(_draft_scene(kind, whole, owners, rules, rng))
         else:
-            small.append(owners)
-    rest = sorted(chain(*small))
+            rest += owners
+    rest.sort()
     if rest and kind.predicts:
         sources.append(_draft_moments(whole, rest, rules, rng))
-    elif rest and wrong is None:
-        sources.append(_draft_similar(whole, rest, rest, rng))
-    elif rest and wrong is not None:
-        sources.append(_draft_edited(whole, small, wrong, rng))
+    elif rest:
+        written = [owner for owner in rest if whole[owner].episode.id in wrong]
+        sources.append(_draft_written(whole, rng.permutation(written).tolist(), wrong))
+        sources.append(_draft_similar(whole, [owner for owner in rest if owner not in written], rest, rng))
     while sources:
         for source in list(sources):
             draft = next(source, None)
@@ -178,34 +165,15 @@ def _draft(
     )
 
 
-def _draft_edited(
-    whole: dict[int, PreparedEpisode],
-    groups: list[list[int]],
-    wrong: WrongInstructions,
-    rng: np.random.Generator,
+def _draft_written(
+    whole: dict[int, PreparedEpisode], owners: list[int], wrong: WrongInstructions
 ) -> Iterator[Draft]:
-    """Draft each episode once, with its wrong instructions or edits; the remaining ones by similarity.
-
-    Replacements come from episodes with the same initial state if these suffice, otherwise from the data set.
-    """
-    owners, rest = sorted(chain(*groups)), []
-    group_of = {owner: group for group in groups for owner in group}
-    for owner in rng.permutation(owners).tolist():
+    """Draft each episode once with its wrong instructions."""
+    for owner in owners:
         episode = whole[owner]
-        text = episode.episode.instruction
-        if episode.episode.id in wrong:
-            options = (text, *wrong[episode.episode.id])
-        else:
-            pools = (
-                [whole[other].episode.instruction for other in pool] for pool in (group_of[owner], owners)
-            )
-            options = next(filter(None, (edit_instruction(text, pool, rng) for pool in pools)), ())
-        if options:
-            shots = Shot(owner, int(episode.frames[0])), Shot(owner, int(episode.frames[-1]))
-            yield Draft(QuestionKind.H_AI, " | ".join(sorted(options)), shots, 0, options=options)
-        else:
-            rest.append(owner)
-    yield from _draft_similar(whole, rest, owners, rng)
+        options = (episode.episode.instruction, *wrong[episode.episode.id])
+        shots = Shot(owner, int(episode.frames[0])), Shot(owner, int(episode.frames[-1]))
+        yield Draft(QuestionKind.H_AI, " | ".join(sorted(options)), shots, 0, options=options)
 
 
 def _draft_similar(
@@ -274,62 +242,3 @@ def is_different(one: str, two: str) -> bool:
     """Return whether each instruction has a content word that the other lacks: neither paraphrases the other."""
     first, second = _content_words(one), _content_words(two)
     return bool(first - second) and bool(second - first)
-
-
-def edit_instruction(text: str, pool: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    """Normalise an instruction and derive three edits from it; empty if the pool does not suffice.
-
-    Objects and places are drawn from the instructions of ``pool``, each as often as it occurs there.
-    """
-    step = parse_step(text)
-    if step is None:
-        return ()
-    others = [other for candidate in pool if (other := parse_step(candidate)) is not None]
-    alike = [other for other in others if (other.action in _PLACING) == (step.action in _PLACING)]
-    objects = [other.thing for other in alike if (other.action in OPPOSITE) == (step.action in OPPOSITE)]
-    if step.action in _PLACING:
-        places = [(other.preposition, other.target) for other in alike if other.target]
-        other_object = next(_draw_different(objects, [step.thing, step.target], rng), None)
-        taken = [step.thing, step.target, *([other_object] if other_object else [])]
-        target = next(_draw_different([name for _, name in places], taken, rng), None)
-        if other_object is None or target is None:
-            return ()
-        preposition = next(preposition for preposition, name in places if name == target)
-        destinations = ((step.preposition, step.target), (preposition, target))
-        edits = [
-            replace(step, thing=thing, preposition=preposition, target=target)
-            for thing, (preposition, target) in product((step.thing, other_object), destinations)
-        ]
-    elif step.action in OPPOSITE:
-        other_object = next(_draw_different(objects, [step.thing], rng), None)
-        if other_object is None:
-            return ()
-        verbs = (step.verb, verb_named(OPPOSITE[step.action]))
-        edits = [
-            replace(step, verb=verb, thing=thing)
-            for verb, thing in product(verbs, (step.thing, other_object))
-        ]
-    else:
-        names = [step.thing, *islice(_draw_different(objects, [step.thing], rng), OPTIONS - 1)]
-        edits = [replace(step, thing=name) for name in names]
-    texts = tuple(dict.fromkeys(write_steps([edit]) for edit in edits))
-    return texts if len(texts) == OPTIONS else ()
-
-
-def parse_step(text: str) -> Step | None:
-    """Parse an instruction with a single step; None if the grammar does not cover it exactly."""
-    try:
-        steps = read_steps(text)
-    except PerturbationError:
-        return None
-    plain = text.strip(" .!").lower()
-    return steps[0] if len(steps) == 1 and steps[0].thing and write_steps(steps).lower() == plain else None
-
-
-def _draw_different(names: Sequence[str], taken: Sequence[str], rng: np.random.Generator) -> Iterator[str]:
-    """Yield names in random order, each different from ``taken`` and from the names before it."""
-    used = list(taken)
-    for place in rng.permutation(len(names)).tolist():
-        if all(is_different(names[place], name) for name in used):
-            used.append(names[place])
-            yield names[place]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Annotated
 
 import numpy as np
@@ -74,68 +73,61 @@ class Standing(Result):
         return self.means["overall"]
 
 
-@dataclass(frozen=True, slots=True)
-class Hierarchy:
-    """Grouping of cells in a hierarchical mean: cells of a kind are averaged first."""
-
-    groups: tuple[tuple[int, ...], ...]
-    """Indices of each kind's cells."""
-
-    @classmethod
-    def of(cls, cells: Sequence[Cell], kinds: Sequence[QuestionKind]) -> Hierarchy:
-        """Group cells by kind; cells of other kinds are ignored."""
-        groups = (tuple(place for place, (_, other) in enumerate(cells) if other is kind) for kind in kinds)
-        return cls(tuple(group for group in groups if group))
-
-    def weights(self, cells: int) -> np.ndarray:
-        """Return the weight of each of ``cells`` cells in the mean, (cells,)."""
-        weights = np.zeros(cells)
-        for group in self.groups:
-            weights[list(group)] = 1 / (len(self.groups) * len(group))
-        return weights
-
-    def mean(self, shares: np.ndarray) -> np.ndarray:
-        """Return the means of shares (..., cells)."""
-        return np.asarray(np.mean([shares[..., group].mean(axis=-1) for group in self.groups], axis=0))
+def cell_weights(cells: Sequence[Cell], kinds: Sequence[QuestionKind]) -> np.ndarray:
+    """Return the weight of each cell in the hierarchical mean over some kinds, (cells,)."""
+    groups = [[place for place, (_, other) in enumerate(cells) if other is kind] for kind in kinds]
+    groups = [group for group in groups if group]
+    weights = np.zeros(len(cells))
+    for group in groups:
+        weights[group] = 1 / (len(groups) * len(group))
+    return weights
 
 
 def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
     """Compute accuracies from correctness (questions,): 1, 0 or -1; ``within`` (questions,) selects questions."""
     scored = (right >= 0) if within is None else (right >= 0) & within
-    places = [place for place in range(len(sheet.cells)) if scored[sheet.cell == place].any()]
+    places = np.unique(sheet.cell[scored])
     cells = [sheet.cells[place] for place in places]
     masks = [scored & (sheet.cell == place) for place in places]
     tried = np.stack([sheet.per_cluster(mask) for mask in masks], axis=1)
     hit = np.stack([sheet.per_cluster(mask & (right == 1)) for mask in masks], axis=1)
     used = tried.any(axis=1)
     tried, hit = tried[used], hit[used]  # (episodes, cells)
+    datasets = np.array([cells[place][0] for place in tried.argmax(axis=1)])
     accuracies = []
     for (dataset, kind), hits, tries in zip(cells, hit.T, tried.T, strict=True):
         total, asked = float(tries.sum()), tries > 0
         wilson = share_interval(hits[asked], tries[asked], total)
         accuracies.append(Accuracy(dataset, str(kind), int(total), float(hits.sum() / total), wilson))
     shares = np.array([accuracy.share for accuracy in accuracies])
-    counts = EpisodeCounts(hit, tried, np.array([cells[place][0] for place in tried.argmax(axis=1)]))
-    kinds = {kind for _, kind in cells}
-    means = {}
+
+    def episodes(weights: np.ndarray) -> int:
+        return int(tried[:, weights != 0].any(axis=1).sum())
+
+    means, asymmetry = {}, {}
     for name, members in PARTS.items():
-        if kinds & set(members):
-            part = Hierarchy.of(cells, members)
-            share, error = float(part.mean(shares)), counts.error(part.weights(len(cells)))
-            means[name] = Mean(share, _mean_interval(share, error, _episodes(part, tried)))
-    asymmetry = {}
-    for name in ("overall", "high", "mid", "low"):
-        predicted = [kind for kind in PARTS[name] if kind.predicts and kind in kinds]
-        inferred = [kind for kind in PARTS[name] if not kind.predicts and kind in kinds]
-        if predicted and inferred:
-            one, other = Hierarchy.of(cells, predicted), Hierarchy.of(cells, inferred)
-            sides = float(one.mean(shares)), float(other.mean(shares))
-            gap = sides[1] - sides[0]
-            error = counts.error(other.weights(len(cells)) - one.weights(len(cells)))
+        weights = cell_weights(cells, members)
+        if weights.any():
+            share = float(np.average(shares, weights=weights))
+            error = mean_error(hit, tried, datasets, weights)
             interval: Interval | None = None
+            if error and 0 < share < 1:  # with the effective number of episodes
+                interval = wilson_interval(share, share * (1 - share) * (Z / error) ** 2)
+            elif (count := episodes(weights)) >= FEWEST:
+                interval = wilson_interval(share, count)
+            means[name] = Mean(share, interval)
+    for name in ("overall", *map(str, ActionLevel)):
+        predicted = cell_weights(cells, [kind for kind in PARTS[name] if kind.predicts])
+        inferred = cell_weights(cells, [kind for kind in PARTS[name] if not kind.predicts])
+        if predicted.any() and inferred.any():
+            sides = (
+                float(np.average(shares, weights=predicted)),
+                float(np.average(shares, weights=inferred)),
+            )
+            gap, interval = sides[1] - sides[0], None
+            error = mean_error(hit, tried, datasets, inferred - predicted)
             if error == 0:  # each side all right, or all wrong
-                sizes = float(_episodes(one, tried)), float(_episodes(other, tried))
-                interval = newcombe(sides, sizes, 0.0).interval
+                interval = newcombe(sides, (episodes(predicted), episodes(inferred)), 0.0).interval
             elif error is not None:
                 method = "student, over episodes within data sets"
                 interval = Interval(max(-1.0, gap - error), min(1.0, gap + error), method)
@@ -143,47 +135,26 @@ def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = 
     return Standing(int(scored.sum()), tuple(accuracies), means, asymmetry)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EpisodeCounts:
-    """Number of right answers and of questions per episode and cell, (episodes, cells), and data sets (episodes,)."""
+def mean_error(hit: np.ndarray, tried: np.ndarray, datasets: np.ndarray, weights: np.ndarray) -> float | None:
+    """Return the half-width of the interval of ``weights @ shares``, weights (cells,); None for too few episodes.
 
-    hit: np.ndarray
-    tried: np.ndarray
-    dataset: np.ndarray
-
-    def error(self, weights: np.ndarray) -> float | None:
-        """Return the half-width of the interval of ``weights @ shares`` (cells,); None for too few episodes.
-
-        The interval is symmetric and linearised. Episodes are sampled within their data sets; the degrees of freedom
-        of Student's distribution follow Satterthwaite, so a small data set with the weight of a large one contributes
-        few.
-        """
-        if len(self.tried) < FEWEST:
-            return None
-        total = self.tried.sum(axis=0)
-        residual = (self.hit - self.hit.sum(axis=0) / total * self.tried) / total @ weights  # (episodes,)
-        asked = (self.tried @ (weights != 0)) > 0
-        variances, freedoms = [], []
-        for dataset in np.unique(self.dataset[asked]):
-            own = residual[asked & (self.dataset == dataset)]
-            variances.append(float(own @ own) * len(own) / max(len(own) - 1, 1))
-            freedoms.append(max(len(own) - 1, 1))
-        variance = np.array(variances)
-        if variance.sum() < 1e-15:
-            return 0.0
-        freedom = float(variance.sum() ** 2 / (variance**2 / np.array(freedoms)).sum())
-        return float(t_quantile((1 + LEVEL) / 2, freedom) * variance.sum() ** 0.5)
-
-
-def _mean_interval(share: float, error: float | None, episodes: int) -> Interval | None:
-    """Return the Wilson interval with the effective number of episodes; with all if every answer is right or
-    wrong.
+    ``hit`` and ``tried`` are the numbers of right answers and of questions, (episodes, cells); ``datasets`` is the data
+    set of each episode. The interval is symmetric and linearised. Episodes are sampled within their data sets; the
+    degrees of freedom of Student's distribution follow Satterthwaite, so a small data set with the weight of a large
+    one contributes few.
     """
-    if error is not None and 0 < share < 1 and error > 0:
-        return wilson_interval(share, share * (1 - share) * (Z / error) ** 2)
-    return None if episodes < FEWEST else wilson_interval(share, episodes)
-
-
-def _episodes(part: Hierarchy, tried: np.ndarray) -> int:
-    """Return the number of episodes with questions in a mean."""
-    return int(tried[:, list(chain(*part.groups))].any(axis=1).sum())
+    if len(tried) < FEWEST:
+        return None
+    total = tried.sum(axis=0)
+    residual = (hit - hit.sum(axis=0) / total * tried) / total @ weights  # (episodes,)
+    asked = (tried @ (weights != 0)) > 0
+    variances, freedoms = [], []
+    for dataset in np.unique(datasets[asked]):
+        own = residual[asked & (datasets == dataset)]
+        freedoms.append(max(len(own) - 1, 1))
+        variances.append(float(own @ own) * len(own) / freedoms[-1])
+    variance = np.array(variances)
+    if variance.sum() < 1e-15:
+        return 0.0
+    freedom = float(variance.sum() ** 2 / (variance**2 / np.array(freedoms)).sum())
+    return float(t_quantile((1 + LEVEL) / 2, freedom) * variance.sum() ** 0.5)

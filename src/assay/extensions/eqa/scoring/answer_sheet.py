@@ -21,13 +21,15 @@ NONE = -1
 """Code of a missing letter or correctness."""
 HUMAN = "human: "
 """Prefix of annotators' names among the models."""
-DIMENSIONS = (
-    *(f"translation {axis}" for axis in "XYZ"),
-    *(f"rotation {axis}" for axis in "XYZ"),
-    "gripper",
-)
 COMPONENTS = {"translation": slice(0, 3), "rotation": slice(3, 6), "gripper": slice(6, 7)}
 """Columns of each component of an action (7,)."""
+DIMENSIONS = {
+    name: slice(place, place + 1)
+    for place, name in enumerate(
+        (*(f"{part} {axis}" for part in ("translation", "rotation") for axis in "XYZ"), "gripper")
+    )
+}
+"""Column of each dimension of an action (7,)."""
 Cell = tuple[str, QuestionKind]
 """A data set and a kind of question."""
 
@@ -83,12 +85,7 @@ class AnswerSheet:
                 if name in models:
                     raise QuestionError(f"{file}: answers of {name} are given twice")
                 models[name] = _match_answers(rows, index)
-        people = (
-            {}
-            if annotations is None
-            else {person: annotations.answers(person) for person in annotations.annotators()}
-        )
-        for person, given in people.items():
+        for person, given in ({} if annotations is None else annotations.answers()).items():
             content = [
                 {"question": question, "letter": answer.letter, "state": str(AnswerState.ANSWERED)}
                 for question, answer in given.items()
@@ -146,11 +143,6 @@ class AnswerSheet:
     def moved(self) -> np.ndarray:
         """Whether each question's action involves each dimension, (questions, 7); False at the high level."""
         return np.array([_moved_dimensions(question) for question in self.questions])
-
-    @cached_property
-    def has(self) -> np.ndarray:
-        """Whether each question's action involves each component, (questions, 3); False at the high level."""
-        return np.stack([self.moved[:, part].any(axis=1) for part in COMPONENTS.values()], axis=1)
 
     def per_cluster(self, values: np.ndarray) -> np.ndarray:
         """Return the sums of values (questions,) over each episode."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -13,23 +11,14 @@ from assay import __version__
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.question import LETTERS, QuestionKind
 from assay.extensions.eqa.scoring.accuracy import PARTS, Mean
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
+from assay.extensions.eqa.scoring.answer_sheet import HUMAN
 from assay.extensions.eqa.scoring.score import ModelScore, Score
 from assay.measures.result import Result
-from assay.measures.views.forest import MOST, Mark, forest, height
-from assay.measures.views.style import (
-    FAINT,
-    HALF,
-    SERIES,
-    WIDTH,
-    Drawing,
-    percent_axis,
-    series,
-    share_limits,
-)
+from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.style import FAINT, HALF, SERIES, Drawing, series, share_limits
 from assay.measures.views.table import Column, Table, Value, declared_columns
 from assay.measures.views.wording import between, listed, number, percent, plural, points
-from assay.report.page import PAGE, ReportSection
+from assay.report.page import ReportSection, prepare_folder, write_files
 from assay.report.rendering import render
 
 MIN_CELL_QUESTIONS = 10
@@ -43,72 +32,39 @@ _BRACKETS = "in brackets: 95 % intervals over episodes"
 _LEVELS = ("overall", *(str(level) for level in ActionLevel))
 
 
-@dataclass(frozen=True)
-class ScorePage:
-    """The report about the answers to a folder of questions."""
+def write_page(score: Score, title: str, folder: Path) -> Path:
+    """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); returns the path of the page."""
+    sections = [section for section in _sections(score) if section.drawings or section.tables]
+    page = prepare_folder(folder)
+    for section in sections:
+        write_files(folder, ".", section.drawings, section.tables)
+    html = render(
+        "questions.html.jinja",
+        title=title,
+        version=__version__,
+        banners=list(warnings(score)),
+        sentences=list(summarise(score)),
+        sections=sections,
+    )
+    page.write_text(html, encoding="utf-8", errors="replace")
+    return page
 
-    score: Score
-    title: str
 
-    def html(self) -> str:
-        """Return the page as HTML."""
-        return render(
-            "questions.html.jinja",
-            title=self.title,
-            version=__version__,
-            banners=list(warnings(self.score)),
-            sentences=list(summarise(self.score)),
-            sections=self.sections,
-        )
-
-    @cached_property
-    def sections(self) -> list[ReportSection]:
-        """Figures and tables by section; empty sections are omitted."""
-        score = self.score
-        sections = [
-            ReportSection(
-                "Accuracy",
-                "Every question has four options: chance is 25 %.",
-                (_overall_figure(score),),
-                tuple(_accuracy_tables(score)),
-            ),
-            ReportSection(
-                "Levels and directions",
-                "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome "
-                "of an action, inference for the action between two states.",
-                (_levels_figure(score),),
-                tuple(_direction_tables(score)),
-            ),
-            ReportSection("Views", "The same items in other camera views.", (), tuple(_view_tables(score))),
-            ReportSection(
-                "Errors",
-                "Components of the action in wrong answers, and error categories.",
-                tuple(_components_figure(score)),
-                tuple(_error_tables(score)),
-            ),
-            ReportSection(
-                "Checks",
-                "Balance of letters, replies without an answer, and agreement of annotators.",
-                (),
-                tuple(_check_tables(score)),
-            ),
-        ]
-        return [section for section in sections if section.drawings or section.tables]
-
-    def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); returns the path of the page."""
-        for name in ("figures", "tables"):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-        for section in self.sections:
-            for drawing in section.drawings:
-                (folder / "figures" / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
-            for table in section.tables:
-                texts = {".csv": table.as_csv(), ".md": table.as_markdown(), ".tex": table.as_latex()}
-                for suffix, text in texts.items():
-                    (folder / "tables" / f"{table.name}{suffix}").write_text(text, encoding="utf-8")
-        page = folder / PAGE
-        page.write_text(self.html(), encoding="utf-8", errors="replace")
-        return page
+def _sections(score: Score) -> Iterator[ReportSection]:
+    about = "Every question has four options: chance is 25 %."
+    yield ReportSection("Accuracy", about, (_overall_figure(score),), tuple(_accuracy_tables(score)))
+    yield ReportSection(
+        "Levels and directions",
+        "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome "
+        "of an action, inference for the action between two states.",
+        (_levels_figure(score),),
+        tuple(_direction_tables(score)),
+    )
+    yield ReportSection("Views", "The same items in other camera views.", (), tuple(_view_tables(score)))
+    about = "Components of the action in wrong answers, and error categories."
+    yield ReportSection("Errors", about, (), tuple(_error_tables(score)))
+    about = "Balance of letters, replies without an answer, and agreement of annotators."
+    yield ReportSection("Checks", about, (), tuple(_check_tables(score)))
 
 
 def warnings(score: Score) -> Iterator[str]:
@@ -182,16 +138,20 @@ def _overall_figure(score: Score) -> Drawing:
         texts = percent(overall.share), f"{model.standing.questions:,}"
         marks.append(Mark(name, overall.share, overall.interval, texts))
 
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        forest(axes, {"": marks}, along="right answers", heads=("mean", "n"), zero=score.chance)
-        percent_axis(axes.xaxis)
-
     caption = (
         "Mean over data sets of each kind, then over kinds, with 95 % intervals clustered by episode. "
         "The vertical line is chance."
     )
-    return Drawing("overall", "Overall accuracy", caption, (WIDTH, height({"": marks})), paint)
+    return forest_drawing(
+        "overall",
+        "Overall accuracy",
+        caption,
+        {"": marks},
+        along="right answers",
+        heads=("mean", "n"),
+        unit="share",
+        zero=score.chance,
+    )
 
 
 def _levels_figure(score: Score) -> Drawing:
@@ -216,31 +176,6 @@ def _levels_figure(score: Score) -> Drawing:
     best = f"The best {len(SERIES)} models. " if len(score.models) > len(SERIES) else ""
     caption = f"{best}Mean of both directions at each level of abstraction; the dashed line is chance."
     return Drawing("profile", "Accuracy by level", caption, (HALF, 3.6), paint)
-
-
-def _components_figure(score: Score) -> Iterator[Drawing]:
-    rows = {
-        name: [errors.proportion or 0.0 for errors in model.components["mid"]]
-        for name, model in list(score.models.items())[:MOST]
-        if model.components["mid"] and model.components["mid"][0].proportion is not None
-    }
-    if not rows:
-        return
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for place, component in enumerate(COMPONENTS):
-            widths = [values[place] for values in rows.values()]
-            left = [sum(values[:place]) for values in rows.values()]
-            axes.barh(range(len(rows)), widths, left=left, color=SERIES[place], label=component)
-        axes.set_yticks(range(len(rows)), [name[:30] for name in rows])
-        axes.invert_yaxis()
-        axes.set_xlim(0, 1)
-        percent_axis(axes.xaxis)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
-
-    caption = "Mid level: error rates of questions that involve each component, normalised to their sum."
-    yield Drawing("components", "Errors by component", caption, (HALF, 1.2 + 0.22 * len(rows)), paint)
 
 
 def _accuracy_tables(score: Score) -> Iterator[Table]:
@@ -287,26 +222,15 @@ def _view_tables(score: Score) -> Iterator[Table]:
 
 
 def _error_tables(score: Score) -> Iterator[Table]:
-    all_views = "all views"
-    rows: list[Keyed] = [
-        ((name, level, all_views), errors)
-        for name, model in score.models.items()
-        for level, components in model.components.items()
-        for errors in components
-    ]
-    rows += [
-        ((name, level, all_views), errors)
-        for name, model in score.models.items()
-        for level, dimensions in model.dimensions.items()
-        for errors in dimensions
-        if errors.component != "gripper" and errors.questions
-    ]
-    rows += [
-        ((name, "mid", view), errors)
-        for name, model in score.models.items()
-        for view, components in model.view_components.items()
-        for errors in components
-    ]
+    rows: list[Keyed] = []
+    for name, model in score.models.items():
+        for level, components in model.components.items():
+            dimensions = [
+                part for part in model.dimensions[level] if part.component != "gripper" and part.questions
+            ]
+            rows += [((name, level, "all views"), errors) for errors in (*components, *dimensions)]
+        for view, components in model.view_components.items():
+            rows += [((name, "mid", view), errors) for errors in components]
     yield from _results_table(
         "components",
         "Errors by component of the action",

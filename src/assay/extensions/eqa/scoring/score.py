@@ -7,7 +7,7 @@ category; the balance of letters; and the agreement of annotators.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Annotated
@@ -18,7 +18,7 @@ import scipy
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, category_group
 from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
-from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Hierarchy, Mean, Standing, standing
+from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Mean, Standing, cell_weights, standing
 from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet
 from assay.measures.result import Result
 from assay.measures.views.table import Column
@@ -176,7 +176,7 @@ def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:
     views = {
         view: mask for view, mask in sheet.views.items() if len(sheet.views) > 1 and (right[mask] >= 0).any()
     }
-    levels = (ActionLevel.MID, ActionLevel.LOW)
+    levels = {str(level): sheet.level == level for level in (ActionLevel.MID, ActionLevel.LOW)}
     return ModelScore(
         asked=int((right >= 0).sum()) + answers.unanswered,
         unparsed=dict(answers.unparsed),
@@ -188,10 +188,12 @@ def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:
         views={view: standing(sheet, right, mask) for view, mask in views.items()},
         view_contrasts=_compare_views(sheet, right),
         directions=compare_directions(sheet, right),
-        components={str(level): component_errors(sheet, right, level) for level in levels},
-        dimensions={str(level): dimension_errors(sheet, right, level) for level in levels},
+        components={level: component_errors(sheet, right, mask) for level, mask in levels.items()},
+        dimensions={
+            level: component_errors(sheet, right, mask, DIMENSIONS) for level, mask in levels.items()
+        },
         view_components={
-            view: component_errors(sheet, right, ActionLevel.MID, mask) for view, mask in views.items()
+            view: component_errors(sheet, right, mask & levels["mid"]) for view, mask in views.items()
         },
         asked_with=answers.asked_with,
         tokens=answers.tokens,
@@ -206,9 +208,9 @@ def _compare_models(sheet: AnswerSheet) -> tuple[PairedContrast, ...]:
         both = (one.right >= 0) & (other.right >= 0)
         asked = np.bincount(sheet.cell[both], minlength=len(sheet.cells))
         cells = np.flatnonzero(asked)
-        hierarchy = Hierarchy.of([sheet.cells[place] for place in cells], PARTS["overall"])
         weight = np.zeros(len(sheet.cells))
-        weight[cells] = hierarchy.weights(len(cells)) / asked[cells]
+        own = cell_weights([sheet.cells[place] for place in cells], PARTS["overall"])
+        weight[cells] = own / asked[cells]
         weights = np.where(both, weight[sheet.cell], 0.0)
         contrasts.append(_contrast(first, second, one.right, other.right, sheet.cluster, weights))
     return _adjust(contrasts)
@@ -294,45 +296,23 @@ def _adjust(contrasts: Sequence[PairedContrast | None]) -> tuple[PairedContrast,
 
 
 def component_errors(
-    sheet: AnswerSheet,
-    right: np.ndarray,
-    level: ActionLevel = ActionLevel.MID,
-    within: np.ndarray | None = None,
+    sheet: AnswerSheet, right: np.ndarray, within: np.ndarray, parts: Mapping[str, slice] = COMPONENTS
 ) -> tuple[ComponentErrors, ...]:
-    """Return error rates of translation, rotation and gripper at one level, per question with the component."""
-    chosen = (right >= 0) & (sheet.level == str(level))
-    if within is not None:
-        chosen &= within
-    if not chosen.any():
+    """Return the error rate of each part of an action, over the questions ``within`` (questions,) that involve it."""
+    scored = (right >= 0) & within
+    if not scored.any():
         return ()
-    rates = [
-        _error_rate(sheet, name, chosen & sheet.has[:, place], right) for place, name in enumerate(COMPONENTS)
-    ]
-    total = sum(errors.rate for errors in rates)
-    return tuple(replace(errors, proportion=errors.rate / total if total else None) for errors in rates)
-
-
-def dimension_errors(
-    sheet: AnswerSheet, right: np.ndarray, level: ActionLevel
-) -> tuple[ComponentErrors, ...]:
-    """Return error rates of the seven dimensions at one level, per question that involves the dimension."""
-    chosen = (right >= 0) & (sheet.level == str(level))
-    if not chosen.any():
-        return ()
-    return tuple(
-        _error_rate(sheet, name, chosen & sheet.moved[:, place], right)
-        for place, name in enumerate(DIMENSIONS)
-    )
-
-
-def _error_rate(sheet: AnswerSheet, name: str, chosen: np.ndarray, right: np.ndarray) -> ComponentErrors:
-    asked, errors = int(chosen.sum()), int((right[chosen] == 0).sum())
-    if not asked:
-        return ComponentErrors(name, 0, 0, 0.0)
-    tried, missed = sheet.per_cluster(chosen), sheet.per_cluster(chosen & (right == 0))
-    used = tried > 0
-    interval = share_interval(missed[used], tried[used], float(asked))
-    return ComponentErrors(name, asked, errors, errors / asked, interval)
+    results = []
+    for name, columns in parts.items():
+        chosen = scored & sheet.moved[:, columns].any(axis=1)
+        tried, missed = sheet.per_cluster(chosen), sheet.per_cluster(chosen & (right == 0))
+        asked, errors, used = int(tried.sum()), int(missed.sum()), tried > 0
+        interval = share_interval(missed[used], tried[used], asked) if asked else None
+        results.append(ComponentErrors(name, asked, errors, errors / max(asked, 1), interval))
+    total = sum(result.rate for result in results)
+    if parts is not COMPONENTS or not total:
+        return tuple(results)
+    return tuple(replace(result, proportion=result.rate / total) for result in results)
 
 
 def _count_mistakes(sheet: AnswerSheet, marks: Sequence[Mistake]) -> tuple[MistakeCount, ...]:

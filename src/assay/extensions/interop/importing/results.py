@@ -21,7 +21,7 @@ from assay.extensions.interop.importing.reported import (
     normalise,
     plus_condition,
 )
-from assay.perturb.releases import Unavailable
+from assay.perturb.unavailable import Unavailable
 from assay.runs.rows import COLUMNS
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing

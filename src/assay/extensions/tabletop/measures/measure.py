@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, TypeVar
 
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from assay.episodes.spec import CONTROL
 from assay.extensions.tabletop.measures.findings import FLAWS, prompt_tests, tabletop_wording
@@ -19,64 +16,52 @@ from assay.extensions.tabletop.measures.scores import (
     NAME,
     NEEDED,
     LevelScore,
-    PromptFlaw,
     Tabletop,
     TaskScore,
     measure_tabletop,
 )
 from assay.extensions.tabletop.tasks import KINDS
-from assay.measures.flaws import Flaw
 from assay.measures.measure import Measure, Panel
 from assay.measures.profile import Profile
 from assay.measures.result import MeasureError, Missing
-from assay.measures.sentences import format_finding
 from assay.measures.success.rates import SUCCESS
 from assay.measures.views.forest import Mark, forest, height
+from assay.measures.views.heat_map import bare_axes, fill_cell
 from assay.measures.views.style import (
-    BLACK,
     BLUE,
-    EMPTY,
     FAINT,
     HALF,
     ORANGE,
-    SHADES,
     WIDTH,
     Drawing,
     percent_axis,
     series,
     share_limits,
 )
-from assay.measures.views.table import Column, Kind, Table, Value
+from assay.measures.views.table import Column, Kind, Table
 from assay.measures.views.wording import KeyNumber, between, p_phrase, percent, plural, points
 from assay.report.run_report import RunReport
 
-QUESTIONS = MappingProxyType(
-    {
-        Flaw.UNABLE: "Does it perform the tasks?",
-        PromptFlaw.UNTOLD: "Does it need the prompt?",
-        PromptFlaw.WORDLESS: "Does it use the words?",
-        PromptFlaw.PICTURELESS: "Does it use the images?",
-        Flaw.WORDING: "Is it robust to paraphrases?",
-        PromptFlaw.DESCRIBED: "Does it recognise described objects?",
-        PromptFlaw.ORDER: "Does it depend on the order of objects?",
-        PromptFlaw.RETRIES: "Does it need retries?",
-        PromptFlaw.DIFFICULTY: "Does it fail at higher difficulty?",
-        PromptFlaw.NOVELTY: "Does it generalise?",
-    }
-)
-"""Questions about a policy, in the order of the report."""
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
-CHANCE = "Chance: the paper's convention, 1/800 for each action that is needed."
-_ORDER, _DIFFICULTY = "order=", "difficulty="
+CHANCE = "Chance by the paper's convention: 1/800 per required action."
+_SEPARATE = ("order=", "difficulty=")
+"""Prefixes of the conditions that have a table of their own."""
 _NO_MISTAKES = ", no mistakes"
 S = TypeVar("S", LevelScore, TaskScore)
 
 
 def _contrasts_table(
-    found: Tabletop, report: RunReport, *, name: str, change: str, concerns: Callable[[str], bool]
+    measured: Tabletop, report: RunReport, *, name: str, change: str, prefixes: tuple[str, ...]
 ) -> Table | None:
-    """Return a table of differences from the control under the conditions for which ``concerns`` is true."""
-    contrasts = [contrast for contrast in found.against if concerns(contrast.condition)]
+    """Return a table of differences from the control under conditions with one of the prefixes.
+
+    Without ``prefixes``: under the remaining conditions.
+    """
+    contrasts = [
+        contrast
+        for contrast in measured.against
+        if contrast.condition.startswith(prefixes or _SEPARATE) == bool(prefixes)
+    ]
     fields: tuple[tuple[str, str, Kind], ...] = (
         ("control", "control", "share"),
         ("perturbed", "changed", "share"),
@@ -86,7 +71,7 @@ def _contrasts_table(
     )
     table = Table.of(
         name,
-        f"What {change}, level by level",
+        f"{change}, level by level",
         contrasts,
         "condition",
         Column("level", value=lambda contrast: contrast.level or "all"),
@@ -97,62 +82,60 @@ def _contrasts_table(
             for mode, suffix in (("allowed", ""), ("flawless", _NO_MISTAKES))
             for field, heading, kind in fields
         ),
-        note="Paired with the control of the same task and seed: only tasks that have the condition count. "
-        "95 % Newcombe intervals over starts; exact p, adjusted after Holm.",
+        note="Paired with the control of the same task and seed; only tasks with the condition are included. "
+        "95 % Newcombe intervals over starts; exact p-values with Holm's correction.",
     )
     return table if contrasts else None
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
     """Return a table of scores of several runs by condition and level, in the paper's layout."""
-    levels = sorted({score.level for result in runs.values() for score in result.levels})
-    by_run = {
-        (run, score.condition, score.level): score for run, result in runs.items() for score in result.levels
+    scores = {
+        (score.condition, run, score.level): score for run, result in runs.items() for score in result.levels
     }
-    rows: list[tuple[Value, ...]] = []
-    for run, condition in dict.fromkeys((run, condition) for run, condition, _ in by_run):
-        cells: list[Value] = [condition, run]
-        for level in levels:
-            score = by_run.get((run, condition, level))
-            cells += (
-                [score.allowed.score, score.allowed.interval, score.flawless.score, score.flawless.interval]
-                if score
-                else [None] * 4
-            )
-        rows.append(tuple(cells))
-    conditions = list(dict.fromkeys(row[0] for row in rows))
-    rows.sort(key=lambda row: conditions.index(row[0]))
-    columns = [
-        column
-        for level in levels
-        for column in (
-            Column(level, "share"),
-            Column(f"{level}, 95 % interval", "share"),
-            Column(f"{level}, no mistakes", "share"),
-            Column(f"{level}, no mistakes, 95 % interval", "share"),
-        )
-    ]
+    conditions = list(dict.fromkeys(condition for condition, *_ in scores))
+    lines = sorted(
+        dict.fromkeys((condition, run) for condition, run, _ in scores),
+        key=lambda line: conditions.index(line[0]),
+    )
+    heads = ("", ", 95 % interval", _NO_MISTAKES, f"{_NO_MISTAKES}, 95 % interval")
+    read = attrgetter("allowed.score", "allowed.interval", "flawless.score", "flawless.interval")
+    levels = sorted({level for *_, level in scores})
     return Table(
         "table-runs",
         "Success by condition and level, run by run",
-        (Column("condition"), Column("run"), *columns),
-        tuple(rows),
+        (
+            Column("condition"),
+            Column("run"),
+            *(Column(level + head, "share") for level in levels for head in heads),
+        ),
+        tuple(
+            (
+                *line,
+                *(
+                    value
+                    for level in levels
+                    for value in (read(scores[*line, level]) if (*line, level) in scores else [None] * 4)
+                ),
+            )
+            for line in lines
+        ),
         f"Unweighted means over the tasks; {STRATIFIED}",
     )
 
 
-def numbers(found: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
+def numbers(measured: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
     """Yield the scores of the levels."""
-    for control in _controls(found.levels):
+    for control in _controls(measured.levels):
         about = f"Success in controls of level {control.level}, mistakes allowed: the mean over its tasks."
         yield KeyNumber.of(
             control.level, percent(control.allowed.score), control.allowed.interval, control.count, about
         )
 
 
-def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
+def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
     """Yield sentences on the scores of the levels, and on whether the policy needs words or images more."""
-    usual = list(_controls(found.levels))
+    usual = list(_controls(measured.levels))
     if usual:
         names = ", ".join(
             f"{score.level} {100 * score.allowed.score:.1f} % ({between(score.allowed.interval, 100)}; "
@@ -160,7 +143,7 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
             for score in usual
         )
         yield f"Unperturbed it scores {names}: unweighted means of the tasks, 95 % intervals."
-    both = found.modalities
+    both = measured.modalities
     if not isinstance(both, Missing):
         needs = "which of them it needs more cannot be told"
         if both.p < 0.05 and not both.interval.low <= 0 <= both.interval.high:
@@ -172,26 +155,13 @@ def sentences(found: Tabletop, profile: Profile) -> Iterator[str]:
         )
 
 
-def reading_table(found: Tabletop, report: RunReport) -> Table:
-    """Return a table of the run's answer to each question."""
-    sentences = {finding.flaw: format_finding(finding).text for finding in report.diagnosis}
-    return Table(
-        "table-reading",
-        "How to read it",
-        (Column("question"), Column("what the run says")),
-        tuple((question, sentences[flaw]) for flaw, question in QUESTIONS.items() if flaw in sentences),
-        "The numbers are those of the tables below; p values adjusted for all that was asked (Holm).",
-        shown_at_once=True,
-    )
-
-
-def levels_table(found: Tabletop, report: RunReport) -> Table:
+def levels_table(measured: Tabletop, report: RunReport) -> Table:
     """Return a table of success by condition and level, with a random policy's success if a run provides it."""
     chance = report.random(NAME)
     return Table.of(
         "table-levels",
         "Success by condition and level",
-        found.levels,
+        measured.levels,
         *("condition", "level", "tasks", "count", "errors", "control", "allowed.score", "allowed.interval"),
         Column("no mistakes", "share", value=attrgetter("flawless.score")),
         Column(f"95 % interval{_NO_MISTAKES}", "share", value=attrgetter("flawless.interval")),
@@ -201,13 +171,13 @@ def levels_table(found: Tabletop, report: RunReport) -> Table:
     )
 
 
-def tasks_table(found: Tabletop, report: RunReport) -> Table:
+def tasks_table(measured: Tabletop, report: RunReport) -> Table:
     """Return a table of success by condition, level and task, with a random policy's if a run provides it."""
     chance = report.random(NAME)
     return Table.of(
         "table-tasks",
         "Success by condition, level and task",
-        found.tasks,
+        measured.tasks,
         *("condition", "level", "kind", "allowed.successes"),
         Column(f"successes{_NO_MISTAKES}", "count", value=attrgetter("flawless.successes")),
         *("allowed.count", "allowed.errors", "allowed.rate", "allowed.interval"),
@@ -235,49 +205,38 @@ def _random_columns(share: str, key: tuple[str, ...], scores: Sequence[S] | None
     )
 
 
-def _controls(found: Sequence[S]) -> Iterator[S]:
-    return (score for score in found if score.condition == CONTROL)
-
-
-LEVELS = ("L1", "L2", "L3", "L4")
+def _controls(scores: Sequence[S]) -> Iterator[S]:
+    return (score for score in scores if score.condition == CONTROL)
 
 
 def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """Draw the success of each unperturbed task at each level, with mistakes allowed and without."""
-    control_scores = {(task.kind, task.level): task for task in measured.tasks if task.condition == CONTROL}
-    kinds = sorted({kind for kind, _ in control_scores}, key=lambda kind: int(kind[1:]))
-    levels = [level for level in LEVELS if any(level == scored_level for _, scored_level in control_scores)]
+    scores = {(task.kind, task.level): task for task in _controls(measured.tasks)}
+    kinds = sorted({kind for kind, _ in scores}, key=lambda kind: int(kind[1:]))
+    levels = sorted({level for _, level in scores})
     if not kinds:
-        raise MeasureError("there is no control")
+        raise MeasureError("the run has no control")
 
     def paint(figure: Figure) -> None:
-        both = figure.subplots(1, 2, sharey=True)
-        for axes, title, strict in zip(both, ("mistakes allowed", "no mistakes"), (False, True), strict=True):
-            for row, kind in enumerate(kinds):
-                for column, level in enumerate(levels):
-                    score = control_scores.get((kind, level))
-                    rate = score and (score.flawless if strict else score.allowed)
-                    _cell(axes, row, column, rate.rate if rate else None, there=score is not None)
+        modes = (("mistakes allowed", "allowed"), ("no mistakes", "flawless"))
+        for axes, (title, mode) in zip(figure.subplots(1, 2, sharey=True), modes, strict=True):
+            for (kind, level), score in scores.items():
+                row, column, rate = kinds.index(kind), levels.index(level), getattr(score, mode).rate
+                ink = fill_cell(axes, row, column, rate)
+                text = "" if rate is None else f"{100 * rate:.0f}"
+                axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=ink, fontsize=7.5)
             axes.set_xlim(0, len(levels))
             axes.set_ylim(len(kinds), 0)
             axes.set_xticks([place + 0.5 for place in range(len(levels))], levels)
-            axes.set_yticks(
-                [place + 0.5 for place in range(len(kinds))],
-                [
-                    f"{KINDS[kind].name.replace('_', ' ')}  {kind}" if kind in KINDS else kind
-                    for kind in kinds
-                ],
-            )
+            names = [f"{KINDS[kind].name.replace('_', ' ')}  {kind}" for kind in kinds]
+            axes.set_yticks([place + 0.5 for place in range(len(kinds))], names)
             axes.xaxis.set_ticks_position("top")
             axes.set_title(title)
-            axes.tick_params(length=0)
-            axes.grid(visible=False)
-            for side in axes.spines.values():
-                side.set_visible(False)
+            bare_axes(axes)
 
-    count = sum(score.allowed.count for score in control_scores.values())
+    count = sum(score.allowed.count for score in scores.values())
     caption = (
-        f"Success in percent, {plural(count, 'control')}; blank: there is no such task at that level. "
+        f"Success in percent, {plural(count, 'control')}; blank: the task does not exist at that level. "
         "Counts and Wilson intervals are in the table."
     )
     size = (WIDTH, 0.8 + 0.24 * len(kinds))
@@ -287,13 +246,9 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """Draw the score of each condition at each level, and the measured score of a random policy."""
     scores, random = measured.levels, report.random(NAME)
-    chance = {
-        score.level: score.allowed.score
-        for score in (random.levels if random else ())
-        if score.condition == CONTROL
-    }
+    chance = {score.level: score.allowed.score for score in _controls(random.levels if random else ())}
     conditions = list(dict.fromkeys(score.condition for score in scores))
-    levels = [level for level in LEVELS if any(level == score.level for score in scores)]
+    levels = sorted({score.level for score in scores})
     by_condition = {(score.condition, score.level): score for score in scores}
 
     def paint(figure: Figure) -> None:
@@ -303,7 +258,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
                 axes.axvline(chance[level], color=FAINT, linewidth=0.9, linestyle=":", zorder=1)
             for row, condition in enumerate(conditions):
                 if (score := by_condition.get((condition, level))) is not None:
-                    _score(axes, score, row)
+                    _draw_score(axes, score, row)
             axes.set_title(level)
             axes.set_xlim(-0.04, 1.04)
             axes.set_xticks([0, 0.5, 1])
@@ -313,26 +268,23 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
             axes.tick_params(axis="y", length=0)
             axes.grid(axis="y", visible=False)
 
-    dotted = " Dotted: measured when acting at random." if chance else ""
+    dotted = " Dotted: a policy that acts at random." if chance else ""
     caption = (
         f"Unweighted means of the tasks' success, {plural(sum(score.count for score in scores), 'episode')}; "
-        "filled circles: mistakes allowed, hollow squares: none. Lines: 95 % Wilson intervals, stratified by "
-        f"task. Grey ticks: the same tasks with nothing changed, mistakes allowed.{dotted}"
+        "filled circles: mistakes allowed, hollow squares: no mistakes. Lines: 95 % Wilson intervals, stratified "
+        f"by task. Grey ticks: the same tasks unperturbed, mistakes allowed.{dotted}"
     )
-    return Drawing(
-        "table-levels",
-        "Success by condition and level",
-        caption,
-        (WIDTH, 0.9 + 0.3 * len(conditions)),
-        paint,
-    )
+    size = (WIDTH, 0.9 + 0.3 * len(conditions))
+    return Drawing("table-levels", "Success by condition and level", caption, size, paint)
 
 
 def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
     """Draw the share of a policy's unperturbed successes that it keeps under each condition."""
     groups: dict[str, list[Mark]] = {}
     for retained in measured.kept:
-        name = "told what to do" if retained.plausible else "not told what to do"
+        name = (
+            "the prompt specifies the task" if retained.plausible else "the prompt does not specify the task"
+        )
         groups.setdefault(name, []).append(
             Mark(
                 retained.condition,
@@ -348,7 +300,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
             )
         )
     if not groups:
-        raise MeasureError("no control with a changed twin succeeds")
+        raise MeasureError("no control of a perturbed episode succeeds")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -357,9 +309,9 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         percent_axis(axes.xaxis)
 
     caption = (
-        f"Of the starts that succeed when nothing is changed, those that still succeed; "
-        f"{plural(sum(retained.count for retained in measured.kept), 'pair')}. Diamonds: the prompt does not ask for "
-        "the task, so that a policy that follows it succeeds by chance only. Lines: 95 % Wilson intervals."
+        "Fraction of the starts that succeed unperturbed and still succeed under the condition; "
+        f"{plural(sum(retained.count for retained in measured.kept), 'pair')}. Diamonds: the prompt does not specify "
+        "the task, so a policy that follows it succeeds only by chance. Lines: 95 % Wilson intervals."
     )
     return Drawing("table-kept", "Successes kept", caption, (WIDTH, height(groups)), paint)
 
@@ -367,15 +319,14 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
     """Draw the unperturbed scores by level of several runs, one line for each."""
     controls = {
-        run: {score.level: score.allowed for score in result.levels if score.condition == CONTROL}
-        for run, result in runs.items()
+        run: {score.level: score for score in _controls(result.levels)} for run, result in runs.items()
     }
-    levels = [level for level in LEVELS if any(level in control for control in controls.values())]
+    levels = sorted({level for scores in controls.values() for level in scores})
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for place, (run, means) in enumerate(controls.items()):
-            look = series(place)
+        for place, (run, scores) in enumerate(controls.items()):
+            look, means = series(place), {level: score.allowed for level, score in scores.items()}
             x = [levels.index(level) + 0.06 * (place - (len(runs) - 1) / 2) for level in means]
             axes.plot(x, [mean.score for mean in means.values()], label=run, **look)
             low, high = ([getattr(mean.interval, end) for mean in means.values()] for end in ("low", "high"))
@@ -385,35 +336,24 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
         axes.set_ylabel("success")
         figure.legend(loc="outside lower center", ncols=2)
 
-    control_counts = "; ".join(
-        f"{run}: {plural(sum(score.count for score in result.levels if score.condition == CONTROL), 'control')}"
-        for run, result in runs.items()
+    counts = "; ".join(
+        f"{run}: {plural(sum(score.count for score in scores.values()), 'control')}"
+        for run, scores in controls.items()
     )
     caption = (
-        f"Unweighted means of the tasks' success with mistakes allowed and nothing changed, {control_counts}. Lines: "
-        "95 % Wilson intervals, stratified by task."
+        f"Unweighted means of the tasks' success in controls, mistakes allowed, {counts}. Lines: 95 % Wilson "
+        "intervals, stratified by task."
     )
     return Drawing("table-runs", "Success by level", caption, (HALF, 3.0 + 0.1 * len(runs)), paint)
 
 
-def _cell(axes: Axes, row: int, column: int, share: float | None, *, there: bool) -> None:
-    if not there:
-        return
-    shade = EMPTY if share is None else colormaps[SHADES](share)
-    axes.add_patch(Rectangle((column, row), 1, 1, facecolor=shade, edgecolor="white", linewidth=1.0))
-    if share is not None:
-        ink = "white" if share < 0.55 else BLACK
-        text = f"{100 * share:.0f}"
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=ink, fontsize=7.5)
-
-
-def _score(axes: Axes, each: LevelScore, row: int) -> None:
+def _draw_score(axes: Axes, level: LevelScore, row: int) -> None:
     """Draw both means of a condition, the strict one slightly lower, over that of the control."""
-    if each.control is not None and each.condition != CONTROL:
-        axes.plot([each.control] * 2, [row - 0.38, row + 0.12], color=FAINT, linewidth=1.4, zorder=1)
+    if level.control is not None and level.condition != CONTROL:
+        axes.plot([level.control] * 2, [row - 0.38, row + 0.12], color=FAINT, linewidth=1.4, zorder=1)
     for mean, off, colour, shape, filled in (
-        (each.allowed, -0.13, BLUE, "o", True),
-        (each.flawless, 0.17, ORANGE, "s", False),
+        (level.allowed, -0.13, BLUE, "o", True),
+        (level.flawless, 0.17, ORANGE, "s", False),
     ):
         axes.plot([mean.interval.low, mean.interval.high], [row + off] * 2, color=colour, linewidth=1.2)
         face = colour if filled else "white"
@@ -428,29 +368,17 @@ TABLETOP = Measure(
     world="tabletop",
     instead_of=("changes", "names", "nonsense", "starts", "levels", "task_changes", "other_tasks"),
     panels=(
-        Panel("Reliance on the prompt", (reading_table,), (kept_figure,)),
+        Panel("Reliance on the prompt", (), (kept_figure,)),
         Panel("Tasks and levels", (levels_table, tasks_table), (tasks_figure, levels_figure)),
         Panel(
             SUCCESS,
-            (
-                partial(
-                    _contrasts_table,
-                    name="table-prompts",
-                    change="other prompts cost",
-                    concerns=lambda condition: not condition.startswith((_ORDER, _DIFFICULTY)),
-                ),
-                partial(
-                    _contrasts_table,
-                    name="table-order",
-                    change="permuted objects cost",
-                    concerns=lambda condition: condition.startswith(_ORDER),
-                ),
-                partial(
-                    _contrasts_table,
-                    name="table-difficulty",
-                    change="difficulty costs",
-                    concerns=lambda condition: condition.startswith(_DIFFICULTY),
-                ),
+            tuple(
+                partial(_contrasts_table, name=name, change=change, prefixes=prefixes)
+                for name, change, prefixes in (
+                    ("table-prompts", "Effect of perturbed prompts", ()),
+                    ("table-order", "Effect of permuted objects", ("order=",)),
+                    ("table-difficulty", "Effect of higher difficulty", ("difficulty=",)),
+                )
             ),
         ),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -117,26 +117,29 @@ def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore,
         _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
     )
     chances = counted.group_by(by, maintain_order=True).agg(pl.col("_chance").mean())["_chance"]
-    scores = []
-    measured = (
-        rates(rows.drop(*ignoring, strict=False), by),
-        rates(flawless(rows).drop(*ignoring, strict=False), by),
+    allowed, strict = (rates(side.drop(*ignoring, strict=False), by) for side in (rows, flawless(rows)))
+    return tuple(
+        TaskScore(
+            condition=str(rate.group["condition"]),
+            kind=str(rate.group["kind"]),
+            level=str(rate.group["level"]),
+            allowed=rate,
+            flawless=flawless_rate,
+            chance=chance,
+        )
+        for rate, flawless_rate, chance in zip(allowed, strict, chances, strict=True)
     )
-    for allowed, strict, chance in zip(*measured, chances, strict=True):
-        condition, level, kind = (str(allowed.group[name]) for name in by)
-        scores.append(TaskScore(condition, kind, level, allowed, strict, chance))
-    return tuple(scores)
 
 
-def mean_of(found: Sequence[Rate]) -> MeanScore:
+def mean_of(rates: Sequence[Rate]) -> MeanScore:
     """Return the unweighted mean of tasks' success rates; each task must have a valid episode.
 
     Only the outcomes within a task are random. The variance of the mean assumes independent tasks and adds half a
     success and half a failure to each, so that a task that always or never succeeds still has uncertainty.
     """
-    hits, counts = np.array([(rate.successes, rate.count) for rate in found], float).T
+    hits, counts = np.array([(rate.successes, rate.count) for rate in rates], float).T
     near = (hits + 0.5) / (counts + 1)
-    variance = float((near * (1 - near) / counts).sum()) / len(found) ** 2
+    variance = float((near * (1 - near) / counts).sum()) / len(rates) ** 2
     score, usual = float((hits / counts).mean()), float(near.mean())
     effective = usual * (1 - usual) / variance
     return MeanScore(score, effective, wilson_interval(score, effective))
@@ -147,29 +150,27 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
     groups: dict[tuple[str, str], list[TaskScore]] = {}
     for task in tasks:
         groups.setdefault((task.condition, task.level), []).append(task)
-    return tuple(
-        LevelScore(
-            condition=condition,
-            level=level,
-            tasks=len(counted),
-            control=_control_score(groups.get((CONTROL, level), ()), {score.kind for score in counted}),
-            count=sum(score.allowed.count for score in counted),
-            errors=sum(score.allowed.errors for score in group),
-            allowed=mean_of([score.allowed for score in counted]),
-            flawless=mean_of([score.flawless for score in counted]),
-            chance=sum(score.chance or 0.0 for score in counted) / len(counted),
+    scores = []
+    for (condition, level), group in groups.items():
+        counted = [score for score in group if score.allowed.count]
+        if not counted:
+            continue
+        unperturbed = {score.kind: score.allowed.rate for score in groups.get((CONTROL, level), ())}
+        controls = [rate for score in counted if (rate := unperturbed.get(score.kind)) is not None]
+        scores.append(
+            LevelScore(
+                condition=condition,
+                level=level,
+                tasks=len(counted),
+                control=sum(controls) / len(controls) if len(controls) == len(counted) else None,
+                count=sum(score.allowed.count for score in counted),
+                errors=sum(score.allowed.errors for score in group),
+                allowed=mean_of([score.allowed for score in counted]),
+                flawless=mean_of([score.flawless for score in counted]),
+                chance=sum(score.chance or 0.0 for score in counted) / len(counted),
+            )
         )
-        for (condition, level), group in groups.items()
-        if (counted := [score for score in group if score.allowed.count])
-    )
-
-
-def _control_score(unchanged: Sequence[TaskScore], kinds: Set[str]) -> float | None:
-    """Return the mean score of some unperturbed tasks; None if one of them is missing."""
-    rates = [
-        score.allowed.rate for score in unchanged if score.kind in kinds and score.allowed.rate is not None
-    ]
-    return sum(rates) / len(rates) if len(rates) == len(kinds) else None
+    return tuple(scores)
 
 
 def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
@@ -185,9 +186,9 @@ def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[
         )
         if isinstance(allowed, Missing) or isinstance(strict, Missing):
             return ()
-        for one, other in zip(allowed, strict, strict=True):
-            level = str(one.group["level"]) if "level" in by else None
-            contrasts.append(Against(str(one.group["condition"]), level, one, other))
+        for drop, flawless_drop in zip(allowed, strict, strict=True):
+            level = str(drop.group["level"]) if "level" in by else None
+            contrasts.append(Against(str(drop.group["condition"]), level, drop, flawless_drop))
     return tuple(contrasts)
 
 
@@ -205,7 +206,7 @@ class PromptFlaw(StrEnum):
 
 
 TOLERATED = 0.05
-"""Share of successes that may be due to chance."""
+"""Fraction of successes that may be due to chance."""
 SWEEPS = ("T12", "T13")
 """Tasks whose minimum number of actions is a lower bound, because blocks may obstruct each other."""
 FIRST = "L1"
@@ -229,7 +230,7 @@ Images show the goal state of the table; words name textures, or the only contai
 
 @dataclass(frozen=True, slots=True)
 class KeptSuccess(Result):
-    """Share of the starts with unperturbed success that also succeed under a condition.
+    """Fraction of the starts with unperturbed success that also succeed under a condition.
 
     Tasks that the rest of the prompt still specifies are omitted.
     """
@@ -244,23 +245,23 @@ class KeptSuccess(Result):
     interval: Interval
     """Wilson interval of `share`, clustered by start."""
     p: float
-    """Exact one-sided p-value of a share above the 5 % that may be due to chance."""
+    """Exact one-sided p-value for a fraction above the 5 % that may be due to chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retried(Result):
-    """Successes of controls with more than the fewest actions, without sweeping tasks."""
+    """Successful controls that needed more than the fewest actions; sweeping tasks are excluded."""
 
     again: int
     successes: int
     count: int
-    """Number of controls, without sweeping tasks."""
+    """Number of controls, excluding sweeping tasks."""
     share: float
-    """Share of successes that needed retries: again / successes."""
+    """Fraction of successes that needed retries: again / successes."""
     interval: Interval
     """Wilson interval of `share`."""
     p: float
-    """Exact one-sided p-value of a share above 5 %."""
+    """Exact one-sided p-value for a fraction above 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +316,7 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
             continue
         hits, counts = sums(group, START, kept=pl.col("success"), count=pl.col("success").is_not_null()).T
         sensible = bool(group["plausible"].fill_null(True).all()) if "plausible" in group.columns else True
-        sure = int((hits == counts).sum())  # of a start's variants all are kept
+        sure = int((hits == counts).sum())  # starts of which every variant is kept
         results.append(
             KeptSuccess(
                 condition=str(condition),
@@ -336,9 +337,9 @@ def measure_retries(rows: pl.DataFrame) -> Retried:
     usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
     if len(lost) and (lost["steps"] <= lost["best"]).all():
-        raise MeasureError("no more than the fewest actions were allowed")
+        raise MeasureError("the episodes allowed only the fewest actions")
     if not len(won):
-        raise MeasureError("no control succeeds, sweeps left out")
+        raise MeasureError("no control succeeds, excluding sweeping tasks")
     hits = int((won["steps"] > won["best"]).sum())
     share, p = hits / len(won), binomial_at_least(hits, len(won), TOLERATED)
     return Retried(hits, len(won), len(usual), share, wilson_interval(share, len(won)), p)
@@ -355,7 +356,7 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
     )
     shared = one.join(other, on=START, suffix="_blind", maintain_order="left")
     if not len(shared):
-        raise MeasureError("no start succeeds as told and has both masked")
+        raise MeasureError("no start has a successful control and both masked conditions")
     first, second = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
     ones = np.ones(len(shared))
     difference = paired_difference((first, second), (ones, ones), (len(shared), len(shared)))
@@ -367,33 +368,35 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
 
 def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
     """Compare each level with the first."""
-    levels: dict[str, dict[str, TaskScore]] = {}
+    levels: dict[str, dict[str, Rate]] = {}
     for task in tasks:
         if task.condition == CONTROL and task.allowed.count:
-            levels.setdefault(task.level, {})[task.kind] = task
+            levels.setdefault(task.level, {})[task.kind] = task.allowed
     first = levels.pop(FIRST, {})
-    return tuple(_novelty(level, first, scores) for level, scores in sorted(levels.items()) if first)
-
-
-def _novelty(level: str, first: dict[str, TaskScore], now: dict[str, TaskScore]) -> Novelty:
-    shared = [kind for kind in now if kind in first]
-    usual = [first[kind].allowed for kind in shared or first]
-    rates = [now[kind].allowed for kind in shared or now]
-    sides = [np.array([(rate.successes, rate.count) for rate in side], float) for side in (usual, rates)]
-    table = np.hstack(sides if shared else [side.sum(axis=0, keepdims=True) for side in sides])  # (strata, 4)
-    one, other = mean_of(usual), mean_of(rates)
-    apart = newcombe((one.score, other.score), (one.effective, other.effective), 0.0)
-    return Novelty(
-        level=level,
-        same_tasks=bool(shared),
-        tasks=len(rates),
-        hits=int(table[:, 0].sum()),
-        usual=one,
-        score=other,
-        change=apart.difference,
-        interval=apart.interval,
-        p=within(*table.T),
-    )
+    comparisons = []
+    for level, now in sorted(levels.items()) if first else ():
+        shared = [kind for kind in now if kind in first]
+        sides = [[side[kind] for kind in shared or side] for side in (first, now)]
+        counts = [np.array([(rate.successes, rate.count) for rate in side], float) for side in sides]
+        if not shared:
+            counts = [side.sum(axis=0, keepdims=True) for side in counts]
+        strata = np.hstack(counts)  # (strata, 4)
+        usual, score = map(mean_of, sides)
+        change = newcombe((usual.score, score.score), (usual.effective, score.effective), 0.0)
+        comparisons.append(
+            Novelty(
+                level=level,
+                same_tasks=bool(shared),
+                tasks=len(sides[1]),
+                hits=int(strata[:, 0].sum()),
+                usual=usual,
+                score=score,
+                change=change.difference,
+                interval=change.interval,
+                p=within(*strata.T),
+            )
+        )
+    return tuple(comparisons)
 
 
 MIN_SUCCESSES = 10
@@ -410,8 +413,8 @@ class NothingMore(Result):
     @property
     def caveat(self) -> str:
         """The caveat of the finding."""
-        why = "it does not perform the tasks" if self.unable else "too few episodes succeed"
-        return f"{why}, so that nothing else can be tested"
+        why = "the policy does not perform the tasks" if self.unable else "too few episodes succeed"
+        return f"{why}, so nothing else can be tested"
 
 
 NAME = "tabletop"

@@ -9,7 +9,7 @@ import json
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from assay.errors import DemonstrationError, one_line
 from assay.extensions.tabletop.networks.tokens import (
+    TOKEN_FIELDS,
     Segments,
     TokenForm,
     ViewTokens,
@@ -51,26 +52,22 @@ def to_bins(actions: np.ndarray) -> np.ndarray:
 def from_bins(chosen: np.ndarray) -> np.ndarray:
     """Return the action (12,) at the centre of bins (5,)."""
     x0, y0, x1, y1, turn = _LOW + (np.asarray(chosen) + 0.5) / BINS * (_HIGH - _LOW)
-    # Bins of turns lie on multiples of five degrees, so that no turn is among them.
+    # Rotation bins are centred on multiples of five degrees, so that zero is one of them.
     return action((x0, y0), (x1, y1), turn - np.pi / BINS[-1])
 
 
-def bin_centres(axis: int) -> np.ndarray:
-    """Return the centre of each bin of an axis, (bins,), as a share of the top view or of a full turn."""
-    count = BINS[axis]
-    if axis == len(BINS) - 1:
-        return np.arange(count) / count
-    metres = _LOW[axis] + (np.arange(count) + 0.5) / count * (_HIGH[axis] - _LOW[axis])
-    middle, covered = ((X_LOW + X_HIGH) / 2, EXTENT["top"]) if axis % 2 == 0 else (0.0, _WIDE)
-    return np.asarray((metres - middle) / covered + 0.5)
-
-
-def bins_to_shares(positions: np.ndarray) -> np.ndarray:
-    """Convert bin positions (n, 5) to shares of the top view and of a full turn: float32, (n, 5)."""
+def bins_to_fractions(positions: np.ndarray) -> np.ndarray:
+    """Convert bin positions (n, 5) to fractions of the top view and of a full turn: float32, (n, 5)."""
     metres = _LOW[:4] + positions[:, :4] / BINS[:4] * (_HIGH - _LOW)[:4]
     middle, covered = np.array([(X_LOW + X_HIGH) / 2, 0.0] * 2), np.array([EXTENT["top"], _WIDE] * 2)
     turns = positions[:, 4:] / BINS[-1]
     return np.concatenate([(metres - middle) / covered + 0.5, turns], axis=1).astype(np.float32)
+
+
+def bin_centres(axis: int) -> np.ndarray:
+    """Return the centre of each bin of an axis as a fraction of the top view or of a full turn: float32, (bins,)."""
+    positions = np.arange(BINS[axis]) + (0.0 if axis == len(BINS) - 1 else 0.5)
+    return bins_to_fractions(np.repeat(positions[:, None], len(BINS), axis=1))[:, axis]
 
 
 def target_shares(positions: np.ndarray, axis: int) -> np.ndarray:
@@ -111,20 +108,15 @@ class History:
     """Bin positions of the actions between the observations, (len(seen) - 1, 5)."""
 
     @property
-    def now(self) -> ViewTokens:
-        """The current observation."""
-        return self.seen[-1]
-
-    def iter_remembered(self) -> Iterator[tuple[int, ViewTokens]]:
-        """Yield the remembered observations as (age in actions, at most `OLDEST`, tokens)."""
+    def remembered(self) -> list[int]:
+        """Indices of the remembered observations, the latest first."""
         last = len(self.seen) - 1
-        for place in sorted({0, *range(max(0, len(self.seen) - LATEST), len(self.seen))}, reverse=True):
-            yield min(last - place, OLDEST), self.seen[place]
+        return sorted({0, *range(max(0, last + 1 - LATEST), last + 1)}, reverse=True)
 
     def translate(self, way: np.ndarray) -> History:
         """Return a copy in which everything is translated by (x, y), metres."""
         seen = list(self.seen)
-        for place in {0, *range(max(0, len(seen) - LATEST), len(seen))}:
+        for place in self.remembered:
             seen[place] = seen[place].translate(way)
         return History(tuple(seen), move_bins(self.done, way))
 
@@ -151,10 +143,6 @@ class PromptVocabulary:
     def size(self) -> int:
         """The number of word ids."""
         return 1 + len(self.known) + STRANGE
-
-    def numbers(self) -> Mapping[str, int]:
-        """Return the ids of the training words."""
-        return {word: index for index, word in enumerate(self.known, start=1)}
 
     @staticmethod
     def of(texts: Iterable[str]) -> PromptVocabulary:
@@ -198,7 +186,7 @@ class Batch:
     ages: np.ndarray
     """int64, like ``table``: age of the observation in actions; 0 for the current one."""
     done: np.ndarray
-    """float32, (examples, previous actions, 5): shares of the top view, the earliest action first."""
+    """float32, (examples, previous actions, 5): fractions of the top view, the earliest action first."""
     since: np.ndarray
     """int64, (examples, previous actions): age in actions, from 1; 0 for no action."""
     tools: np.ndarray
@@ -212,7 +200,7 @@ def make_batch(
     vocabulary: PromptVocabulary,
 ) -> Batch:
     """Convert prompts and histories to padded arrays."""
-    numbers = vocabulary.numbers()
+    numbers = {word: index for index, word in enumerate(vocabulary.known, start=1)}
     strange = 1 + len(vocabulary.known)
     sights: list[ViewTokens] = []
     count = 0
@@ -227,24 +215,28 @@ def make_batch(
     word_ids: list[list[int]] = []
     slot_ids: list[list[int]] = []
     for prompt in prompts:
-        actions_so_far: list[tuple[int, int]] = []
+        tokens: list[tuple[int, int]] = []
         for part in prompt:
             if isinstance(part, str):
-                actions_so_far.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
+                tokens.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
             else:
-                actions_so_far.extend((0, slot) for slot in slots(part))
-        word_ids.append([word for word, _ in actions_so_far])
-        slot_ids.append([slot for _, slot in actions_so_far])
+                tokens.extend((0, slot) for slot in slots(part))
+        word_ids.append([word for word, _ in tokens])
+        slot_ids.append([slot for _, slot in tokens])
     laid: list[list[int]] = []
     ages: list[list[int]] = []
     for history in histories:
-        table_slots = [(slot, age) for age, sight in history.iter_remembered() for slot in slots(sight)]
+        table_slots = [
+            (slot, min(len(history.seen) - 1 - place, OLDEST))
+            for place in history.remembered
+            for slot in slots(history.seen[place])
+        ]
         laid.append([slot for slot, _ in table_slots])
         ages.append([age for _, age in table_slots])
     counts = [len(history.done) for history in histories]
     done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
     for index, history in enumerate(histories):
-        done[index, : counts[index]] = bins_to_shares(history.done)
+        done[index, : counts[index]] = bins_to_fractions(history.done)
     return Batch(
         ViewTokens.join(sights),
         _pad(word_ids),
@@ -255,6 +247,12 @@ def make_batch(
         _pad([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
         np.array(tools, dtype=np.int64),
     )
+
+
+def batch_examples(examples: Sequence[Example], vocabulary: PromptVocabulary) -> Batch:
+    """Convert examples to padded arrays."""
+    prompts, histories = [example.prompt for example in examples], [example.history for example in examples]
+    return make_batch(prompts, histories, [example.tool for example in examples], vocabulary)
 
 
 def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
@@ -285,7 +283,7 @@ class Dataset:
         files = sorted(folder.glob("T*_*.npz"))
         if not files:
             raise DemonstrationError(
-                f"{folder} holds no demonstrations; record some: assay tabletop demos --out {folder}"
+                f"{folder} contains no demonstrations; record some with assay tabletop demos --out {folder}"
             )
         examples: list[Example] = []
         texts: set[str] = set()
@@ -296,10 +294,12 @@ class Dataset:
                     examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
                     texts.update(prompts)
             except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-                reason = "no arrays" if "pickle" in str(error) else one_line(str(error), 120)
-                raise DemonstrationError(f"{file} is not what assay tabletop demos wrote: {reason}") from None
+                reason = "it contains no arrays" if "pickle" in str(error) else one_line(str(error), 120)
+                raise DemonstrationError(
+                    f"{file} was not written by assay tabletop demos: {reason}"
+                ) from None
         if not examples:
-            raise DemonstrationError(f"{folder} holds not a single episode; record more")
+            raise DemonstrationError(f"{folder} contains no successful episode; record more")
         examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
         vocabulary = PromptVocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
         return Dataset(form, tuple(examples), vocabulary, paraphrase)
@@ -344,7 +344,6 @@ def _read(
 
 
 def _sights(arrays: Mapping[str, np.ndarray], form: TokenForm) -> list[ViewTokens]:
-    crops, boxes, views, places = (arrays[f"{form}_{name}"] for name in ("crops", "boxes", "views", "places"))
-    every = ViewTokens(crops, boxes, views, places, form)
+    every = ViewTokens(form=form, **{name: arrays[f"{form}_{name}"] for name in TOKEN_FIELDS})
     ends = arrays[f"{form}_ends"].tolist()
     return [every.only(slice(first, end)) for first, end in zip([0, *ends[:-1]], ends, strict=True)]

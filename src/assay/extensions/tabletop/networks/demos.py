@@ -17,6 +17,7 @@ from scipy.ndimage import distance_transform_edt
 
 from assay.errors import TaskError, did_you_mean
 from assay.extensions.tabletop.networks.tokens import (
+    TOKEN_FIELDS,
     TokenForm,
     ViewTokens,
     tokenize_observation,
@@ -69,7 +70,7 @@ class Teacher(TableOracle):
         depth = distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1][rows, columns] * _PIXEL
         middle = np.array([rows.min() + rows.max(), columns.min() + columns.max()]) / 2
         offset = (np.column_stack([rows, columns]) - middle) * _PIXEL
-        # To the right rather than to the left where both are as good, as on a ring.
+        # On symmetric objects such as rings, prefer the right side.
         cost = np.linalg.norm(offset, axis=1) - 3 * np.minimum(depth, _TIP_CLEARANCE) - 0.1 * offset[:, 1]
         best = int(np.argmin(cost))
         x = (X_LOW + X_HIGH) / 2 + (rows[best] + 0.5 - HEIGHT / 2) * _PIXEL
@@ -81,11 +82,10 @@ FIRST_SEED = 1_000_000
 SEEDS_PER_FILE = 50
 TASKS = tuple(kind.id for kind in KINDS.values() if Level.L1 in kind.levels)
 """The thirteen training tasks."""
-ORIGINAL_SHARE = 0.2
-"""Share of episodes that keep the original wording when the others are paraphrased."""
-SLIP_SHARE, MAX_SLIPS = 0.08, 2
-"""Share of disturbed actions, after which the next one shows how to recover, and their maximum per episode."""
-_FIELDS = ("crops", "boxes", "views", "places")
+ORIGINAL_FRACTION = 0.2
+"""Fraction of episodes that keep the original wording when the others are paraphrased."""
+SLIP_FRACTION, MAX_SLIPS = 0.08, 2
+"""Fraction of disturbed actions, after which the next one shows how to recover, and their maximum per episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class _Album:
         arrays = {}
         for form, sights in self.sights.items():
             arrays[f"{form}_ends"] = np.cumsum([len(sight) for sight in sights])
-            for name in _FIELDS:
+            for name in TOKEN_FIELDS:
                 arrays[f"{form}_{name}"] = np.concatenate([getattr(sight, name) for sight in sights])
         return arrays
 
@@ -149,9 +149,9 @@ class _Recorder(Teacher):
     def act(self, observation: TableObservation) -> np.ndarray:
         self.saw.append(observation)
         chosen = super().act(observation)
-        # A push that goes wrong may touch the line, which nothing makes good.
+        # A disturbed push may touch the line, which cannot be undone.
         able = observation.tool is Tool.SUCTION and sum(self.slipped) < MAX_SLIPS
-        self.slipped.append(able and bool(self._chance.random() < SLIP_SHARE))
+        self.slipped.append(able and bool(self._chance.random() < SLIP_FRACTION))
         return slip(chosen, self._chance) if self.slipped[-1] else chosen
 
 
@@ -168,14 +168,12 @@ def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def list_jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
     """Return the jobs to be recorded, one per file. Raise TaskError for an unknown task."""
     for task in tasks:
-        if task not in KINDS:
-            raise TaskError(f"there is no tabletop task '{task}': {did_you_mean(task, KINDS)}")
-        if Level.L1 not in KINDS[task].levels:
-            raise TaskError(f"{task} is for evaluation only: it has no level {Level.L1}")
-    ends = range(FIRST_SEED, FIRST_SEED + per_task, SEEDS_PER_FILE)
+        if task not in TASKS:
+            raise TaskError(f"there is no training task '{task}': {did_you_mean(task, TASKS)}")
+    seeds = range(FIRST_SEED, FIRST_SEED + per_task)
     return [
-        Job(folder, task, range(first, min(first + SEEDS_PER_FILE, FIRST_SEED + per_task)))
-        for first in ends
+        Job(folder, task, seeds[first : first + SEEDS_PER_FILE])
+        for first in range(0, per_task, SEEDS_PER_FILE)
         for task in tasks
     ]
 
@@ -191,8 +189,8 @@ def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, i
             yield job, count
     if workers == 1 or len(missing) < 2:
         yield from map(record_job, missing)
-        return
-    yield from processes.results(record_job, missing, workers)
+    else:
+        yield from processes.results(record_job, missing, workers)
 
 
 def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
@@ -248,6 +246,6 @@ def record_job(job: Job) -> tuple[Job, int]:
 
 def paraphrase_most(task: TableTask) -> TableTask:
     """Paraphrase a training task's prompt with probability 4/5."""
-    if stream("tabletop", "training", task.setting.id, "own words").random() < ORIGINAL_SHARE:
+    if stream("tabletop", "training", task.setting.id, "own words").random() < ORIGINAL_FRACTION:
         return task
     return apply_perturbations(task, PromptParaphrase(), seed=task.setting.seed)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from assay.episodes import EpisodeSpec
-from assay.errors import PolicyError, did_you_mean
+from assay.errors import PolicyError
 from assay.extensions.tabletop.networks.dataset import (
     History,
     PromptVocabulary,
@@ -26,48 +25,23 @@ from assay.extensions.tabletop.networks.tokens import (
 from assay.extensions.tabletop.prompts.prompt import Prompt
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.scene import Tool
-from assay.support.streams import stream
 from assay.support.training import require_torch
 
-
-@dataclass(frozen=True, slots=True)
-class NetworkModel:
-    """Architecture of a network: how it conditions on the prompt, and the form of its tokens."""
-
-    cross: bool
-    """Whether the table attends to the prompt by cross-attention; otherwise both are one sequence."""
-    form: TokenForm
-
-    @property
-    def name(self) -> str:
-        """The name of the architecture: ``cross-objects``."""
-        return f"{'cross' if self.cross else 'concat'}-{self.form}"
-
-
 MODELS = {
-    model.name: model
-    for model in (NetworkModel(cross, form) for cross in (True, False) for form in TokenForm)
+    f"{'cross' if cross else 'concat'}-{form}": (cross, form) for cross in (True, False) for form in TokenForm
 }
-"""Models by name."""
+"""Architecture -> whether the table attends to the prompt by cross-attention, and the form of the tokens.
 
-
-def find_model(name: str) -> NetworkModel:
-    """Return the model with a name. Raise PolicyError with the valid names for an unknown one."""
-    if name not in MODELS:
-        raise PolicyError(f"there is no model '{name}': {did_you_mean(name, MODELS)}")
-    return MODELS[name]
+Without cross-attention, prompt and table are one sequence.
+"""
 
 
 class LearnedPolicy:
-    """A network trained by `assay tabletop train`; takes the most likely action given prompt and history.
+    """A network trained by `assay tabletop train`; takes the most likely action given prompt and history."""
 
-    With ``retry``, it samples from the distribution over bins if the table looks the same as before its last action,
-    for example after a missed pick.
-    """
-
-    def __init__(self, checkpoint: str = "", retry: bool = False) -> None:
+    def __init__(self, checkpoint: str = "") -> None:
         if not checkpoint:
-            raise PolicyError("a learned policy needs its file: learned?checkpoint=FILE")
+            raise PolicyError("the policy learned needs a checkpoint: learned?checkpoint=FILE")
         require_torch()
         import torch
 
@@ -75,17 +49,14 @@ class LearnedPolicy:
 
         torch.set_num_threads(1)
         self._network, self.description = load_network(Path(checkpoint))
-        self._form = MODELS[self.description.model].form
+        _, self._form = MODELS[self.description.model]
         self._vocabulary = PromptVocabulary(self.description.vocabulary)
-        self._retry = retry
         self.metadata: Mapping[str, object] = self.description.model_dump(exclude={"vocabulary"})
         """The training record of the network."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode."""
         self._prompt = tokenize_prompt(prompt, self._form)
-        self._rng = stream("tabletop", "learned", spec.task, spec.seed)
-        self._before: np.ndarray | None = None
         self._seen: list[ViewTokens] = []
         self._done: list[np.ndarray] = []
 
@@ -98,15 +69,7 @@ class LearnedPolicy:
         history = History(tuple(self._seen), np.array(self._done, dtype=np.float32).reshape(-1, 5))
         batch = make_batch([self._prompt], [history], [tool], self._vocabulary)
         with torch.inference_mode():
-            _, bins = self._network(batch, rng=self._rng if self._again(observation) else None)
+            _, bins = self._network(batch)
         chosen = from_bins(bins[0].numpy())[None]
         self._done.append(to_bins(chosen)[0])
         return chosen
-
-    def _again(self, observation: TableObservation) -> bool:
-        """Return whether to sample an alternative because the table looks unchanged."""
-        if not self._retry:
-            return False
-        view, before = observation.image("top"), self._before
-        self._before = view
-        return before is not None and np.array_equal(view, before)

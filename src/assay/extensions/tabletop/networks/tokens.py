@@ -26,6 +26,15 @@ MAX_PLACES = 32
 """Number of positions in an order; later tokens share the last one."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 PATCH_ROWS, PATCH_COLUMNS = 2, 4
+TOKEN_FIELDS = ("crops", "boxes", "views", "places")
+"""Names of the arrays in `ViewTokens`."""
+
+
+_TOP = VIEWS.index("top")
+_FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])
+"""Foreshortening of displacements along x in each view; the front view looks down at 45 degrees."""
+_HEIGHTS = np.array([EXTENT[view] for view in VIEWS])
+"""Distance from the top to the bottom edge of each view, metres."""
 
 
 class TokenForm(StrEnum):
@@ -42,7 +51,7 @@ class ViewTokens:
     crops: np.ndarray
     """uint8, (tokens, 32, 32, 3)."""
     boxes: np.ndarray
-    """float32, (tokens, 4): centre x and y, height and width, as shares of the image."""
+    """float32, (tokens, 4): centre x and y, height and width, as fractions of the image."""
     views: np.ndarray
     """int64, (tokens,): index into `VIEWS`."""
     places: np.ndarray
@@ -54,7 +63,7 @@ class ViewTokens:
 
     def only(self, kept: np.ndarray | slice) -> ViewTokens:
         """Return a subset of the tokens."""
-        return ViewTokens(self.crops[kept], self.boxes[kept], self.views[kept], self.places[kept], self.form)
+        return ViewTokens(form=self.form, **{name: getattr(self, name)[kept] for name in TOKEN_FIELDS})
 
     def permute(self, rng: np.random.Generator) -> ViewTokens:
         """Return the tokens in a random order of objects, the same in both views."""
@@ -83,17 +92,13 @@ class ViewTokens:
             is_object = (pictures[view] != empty[view]).any(axis=-1)
             is_object, picture = (np.roll(array, by, (0, 1)) for array in (is_object, pictures[view]))
             pictures[view] = np.where(is_object[..., None], picture, empty[view])
-        cut = pictures.reshape(len(VIEWS), PATCH_ROWS, PATCH, PATCH_COLUMNS, PATCH, 3).swapaxes(2, 3)
-        return replace(self, crops=cut.reshape(self.crops.shape))
+        return replace(self, crops=_split(pictures).reshape(self.crops.shape))
 
     @staticmethod
     def join(sights: Sequence[ViewTokens]) -> ViewTokens:
         """Concatenate several sets of tokens of the same form."""
-        crops, boxes, views, places = (
-            np.concatenate([getattr(sight, name) for sight in sights])
-            for name in ("crops", "boxes", "views", "places")
-        )
-        return ViewTokens(crops, boxes, views, places, sights[0].form)
+        arrays = {name: np.concatenate([getattr(sight, name) for sight in sights]) for name in TOKEN_FIELDS}
+        return ViewTokens(form=sights[0].form, **arrays)
 
 
 Segments = tuple[str | ViewTokens, ...]
@@ -103,7 +108,7 @@ Segments = tuple[str | ViewTokens, ...]
 def tokenize_observation(observation: TableObservation, form: TokenForm) -> ViewTokens:
     """Convert an observation of the table to tokens."""
     if form is TokenForm.OBJECTS:
-        return _tokens_of_objects([observation.objects(camera) for camera in VIEWS])
+        return tokens_of_objects([observation.objects(camera) for camera in VIEWS])
     return tokens_of_patches([observation.patches(camera) for camera in VIEWS])
 
 
@@ -111,7 +116,7 @@ def tokenize_picture(picture: Picture, form: TokenForm) -> ViewTokens:
     """Convert an image of a prompt to tokens; empty patches are omitted."""
     views = render_picture(picture)
     if form is TokenForm.OBJECTS:
-        return _tokens_of_objects(
+        return tokens_of_objects(
             [object_tokens(*views[camera], len(picture.scene.items)) for camera in VIEWS]
         )
     sight = tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS])
@@ -132,7 +137,8 @@ def tokenize_prompt(prompt: Prompt, form: TokenForm) -> Segments:
     return tuple(parts)
 
 
-def _tokens_of_objects(views: list[ObjectTokens]) -> ViewTokens:
+def tokens_of_objects(views: list[ObjectTokens]) -> ViewTokens:
+    """Convert the visible objects of each view to tokens."""
     return _tokens_of_views(
         [(view.crops[view.visible], view.boxes[view.visible]) for view in views], TokenForm.OBJECTS
     )
@@ -165,9 +171,12 @@ _ACROSS = PATCH // PIECE_SIDE
 
 def cut_pieces(sight: ViewTokens) -> ViewTokens:
     """Return the pieces that are not background, (n, PIECE_SIDE, PIECE_SIDE, 3), with the boxes of their contents."""
-    sight = sight.only(sight.views == VIEWS.index("top"))
-    cut = _cut(sight.crops)
-    content = (cut != _behind(cut, sight)).any(axis=-1)
+    sight = sight.only(sight.views == _TOP)
+    cut, table = _cut(sight.crops), _cut(_split(bare_table())[_TOP])[sight.places]
+    # An image of a prompt has a uniform background in place of the table.
+    wall, surface = bare_table()[_TOP, 0, 0], bare_table()[_TOP, PATCH, PATCH]
+    alone = (cut == wall).all(axis=-1).sum() > (cut == surface).all(axis=-1).sum()
+    content = (cut != (wall if alone else table)).any(axis=-1)
     patch, piece = np.nonzero(content.any(axis=(2, 3)))
     content = content[patch, piece]
     corner = sight.boxes[patch, :2] - sight.boxes[patch, 3:1:-1] / 2
@@ -180,50 +189,29 @@ def cut_pieces(sight: ViewTokens) -> ViewTokens:
     return replace(sight.only(patch), crops=cut[patch, piece], boxes=boxes.astype(np.float32))
 
 
-def _behind(cut: np.ndarray, sight: ViewTokens) -> np.ndarray:
-    """Return the background of the pieces: the bare table or, in prompts, the uniform wall."""
-    view = VIEWS.index("top")
-    wall, table = bare_table()[view, 0, 0], bare_table()[view, PATCH, PATCH]
-    alone = (cut == wall).all(axis=-1).sum() > (cut == table).all(axis=-1).sum()
-    return np.asarray(wall if alone else _bare_pieces()[view, sight.places])
-
-
 def paste_patches(crops: np.ndarray) -> np.ndarray:
     """Assemble all patches of both views into images, (views, height, width, 3)."""
     grid = crops.reshape(len(VIEWS), 2, -1, PATCH, PATCH, 3).swapaxes(2, 3)
     return grid.reshape(len(VIEWS), 2 * PATCH, -1, 3)
 
 
+def _split(pictures: np.ndarray) -> np.ndarray:
+    """Cut images (views, height, width, 3) into patches (views, patches, PATCH, PATCH, 3)."""
+    cut = pictures.reshape(len(VIEWS), PATCH_ROWS, PATCH, PATCH_COLUMNS, PATCH, 3).swapaxes(2, 3)
+    return cut.reshape(len(VIEWS), -1, PATCH, PATCH, 3)
+
+
 @cache
 def bare_table() -> np.ndarray:
     """Return the camera images of an empty table, in the format of `paste_patches`."""
-    return paste_patches(_bare_patches())
-
-
-@cache
-def _bare_patches() -> np.ndarray:
     views = TableRenderer.shared().still(TableScene(()))
-    return tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS]).crops
-
-
-@cache
-def _bare_pieces() -> np.ndarray:
-    """Return the pieces of an empty table: (views, patches, pieces, PIECE_SIDE, PIECE_SIDE, 3)."""
-    cut = _cut(_bare_patches())
-    return cut.reshape(len(VIEWS), -1, *cut.shape[1:])
+    return paste_patches(np.concatenate([cut_patches(views[camera][0]) for camera in VIEWS]))
 
 
 def _cut(crops: np.ndarray) -> np.ndarray:
     """Cut patches (n, PATCH, PATCH, 3) into pieces (n, pieces, PIECE_SIDE, PIECE_SIDE, 3)."""
     grid = crops.reshape(-1, _ACROSS, PIECE_SIDE, _ACROSS, PIECE_SIDE, 3).swapaxes(2, 3)
     return grid.reshape(-1, _ACROSS**2, PIECE_SIDE, PIECE_SIDE, 3)
-
-
-_TOP = VIEWS.index("top")
-_FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])
-"""Foreshortening of displacements along x in each view; the front view looks down at 45 degrees."""
-_HEIGHTS = np.array([EXTENT[view] for view in VIEWS])
-"""Distance from the top to the bottom edge of each view, metres."""
 
 
 def room(objects: ViewTokens, ends: np.ndarray) -> np.ndarray:

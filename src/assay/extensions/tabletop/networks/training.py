@@ -10,7 +10,7 @@ The action is decoded from one further token, coordinate by coordinate, each con
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,12 +26,12 @@ from assay.extensions.tabletop.networks.dataset import (
     Dataset,
     Example,
     PromptVocabulary,
+    batch_examples,
     bin_centres,
-    make_batch,
     nearest_bins,
     target_shares,
 )
-from assay.extensions.tabletop.networks.policy import MODELS, NetworkModel
+from assay.extensions.tabletop.networks.policy import MODELS
 from assay.extensions.tabletop.networks.tokens import MAX_PLACES, PIECE_SIDE, TokenForm, ViewTokens
 from assay.support.streams import stream
 from assay.support.training import (
@@ -40,7 +40,6 @@ from assay.support.training import (
     count_parameters,
     descend,
     load_checkpoint,
-    save_checkpoint,
 )
 
 WIDTH = 128
@@ -56,7 +55,7 @@ WAVES = 40
 
 
 def waves(shares: Tensor) -> Tensor:
-    """Encode positions (..., n), shares of an image, as sines and cosines: (..., n * 2 * WAVES).
+    """Encode positions (..., n), fractions of an image, as sines and cosines: (..., n * 2 * WAVES).
 
     The path of a position from a box to a head is linear, so that copying is learned quickly.
     """
@@ -94,18 +93,18 @@ class PictureEncoder(nn.Module):
         points = boxes[:, None, :2]
         if self.form is TokenForm.OBJECTS:
             crops = self.fine(crops)
-            rows, columns = (point[which] for point in self._points(crops))
-            points = torch.cat([points, _in_picture(rows, columns, boxes)], dim=1)
+            # Each feature's position in its crop is the mean position under its heat map, -0.5 to 0.5.
+            heat = self.points(crops)
+            weights = heat.flatten(2).softmax(dim=-1).view_as(heat)
+            steps = (torch.arange(heat.shape[-1]) + 0.5) / heat.shape[-1] - 0.5
+            rows, columns = (weights.sum(dim=3) @ steps)[which], (weights.sum(dim=2) @ steps)[which]
+            # A crop is square: as wide and high as the longer side of its box, in pixels of 1 : 2 images.
+            side = torch.maximum(boxes[:, 2], 2 * boxes[:, 3])[:, None]
+            inside = boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
+            points = torch.cat([points, inside], dim=1)
         order = self.view(torch.from_numpy(sight.views)) + self.place(torch.from_numpy(sight.places))
         where, extent = self.where(waves(points).flatten(1)), self.extent(4 * boxes[:, 2:])
         return self.norm(self.crop(crops)[which] + where + extent + order)
-
-    def _points(self, fine: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the rows and columns of some features in each crop, -0.5 to 0.5: (crops, POINTS) each."""
-        heat = self.points(fine)
-        share = heat.flatten(2).softmax(dim=-1).view_as(heat)
-        steps = (torch.arange(heat.shape[-1]) + 0.5) / heat.shape[-1] - 0.5
-        return share.sum(dim=3) @ steps, share.sum(dim=2) @ steps
 
 
 def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
@@ -119,13 +118,6 @@ def distinct(crops: np.ndarray) -> tuple[np.ndarray, Tensor]:
     return first, torch.tensor(which, dtype=torch.int64)
 
 
-def _in_picture(rows: Tensor, columns: Tensor, boxes: Tensor) -> Tensor:
-    """Convert positions in crops, (tokens, POINTS) each, to positions in the image, (tokens, POINTS, 2)."""
-    # A crop is square: as wide and high as the longer side of its box, in pixels of 1 : 2 pictures.
-    side = torch.maximum(boxes[:, 2], 2 * boxes[:, 3])[:, None]
-    return boxes[:, None, :2] + torch.stack([columns * side / 2, rows * side], dim=-1)
-
-
 class AxisHead(nn.Module):
     """Predicts the bins of one axis as a sum of waves."""
 
@@ -134,20 +126,15 @@ class AxisHead(nn.Module):
         self.straight = nn.Linear(WIDTH, 2 * WAVES)
         self.bent = nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.GELU(), nn.Linear(2 * WIDTH, 2 * WAVES))
         for last in (self.straight, self.bent[-1]):
-            nn.init.zeros_(last.weight)  # so many waves, added up at random, would be a storm
+            nn.init.zeros_(last.weight)  # random weights on all frequencies would give erratic logits
             nn.init.zeros_(last.bias)
         middle = torch.from_numpy(bin_centres(axis)).float()
-        # A turn goes round once, a place half way: the ends of the table do not meet.
+        # Rotations are periodic; positions are not, so they span half a period.
         self.register_buffer("basis", waves(middle[:, None] * (2 if axis == len(BINS) - 1 else 1)), False)
 
     def forward(self, state: Tensor) -> Tensor:
         """Logits, (examples, bins)."""
         return (self.straight(state) + self.bent(state)) @ self.basis.T
-
-
-def _attend(attention: nn.MultiheadAttention, asking: Tensor, asked: Tensor, empty: Tensor) -> Tensor:
-    attended: Tensor = attention(asking, asked, asked, key_padding_mask=empty, need_weights=False)[0]
-    return attended
 
 
 class PromptNetwork(nn.Module):
@@ -181,13 +168,11 @@ class PromptNetwork(nn.Module):
         self.heads = nn.ModuleList(AxisHead(axis) for axis in range(len(BINS)))
         self.chosen = nn.ModuleList(nn.Embedding(count, WIDTH) for count in BINS[:-1])
 
-    def forward(
-        self, batch: Batch, chosen: Tensor | None = None, *, rng: np.random.Generator | None = None
-    ) -> tuple[list[Tensor], Tensor]:
+    def forward(self, batch: Batch, chosen: Tensor | None = None) -> tuple[list[Tensor], Tensor]:
         """Return for each axis the logits of its bins, (examples, bins), and the bins, (examples, axes).
 
-        Each axis is conditioned on the bins of those before it: the bins in ``chosen`` if given, otherwise bins
-        sampled with ``rng`` if given, otherwise the most likely ones.
+        Each axis is conditioned on the bins of those before it: the bins in ``chosen`` if given, otherwise the most
+        likely ones.
         """
         state = self._state(batch)
         logits, bins = [], []
@@ -196,14 +181,13 @@ class PromptNetwork(nn.Module):
             if chosen is not None:
                 bins.append(chosen[:, axis])
             else:
-                # Gumbel's trick: the greatest of logits with such noise is a draw from their distribution.
-                noise = 0.0 if rng is None else torch.from_numpy(rng.gumbel(size=logits[-1].shape))
-                bins.append((logits[-1] + noise).argmax(dim=1))
+                bins.append(logits[-1].argmax(dim=1))
             if axis < len(self.chosen):
                 state = state + self.chosen[axis](bins[-1])
         return logits, torch.stack(bins, dim=1)
 
     def _state(self, batch: Batch) -> Tensor:
+        """Return the output of the layers at the last token, which is never padding, (examples, WIDTH)."""
         seen = torch.cat([torch.zeros(1, WIDTH), self.pictures(batch.sight)])
         prompt, no_prompt = self._read(batch, seen)
         slots = torch.from_numpy(batch.table)
@@ -212,28 +196,17 @@ class PromptNetwork(nn.Module):
         past = self.done(waves(torch.from_numpy(batch.done))) + self.ages(since)
         table = torch.cat([seen[slots] + self.ages(torch.from_numpy(batch.ages)), past, tools], dim=1)
         no_table = nn.functional.pad(torch.cat([slots == 0, since == 0], dim=1), (0, 1))
+        state: Tensor
         if self.cross:
-            return self._decide(table, no_table, {"memory": prompt, "memory_key_padding_mask": no_prompt})
-        everything = torch.cat([prompt, table], dim=1)
-        return self._decide(everything, torch.cat([no_prompt, no_table], dim=1), {})
-
-    def _decide(self, tokens: Tensor, empty: Tensor, prompt: Mapping[str, Tensor]) -> Tensor:
-        """Return the output of the layers at the last token, (examples, WIDTH).
-
-        The last layer computes only this token, because the heads read no other.
-        """
-        mask = {"tgt_key_padding_mask" if prompt else "src_key_padding_mask": empty}
-        *earlier, final = self.decider.layers
-        for layer in earlier:
-            tokens = layer(tokens, **prompt, **mask)
-        normalised = final.norm1(tokens)
-        state = tokens[:, -1:] + _attend(final.self_attn, normalised[:, -1:], normalised, empty)
-        if prompt:
-            memory, no_memory = prompt["memory"], prompt["memory_key_padding_mask"]
-            state = state + _attend(final.multihead_attn, final.norm2(state), memory, no_memory)
-        normalised = (final.norm3 if prompt else final.norm2)(state)
-        state = state + final.linear2(final.activation(final.linear1(normalised)))
-        return self.decider.norm(state)[:, 0]
+            state = self.decider(
+                table, prompt, tgt_key_padding_mask=no_table, memory_key_padding_mask=no_prompt
+            )
+        else:
+            state = self.decider(
+                torch.cat([prompt, table], dim=1),
+                src_key_padding_mask=torch.cat([no_prompt, no_table], dim=1),
+            )
+        return state[:, -1]
 
     def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
         """Return the encoded prompt, (examples, 1 + length, WIDTH), and its padding mask.
@@ -250,108 +223,10 @@ class PromptNetwork(nn.Module):
 
 _HELD_OUT = 25
 """One in this many episodes is held out."""
-_SHIFTED = 0.7
-"""Share of examples that are translated on the table."""
+_TRANSLATED_FRACTION = 0.7
+"""Fraction of examples that are translated on the table."""
 _SORTED = 4
 """Number of batches that are sorted by length together."""
-
-
-def train(
-    dataset: Dataset,
-    schedule: Schedule,
-    *,
-    cross: bool,
-    seed: int = 0,
-    permute: bool = False,
-    watch: Callable[[TrainingProgress], None] = lambda progress: None,
-) -> tuple[PromptNetwork, int, dict[str, float]]:
-    """Train a network; return it, the number of batches, and its scores on held-out episodes.
-
-    With ``permute``, the order of objects is randomised each time.
-    """
-    torch.manual_seed(seed)
-    torch.set_num_threads(1)
-    rng = stream("tabletop", "training", seed)
-    network = PromptNetwork(dataset.vocabulary.size, cross=cross, form=dataset.form).train()
-    optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
-    learnt = [example for example in dataset.examples if example.seed % _HELD_OUT]
-    held_out = [example for example in dataset.examples if not example.seed % _HELD_OUT]
-    begun, progress = time.monotonic(), TrainingProgress()
-    batches = _batches(learnt, schedule.batch, rng)
-    while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
-        examples = [_augment(example, rng, permute=permute) for example in next(batches)]
-        loss = train_step(network, optimizer, examples, dataset.vocabulary, schedule.rate_at(share))
-        progress = progress.advance(share, loss)
-        watch(progress)
-    return network.eval(), progress.step, score_held_out(network, held_out, dataset.vocabulary)
-
-
-def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
-    """Yield batches indefinitely, each of prompts of similar length to reduce padding."""
-    lengths = np.array(
-        [sum(1 if isinstance(part, str) else len(part) for part in e.prompt) for e in examples]
-    )
-    while True:
-        order = rng.permutation(len(examples))
-        for first in range(0, len(order), size * _SORTED):
-            some = order[first : first + size * _SORTED]
-            some = some[np.argsort(lengths[some], kind="stable")]
-            for batch in rng.permutation(range(0, len(some), size)):
-                yield [examples[i] for i in some[batch : batch + size]]
-
-
-def _augment(example: Example, rng: np.random.Generator, *, permute: bool) -> Example:
-    if rng.random() < _SHIFTED:
-        example = example.translate_randomly(rng)
-    return replace(example, history=example.history.permute(rng)) if permute else example
-
-
-def train_step(
-    network: PromptNetwork,
-    optimizer: torch.optim.Optimizer,
-    examples: Sequence[Example],
-    vocabulary: PromptVocabulary,
-    rate: float,
-) -> float:
-    """Take one optimisation step; return the loss before it."""
-    batch, positions = _batch(examples, vocabulary)
-    return descend(network, optimizer, batch_loss(network, batch, positions), rate)
-
-
-def batch_loss(network: PromptNetwork, batch: Batch, positions: np.ndarray) -> Tensor:
-    """Return the mean cross-entropy over axes to smoothed targets at positions (examples, axes)."""
-    logits, _ = network(batch, torch.from_numpy(nearest_bins(positions)))
-    terms = [
-        nn.functional.cross_entropy(logits[axis], torch.from_numpy(target_shares(positions[:, axis], axis)))
-        for axis in range(len(BINS))
-    ]
-    return torch.stack(terms).mean()
-
-
-def score_held_out(
-    network: PromptNetwork, examples: Sequence[Example], vocabulary: PromptVocabulary
-) -> dict[str, float]:
-    """Return for each task the share of examples in which every axis is at most two bins off."""
-    hits: dict[str, list[bool]] = {}
-    with torch.inference_mode():
-        for first in range(0, len(examples), 64):
-            some = examples[first : first + 64]
-            batch, positions = _batch(some, vocabulary)
-            off = np.abs(network(batch)[1].numpy() - nearest_bins(positions))
-            off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
-            for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
-                hits.setdefault(example.task, []).append(bool(hit))
-    return {task: float(np.mean(hit)) for task, hit in hits.items()}
-
-
-def _batch(examples: Sequence[Example], vocabulary: PromptVocabulary) -> tuple[Batch, np.ndarray]:
-    batch = make_batch(
-        [example.prompt for example in examples],
-        [example.history for example in examples],
-        [example.tool for example in examples],
-        vocabulary,
-    )
-    return batch, np.array([example.bins for example in examples])
 
 
 class NetworkDescription(BaseModel):
@@ -374,40 +249,46 @@ class NetworkDescription(BaseModel):
     minutes: float
     parameters: int
     held_out: dict[str, float]
-    """Task -> share of held-out examples with an action close to the teacher's."""
+    """Task -> fraction of held-out examples with an action close to the teacher's."""
     torch: str
 
 
-def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
-    """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
-    return load_checkpoint(path, NetworkDescription, _build_network, "assay tabletop train")
-
-
-def _build_network(description: NetworkDescription) -> PromptNetwork:
-    model = MODELS[description.model]
-    return PromptNetwork(PromptVocabulary(description.vocabulary).size, cross=model.cross, form=model.form)
-
-
-def train_and_save(
-    folder: Path,
-    out: Path,
-    model: NetworkModel,
+def train(
+    dataset: Dataset,
+    model: str,
     schedule: Schedule,
     *,
     seed: int = 0,
     permute: bool = False,
-    paraphrase: bool = True,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
-) -> NetworkDescription:
-    """Train on a folder of demonstrations, and write the network to a file."""
-    dataset = Dataset.read(folder, model.form, paraphrase=paraphrase)
-    begun = time.monotonic()
-    network, steps, held_out = train(
-        dataset, schedule, cross=model.cross, seed=seed, permute=permute, watch=watch
+) -> tuple[PromptNetwork, NetworkDescription]:
+    """Train a network and score it on held-out episodes.
+
+    With ``permute``, the order of objects is randomised each time.
+    """
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    rng = stream("tabletop", "training", seed)
+    network = _build_network(model, dataset.vocabulary.size).train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=0.01)
+    begun, progress = time.monotonic(), TrainingProgress()
+    batches = _batches(
+        [example for example in dataset.examples if example.seed % _HELD_OUT], schedule.batch, rng
     )
+    while (share := schedule.share(progress.step, time.monotonic() - begun)) < 1:
+        examples = []
+        for example in next(batches):
+            if rng.random() < _TRANSLATED_FRACTION:
+                example = example.translate_randomly(rng)
+            examples.append(replace(example, history=example.history.permute(rng)) if permute else example)
+        loss = train_step(network, optimizer, examples, dataset.vocabulary, schedule.rate_at(share))
+        progress = progress.advance(share, loss)
+        watch(progress)
+    network.eval()
+    held_out = [example for example in dataset.examples if not example.seed % _HELD_OUT]
     seeds = [example.seed for example in dataset.examples]
-    description = NetworkDescription(
-        model=model.name,
+    return network, NetworkDescription(
+        model=model,
         vocabulary=dataset.vocabulary.known,
         episodes=dataset.episodes,
         first_seed=min(seeds),
@@ -415,12 +296,74 @@ def train_and_save(
         paraphrased=dataset.paraphrased,
         permuted=permute,
         seed=seed,
-        steps=steps,
+        steps=progress.step,
         batch=schedule.batch,
         minutes=round((time.monotonic() - begun) / 60, 1),
         parameters=count_parameters(network),
-        held_out=held_out,
+        held_out=score_held_out(network, held_out, dataset.vocabulary),
         torch=str(torch.__version__),
     )
-    save_checkpoint(out, network, description)
-    return description
+
+
+def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
+    """Yield batches indefinitely, each of prompts of similar length to reduce padding."""
+    lengths = np.array(
+        [sum(1 if isinstance(part, str) else len(part) for part in e.prompt) for e in examples]
+    )
+    while True:
+        order = rng.permutation(len(examples))
+        for first in range(0, len(order), size * _SORTED):
+            some = order[first : first + size * _SORTED]
+            some = some[np.argsort(lengths[some], kind="stable")]
+            for batch in rng.permutation(range(0, len(some), size)):
+                yield [examples[i] for i in some[batch : batch + size]]
+
+
+def train_step(
+    network: PromptNetwork,
+    optimizer: torch.optim.Optimizer,
+    examples: Sequence[Example],
+    vocabulary: PromptVocabulary,
+    rate: float,
+) -> float:
+    """Take one optimisation step; return the loss before it.
+
+    The loss is the mean over axes of the cross-entropy to smoothed targets.
+    """
+    positions = np.array([example.bins for example in examples])
+    logits, _ = network(batch_examples(examples, vocabulary), torch.from_numpy(nearest_bins(positions)))
+    terms = [
+        nn.functional.cross_entropy(logits[axis], torch.from_numpy(target_shares(positions[:, axis], axis)))
+        for axis in range(len(BINS))
+    ]
+    return descend(network, optimizer, torch.stack(terms).mean(), rate)
+
+
+def score_held_out(
+    network: PromptNetwork, examples: Sequence[Example], vocabulary: PromptVocabulary
+) -> dict[str, float]:
+    """Return for each task the fraction of examples in which every axis is at most two bins off."""
+    hits: dict[str, list[bool]] = {}
+    with torch.inference_mode():
+        for first in range(0, len(examples), 64):
+            some = examples[first : first + 64]
+            true = nearest_bins(np.array([example.bins for example in some]))
+            off = np.abs(network(batch_examples(some, vocabulary))[1].numpy() - true)
+            off[:, -1] = np.minimum(off[:, -1], BINS[-1] - off[:, -1])
+            for example, hit in zip(some, (off <= 2).all(axis=1), strict=True):
+                hits.setdefault(example.task, []).append(bool(hit))
+    return {task: float(np.mean(hit)) for task, hit in hits.items()}
+
+
+def _build_network(model: str, words: int) -> PromptNetwork:
+    cross, form = MODELS[model]
+    return PromptNetwork(words, cross=cross, form=form)
+
+
+def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
+    """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
+
+    def build(description: NetworkDescription) -> PromptNetwork:
+        return _build_network(description.model, PromptVocabulary(description.vocabulary).size)
+
+    return load_checkpoint(path, NetworkDescription, build, "assay tabletop train")

@@ -17,10 +17,10 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec, Perturbation, Policy
 from assay.errors import ActionError, PolicyError, TaskError, did_you_mean
-from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER, Picture, Prompt
-from assay.extensions.tabletop.tasks import KINDS
+from assay.extensions.tabletop.prompts.prompt import PLACEHOLDER, Prompt
+from assay.extensions.tabletop.tasks import KINDS, table_entry
 from assay.extensions.tabletop.tasks import make as make_task
-from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting
+from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting, parse_level
 from assay.extensions.tabletop.world.env import PACK, TableEnv
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import (
@@ -50,29 +50,28 @@ def vima_observation(observation: TableObservation) -> dict[str, Any]:
 
 def vima_assets(prompt: Prompt) -> dict[str, Any]:
     """Return the assets of a prompt's placeholders in VIMA-Bench's format."""
-    return {name: _vima_asset(picture) for name, picture in prompt.pictures}
-
-
-def _vima_asset(picture: Picture) -> dict[str, Any]:
-    views = render_picture(picture)
-    about = [
-        {"obj_id": number, "obj_name": item.shape, "obj_color": item.texture}
-        for number, item in enumerate(picture.scene.items, start=1)
-    ]
-    segm: dict[str, Any] = {view: views[view][1] for view in VIEWS}
-    segm["obj_info"] = about[0] if picture.kind == "object" else about
-    return {
-        "rgb": {view: _channels_first(views[view][0]) for view in VIEWS},
-        "segm": segm,
-        "placeholder_type": picture.kind,
-    }
+    assets = {}
+    for name, picture in prompt.pictures:
+        views = render_picture(picture)
+        about = [
+            {"obj_id": number, "obj_name": item.shape, "obj_color": item.texture}
+            for number, item in enumerate(picture.scene.items, start=1)
+        ]
+        assets[name] = {
+            "rgb": {view: _channels_first(views[view][0]) for view in VIEWS},
+            "segm": {
+                **{view: views[view][1] for view in VIEWS},
+                "obj_info": about[0] if picture.kind == "object" else about,
+            },
+            "placeholder_type": picture.kind,
+        }
+    return assets
 
 
 def vima_meta_info(observation: TableObservation) -> dict[str, Any]:
     """Return VIMA-Bench's meta information: the number of objects, their ids, and the bounds of poses."""
-    tool = observation.tool
     return {
-        "end_effector_type": str(tool),
+        "end_effector_type": str(observation.tool),
         "n_objects": observation.count,
         "views": list(VIEWS),
         "modalities": ["rgb", "segm"],
@@ -92,9 +91,14 @@ def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
                 for part in ("position", "rotation")
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise ActionError(f"a VIMA action has {pose}_position and {pose}_rotation: {error}") from None
+            raise ActionError(
+                f"expected {pose}_position and {pose}_rotation in the action: {error}"
+            ) from None
         if len(position) not in (2, 3) or len(rotation) != 4:
-            raise ActionError(f"{pose} has {len(position)} and {len(rotation)} numbers; valid: 2 or 3, and 4")
+            raise ActionError(
+                f"{pose}: expected a position of 2 or 3 numbers and a quaternion of 4, got {len(position)} and "
+                f"{len(rotation)}"
+            )
         x, y, z, w = rotation
         poses += [*position[:2], w, x, y, z]  # a height is dropped, as VIMA-Bench drops it
     return np.array(poses)
@@ -124,7 +128,7 @@ class VimaPolicy:
     def __init__(self, policy: str = "") -> None:
         module, _, name = policy.partition(":")
         if not module or not name:
-            raise PolicyError("a VIMA policy needs its class: vima?policy=module:Class")
+            raise PolicyError("the policy vima needs a class: vima?policy=module:Class")
         try:
             policy_class = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
@@ -145,17 +149,9 @@ class VimaPolicy:
 
 MAX_VIMA_ACTIONS = 10
 _IGNORED_KEYWORDS = frozenset(
-    [
-        "task_kwargs",
-        "modalities",
-        "debug",
-        "display_debug_window",
-        "render_prompt",
-        "record_gui",
-        "record_kwargs",
-        "hide_arm_rgb",
-    ]
-)
+    ["task_kwargs", "modalities", "debug", "display_debug_window", "render_prompt", "record_gui", "record_kwargs",
+     "hide_arm_rgb"]
+)  # fmt: skip
 """Further keywords of ``vima_bench.make``: settings of PyBullet, and ``task_kwargs``, which ``level`` replaces."""
 
 
@@ -174,18 +170,16 @@ def make_vima_table(
     """
     for keyword in sorted(theirs.keys() - _IGNORED_KEYWORDS):
         valid = {"seed", "level", "difficulty", "perturbations", *_IGNORED_KEYWORDS}
-        raise TaskError(f"make has no keyword '{keyword}': {did_you_mean(keyword, valid)}")
+        raise TaskError(f"unknown keyword '{keyword}': {did_you_mean(keyword, valid)}")
     name = task_name.rpartition("/")[2]
     kinds = {kind.name: kind for kind in KINDS.values()} | dict(KINDS)
     if name not in kinds:
-        raise TaskError(f"there is no task '{task_name}': {did_you_mean(name, kinds)}")
+        raise TaskError(f"unknown task '{task_name}': {did_you_mean(name, kinds)}")
     kind = kinds[name]
-    if level and level not in map(str, kind.levels):
-        raise TaskError(f"{kind.name} has no level '{level}'; valid: {', '.join(map(str, kind.levels))}")
-    if difficulty not in map(str, Difficulty):
-        raise TaskError(f"there is no difficulty '{difficulty}'; valid: {', '.join(map(str, Difficulty))}")
-    chosen = Level(level) if level else kind.levels[0]
-    return VimaTable(Setting(kind.id, seed, chosen, Difficulty(difficulty)), tuple(perturbations))
+    chosen = parse_level(Level, level) if level else kind.levels[0]
+    table_entry(f"{kind.id}/{chosen}")
+    setting = Setting(kind.id, seed, chosen, parse_level(Difficulty, difficulty))
+    return VimaTable(setting, tuple(perturbations))
 
 
 class VimaTable:

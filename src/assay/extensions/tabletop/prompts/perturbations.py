@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -51,20 +51,14 @@ def read_fields(task: TableTask) -> Fields:
         match = _pattern(template).fullmatch(task.prompt.text)
         if match is not None:
             return {name: (value,) for name, value in match.groupdict().items()}
-    raise PerturbationError(f"{task.id}: the prompt was changed before: '{task.prompt.text:.60}'")
-
-
-def list_wordings(task: TableTask) -> Iterator[str]:
-    """Yield every paraphrase of a task. Raise PerturbationError if the prompt is not in its original wording."""
-    fields = {**WORDS, **read_fields(task)}
-    for template in TEMPLATES[task.setting.task]:
-        for text in _fill(template, fields):
-            if text != task.prompt.text:
-                yield text
+    raise PerturbationError(f"{task.id}: the prompt is not in its original wording: '{task.prompt.text:.60}'")
 
 
 def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
-    """Draw a paraphrase: a template, then a word of each class. Raise PerturbationError as `list_wordings` does."""
+    """Draw a paraphrase: a template, then a word of each class.
+
+    Raises PerturbationError if the prompt is not in its original wording.
+    """
     fields = {**WORDS, **read_fields(task)}
     templates = TEMPLATES[task.setting.task]
     while True:
@@ -74,16 +68,6 @@ def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
             text = text.replace(place[0], options[int(rng.integers(len(options)))])
         if (text := capitalise(text)) != task.prompt.text:
             return text
-
-
-def _fill(text: str, fields: Fields) -> Iterator[str]:
-    """Yield a template with every combination of field values."""
-    place = OPEN.search(text)
-    if place is None:
-        yield capitalise(text)
-        return
-    for option in fields[place[1]]:
-        yield from _fill(text.replace(place[0], option), fields)
 
 
 def capitalise(text: str) -> str:

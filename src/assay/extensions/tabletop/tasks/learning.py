@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from assay.extensions.tabletop.prompts.prompt import Picture, Prompt, original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.placing import base_and_piece, names_of, put_into
+from assay.extensions.tabletop.prompts.prompt import Picture, original, portrait, scene_picture
+from assay.extensions.tabletop.tasks.placing import base_and_piece, into_goal, names_of
 from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, table_task
 from assay.extensions.tabletop.world.goals import Put, PutGoal
-from assay.extensions.tabletop.world.scene import TableItem, TableScene
+from assay.extensions.tabletop.world.scene import TableItem
 from assay.extensions.tabletop.world.textures import DARK, GREY
 
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
@@ -22,38 +21,30 @@ COMPARISONS = 3
 _TALLER = 2.0
 
 
-@dataclass(frozen=True, slots=True)
 class _Lesson:
-    """The meaning of an invented adjective: a property and one of its two extremes."""
+    """The meaning of an invented adjective, drawn at random: a property and one of its two extremes."""
 
-    tall: bool
-    """Whether the property is height; otherwise it is darkness."""
-    upper: bool
-    """Whether the adjective means the taller or darker object."""
-    short: float
-    """Height factor of a short object."""
+    def __init__(self, draw: Draw) -> None:
+        self._tall = draw.chance()  # otherwise the property is darkness
+        self.upper = draw.chance()  # whether the adjective means the taller or darker object
+        self._short = float(draw.rng.uniform(0.3, 0.4))  # height factor of a short object
 
     def finish_at(self, texture: str, upper: bool) -> tuple[str, tuple[float, float, float]]:
         """Return the texture and size of an object at an extreme of the property."""
-        if self.tall:
-            return texture, (1.0, 1.0, self.short + (_TALLER if upper else 0.0))
+        if self._tall:
+            return texture, (1.0, 1.0, self._short + (_TALLER if upper else 0.0))
         return (DARK + texture if upper else texture), (1.0, 1.0, 1.0)
 
 
-def _lesson(draw: Draw) -> _Lesson:
-    return _Lesson(draw.chance(), draw.chance(), float(draw.rng.uniform(0.3, 0.4)))
-
-
-def _examples(draw: Draw, lesson: _Lesson) -> list[tuple[str, Picture]]:
+def _examples(draw: Draw, lesson: _Lesson) -> dict[str, Picture]:
     """Draw the images of the comparisons."""
-    pictures = []
+    pictures = {}
     for number in range(1, COMPARISONS + 1):
         shape = draw.one(draw.pools.pieces, but=["block"])
         texture = draw.one(draw.pools.textures_with_dark_version)
         for role, upper in (("more", lesson.upper), ("less", not lesson.upper)):
             look, size = lesson.finish_at(texture, upper)
-            picture = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
-            pictures.append((f"{role}_{number}", picture))
+            pictures[f"{role}_{number}"] = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
     return pictures
 
 
@@ -77,14 +68,13 @@ def _strangers(draw: Draw, count: int, *known: TableItem) -> list[TableItem]:
 @table_task("T6", "novel_adj")
 def novel_adj(draw: Draw) -> Drawn:
     """Learn an adjective from comparisons, then put the object that it describes more (or less) into another."""
-    lesson, less = _lesson(draw), draw.chance()
+    lesson, less = _Lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
     others = [twin, *_strangers(draw, 2 if draw.distracting else 0, base, piece)]
-    pictures = (*_examples(draw, lesson), *_outlines(piece, base))
+    pictures = _examples(draw, lesson) | _outlines(piece, base)
     text = original("T6", adjective=adjective, wanted="less " * less + adjective)
-    goal = PutGoal(((put_into(piece, base),),), names_of(others))
-    return TableScene(tuple(draw.items)), Prompt(text, pictures), goal
+    return draw.task(text, pictures, into_goal(piece, base, others))
 
 
 @table_task("T7", "novel_noun")
@@ -94,14 +84,13 @@ def novel_noun(draw: Draw) -> Drawn:
     others = _strangers(draw, 3 if draw.distracting else 1, base, piece)
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
     text = original("T7", form=int(draw.chance()), piece=nouns[0], base=nouns[1])
-    goal = PutGoal(((put_into(piece, base),),), names_of(others))
-    return TableScene(tuple(draw.items)), Prompt(text, _outlines(piece, base)), goal
+    return draw.task(text, _outlines(piece, base), into_goal(piece, base, others))
 
 
 @table_task("T8", "novel_adj_and_noun", HELD_OUT)
 def novel_adj_and_noun(draw: Draw) -> Drawn:
     """Learn nouns and an adjective, then follow a command of invented words only."""
-    lesson, less = _lesson(draw), draw.chance()
+    lesson, less = _Lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
@@ -110,15 +99,14 @@ def novel_adj_and_noun(draw: Draw) -> Drawn:
         "T8", form=int(draw.chance()), piece=nouns[0], base=nouns[1],
         adjective=adjective, wanted="less " * less + adjective,
     )  # fmt: skip
-    goal = PutGoal(((put_into(piece, base),),), names_of(others))
-    prompt = Prompt(text, (*_outlines(piece, base), *_examples(draw, lesson)))
-    return TableScene(tuple(draw.items)), prompt, goal
+    pictures = _outlines(piece, base) | _examples(draw, lesson)
+    return draw.task(text, pictures, into_goal(piece, base, others))
 
 
-def _outlines(piece: TableItem, base: TableItem) -> tuple[tuple[str, Picture], ...]:
+def _outlines(piece: TableItem, base: TableItem) -> dict[str, Picture]:
     """Return images of a piece and a container that show only their shapes."""
     bare = portrait(TableItem(piece.name, piece.shape, GREY, 0.5, 0.0))
-    return ("dragged_obj", bare), ("base_obj", portrait(base, texture=GREY))
+    return {"dragged_obj": bare, "base_obj": portrait(base, texture=GREY)}
 
 
 EXAMPLES = 3
@@ -131,28 +119,24 @@ def twist(draw: Draw) -> Drawn:
     """Learn an angle from examples, then rotate every object with a texture."""
     total, count = (8 if draw.distracting else 3), int(draw.rng.integers(1, 3))
     look = draw.one(draw.pools.any_look)
-    targets = []
-    for number in range(1, count + 1):
-        targets.append(draw.place(f"dragged_obj_{number}", draw.one(draw.pools.turnable), look, clear=0.1))
+    targets = [
+        draw.place(f"dragged_obj_{number}", draw.one(draw.pools.turnable), look, clear=0.1)
+        for number in range(1, count + 1)
+    ]
     looks = [other for other in draw.pools.any_look if other != look]
     others = draw.others(total - count, draw.pools.turnable, looks, clear=0.1)
     angles = range(20, 161, 20) if draw.extreme else range(30, 331, 30)
     turn = math.radians(int(draw.rng.choice(list(angles))))
-    pictures = []
+    pictures = {}
     for number in range(1, EXAMPLES + 1):
         x, y = 0.5 + draw.rng.uniform(-0.0625, 0.0625), draw.rng.uniform(-0.375, 0.375)
-        example = TableItem(
-            "demo", draw.one(draw.pools.turnable), draw.one(looks), x, y, draw.rng.uniform(0, 2 * np.pi)
-        )
-        pictures += [
-            (f"before_{number}", scene_picture(example)),
-            (f"after_{number}", scene_picture(example.at(x, y, example.yaw - turn))),
-        ]
-    text = original("T9", look=look)
+        example = TableItem("demo", draw.one(draw.pools.turnable), draw.one(looks), x, y, draw.yaw())
+        pictures[f"before_{number}"] = scene_picture(example)
+        pictures[f"after_{number}"] = scene_picture(example.at(x, y, example.yaw - turn))
     puts = tuple(
         Put(target.name, target.x, target.y, target.yaw - turn, 0.05, turned=True) for target in targets
     )
-    return TableScene(tuple(draw.items)), Prompt(text, tuple(pictures)), PutGoal((puts,), names_of(others))
+    return draw.task(original("T9", look=look), pictures, PutGoal((puts,), names_of(others)))
 
 
 @table_task("T10", "follow_motion", HELD_OUT)
@@ -176,9 +160,9 @@ def follow_motion(draw: Draw) -> Drawn:
     for item in others:
         draw.add(item)
     frames = [scene_picture(piece.at(*place), *extras) for place in path]
-    prompt = Prompt(original("T10"), (("dragged_obj", portrait(piece)), *_number_frames(frames)))
+    pictures = {"dragged_obj": portrait(piece)} | _number_frames(frames)
     stages = tuple((Put(piece.name, *place),) for place in path[1:])
-    return TableScene(tuple(draw.items)), prompt, PutGoal(stages, names_of(others), in_order=True)
+    return draw.task(original("T10"), pictures, PutGoal(stages, names_of(others), in_order=True))
 
 
 def _on_circle(step: int, points: int) -> tuple[float, float]:
@@ -208,8 +192,8 @@ def follow_order(draw: Draw) -> Drawn:
         piles[target].append(piles[source].pop())
         stages.append((Put(piles[target][-1].name, *slots[target]),))
         frames.append(_draw_piles(piles, slots))
-    prompt = Prompt(original("T11"), tuple(_number_frames(frames)))
-    return TableScene(tuple(draw.items)), prompt, PutGoal(tuple(stages), names_of(others), in_order=True)
+    goal = PutGoal(tuple(stages), names_of(others), in_order=True)
+    return draw.task(original("T11"), _number_frames(frames), goal)
 
 
 def _draw_piles(piles: list[list[TableItem]], slots: list[tuple[float, float]]) -> Picture:
@@ -222,5 +206,5 @@ def _draw_piles(piles: list[list[TableItem]], slots: list[tuple[float, float]]) 
     return scene_picture(*items)
 
 
-def _number_frames(frames: list[Picture]) -> list[tuple[str, Picture]]:
-    return [(f"frame_{number}", frame) for number, frame in enumerate(frames)]
+def _number_frames(frames: list[Picture]) -> dict[str, Picture]:
+    return {f"frame_{number}": frame for number, frame in enumerate(frames)}

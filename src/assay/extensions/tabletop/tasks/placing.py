@@ -8,16 +8,21 @@ from dataclasses import replace
 import numpy as np
 
 from assay.errors import PlacementError
-from assay.extensions.tabletop.prompts.prompt import Prompt, original, portrait, scene_picture
+from assay.extensions.tabletop.prompts.prompt import original, portrait, scene_picture
 from assay.extensions.tabletop.tasks.task import HELD_OUT, Difficulty, Draw, Drawn, Level, table_task
 from assay.extensions.tabletop.world.goals import Put, PutGoal, Rectangle, SweepGoal, reaches_straight
-from assay.extensions.tabletop.world.scene import SOLIDS, TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.scene import SOLIDS, TableItem, Tool
 from assay.extensions.tabletop.world.textures import TEXTURES
 
 
 def put_into(item: TableItem, base: TableItem, *, within: float = 0.10) -> Put:
     """Return the goal that an item is at the position of a container."""
     return Put(item.name, base.x, base.y, base.yaw, within)
+
+
+def into_goal(piece: TableItem, base: TableItem, others: list[TableItem]) -> PutGoal:
+    """Return the goal of putting a piece into a container, and no other object."""
+    return PutGoal(((put_into(piece, base),),), names_of(others))
 
 
 def names_of(items: list[TableItem]) -> tuple[str, ...]:
@@ -40,11 +45,8 @@ def visual_manipulation(draw: Draw) -> Drawn:
     count = 6 if draw.distracting else 1
     shapes = draw.pools.pieces if draw.distracting else draw.pools.pieces + draw.pools.containers
     others = draw.others(count, shapes, draw.pools.looks + draw.pools.container_looks, but=[base, piece])
-    prompt = Prompt(
-        original("T1"),
-        (("dragged_obj", portrait(piece)), ("base_obj", portrait(base))),
-    )
-    return TableScene(tuple(draw.items)), prompt, PutGoal(((put_into(piece, base),),), names_of(others))
+    pictures = {"dragged_obj": portrait(piece), "base_obj": portrait(base)}
+    return draw.task(original("T1"), pictures, into_goal(piece, base, others))
 
 
 @table_task("T2", "scene_understanding")
@@ -67,8 +69,7 @@ def scene_understanding(draw: Draw) -> Drawn:
     frame.others(3 if draw.distracting else 1, draw.pools.pieces,
                  [look for look in looks if look != piece.texture])  # fmt: skip
     text = original("T2", look=piece.texture, base_look=base.texture)
-    prompt = Prompt(text, (("scene", scene_picture(*frame.items)),))
-    return TableScene(tuple(draw.items)), prompt, PutGoal(((put_into(piece, base),),), names_of(others))
+    return draw.task(text, {"scene": scene_picture(*frame.items)}, into_goal(piece, base, others))
 
 
 @table_task("T3", "rotate")
@@ -82,8 +83,7 @@ def rotate(draw: Draw) -> Drawn:
     angle = int(draw.rng.choice(list(angles)))
     put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
     text = original("T3", angle=str(angle))
-    prompt = Prompt(text, (("dragged_obj", portrait(piece)),))
-    return TableScene(tuple(draw.items)), prompt, PutGoal(((put,),), names_of(others))
+    return draw.task(text, {"dragged_obj": portrait(piece)}, PutGoal(((put,),), names_of(others)))
 
 
 PIECES = 3
@@ -100,16 +100,13 @@ def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], lis
             continue
         kinds.add(f"{look} {shape}")
         start = draw.place(f"dragged_obj_{len(starts) + 1}", shape, look, clear=0.12, keep_off=goals)
-        turned = replace(start, yaw=float(draw.rng.uniform(0, 2 * np.pi)))
         starts.append(start)
-        goals.append(draw.spot(turned, [*draw.items, *goals], clear=0.12))
+        goals.append(draw.spot(replace(start, yaw=draw.yaw()), [*draw.items, *goals], clear=0.12))
     others = []
     for number in range(3 if draw.distracting else 2):
         shape = draw.one(draw.pools.pieces)
         look = draw.one([other for other in draw.pools.any_look if f"{other} {shape}" not in kinds])
-        other = TableItem(
-            f"distractor_{number + 1}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi))
-        )
+        other = TableItem(f"distractor_{number + 1}", shape, look, 0.5, 0.0, draw.yaw())
         if number == 0 and draw.extreme:
             blocked = goals[int(draw.rng.integers(PIECES))]
             others.append(draw.add(other.at(blocked.x, blocked.y)))
@@ -126,9 +123,8 @@ def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
 def rearrange(draw: Draw) -> Drawn:
     """Rearrange the table as in an image."""
     _, goals, others = _draw_arrangement(draw)
-    prompt = Prompt(original("T4"), (("scene", scene_picture(*goals)),))
     goal = PutGoal((_puts_at(goals),), names_of(others), blockers=int(draw.extreme))
-    return TableScene(tuple(draw.items)), prompt, goal
+    return draw.task(original("T4"), {"scene": scene_picture(*goals)}, goal)
 
 
 @table_task("T5", "rearrange_then_restore")
@@ -136,7 +132,7 @@ def rearrange_then_restore(draw: Draw) -> Drawn:
     """Rearrange the table as in an image, then restore it."""
     starts, goals, others = _draw_arrangement(draw)
     goal = PutGoal((_puts_at(goals), _puts_at(starts)), names_of(others), blockers=int(draw.extreme))
-    return TableScene(tuple(draw.items)), Prompt(original("T5"), (("scene", scene_picture(*goals)),)), goal
+    return draw.task(original("T5"), {"scene": scene_picture(*goals)}, goal)
 
 
 _LARGE = (1.8, 1.8, 1.0)
@@ -191,7 +187,7 @@ def _gather(
 ) -> Drawn:
     within = 0.0875 if base.shape == "bowl" else 0.125
     goal = PutGoal((tuple(put_into(target, base, within=within) for target in targets),), names_of(others))
-    return TableScene(tuple(draw.items)), Prompt(text, (("base_obj", portrait(base)),)), goal
+    return draw.task(text, {"base_obj": portrait(base)}, goal)
 
 
 @table_task("T16", "manipulate_old_neighbor")
@@ -204,13 +200,16 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
     way = draw.one(ways)
     neighbour = (target[0] + _DIRECTIONS[way][0], target[1] + _DIRECTIONS[way][1])
     free = [cell for cell in cells if cell not in (target, neighbour)]
-    # An extreme grid is dense: there is something in every cell.
+    # At extreme difficulty every cell of the grid is occupied.
     count = len(free) if draw.extreme else _NEIGHBOURS + 2 * draw.distracting
     filled = {free[i] for i in draw.rng.choice(len(free), count, replace=False)} | {target, neighbour}
     words: set[str] = set()
     roles = {target: "dragged_obj", neighbour: "neighbour_obj"}
     for row, column in sorted(filled):
-        item = _unlike(draw, words)
+        item = TableItem("", draw.one(draw.pools.pieces), draw.one(draw.pools.looks), 0.5, 0.0)
+        while item.words in words:
+            item = replace(item, shape=draw.one(draw.pools.pieces), texture=draw.one(draw.pools.looks))
+        words.add(item.words)
         x, y = 0.5 + (row - (side - 1) / 2) * step, -0.44 + 0.08 * (side == 3) + column * 0.15
         name = roles.get((row, column), f"distractor_{row}{column}")
         draw.add(replace(item, name=name, x=x, y=y, size=size))
@@ -220,19 +219,8 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
     piece = next(item for item in draw.items if item.name == "dragged_obj")
     others = [item for item in draw.items if item.name.startswith("distractor")]
     stages = tuple((Put(name, base.x, base.y, base.yaw),) for name in ("dragged_obj", "neighbour_obj"))
-    prompt = Prompt(
-        original("T16", way=way), (("dragged_obj", portrait(piece)), ("base_obj", portrait(base)))
-    )
-    return TableScene(tuple(draw.items)), prompt, PutGoal(stages, names_of(others), in_order=True)
-
-
-def _unlike(draw: Draw, words: set[str]) -> TableItem:
-    """Draw a piece whose description is not in ``words``, and add it there."""
-    while True:
-        item = TableItem("", draw.one(draw.pools.pieces), draw.one(draw.pools.looks), 0.5, 0.0)
-        if item.words not in words:
-            words.add(item.words)
-            return item
+    pictures = {"dragged_obj": portrait(piece), "base_obj": portrait(base)}
+    return draw.task(original("T16", way=way), pictures, PutGoal(stages, names_of(others), in_order=True))
 
 
 @table_task("T17", "pick_in_order_then_restore")
@@ -253,24 +241,14 @@ def pick_in_order_then_restore(draw: Draw) -> Drawn:
         draw.add(base)
     others = []
     for number, base in enumerate(bases[3:] if draw.distracting else []):
-        item = TableItem(
-            f"distractor_{number + 1}",
-            draw.one(draw.pools.pieces, but=[shape]),
-            draw.one(draw.pools.looks),
-            base.x,
-            base.y,
-            z=_rest(base),
-        )
+        kind, look = draw.one(draw.pools.pieces, but=[shape]), draw.one(draw.pools.looks)
+        item = TableItem(f"distractor_{number + 1}", kind, look, base.x, base.y, z=_rest(base))
         others.append(draw.add(item))
     stages = tuple(
         (Put("dragged_obj", base.x, base.y, base.yaw, 0.05),) for base in (bases[1], bases[2], bases[0])
     )
-    pictures = [("dragged_obj", portrait(piece)), *((base.name, portrait(base)) for base in bases[1:3])]
-    return (
-        TableScene(tuple(draw.items)),
-        Prompt(original("T17"), tuple(pictures)),
-        PutGoal(stages, names_of(others), in_order=True),
-    )
+    pictures = {item.name: portrait(item) for item in (piece, *bases[1:3])}
+    return draw.task(original("T17"), pictures, PutGoal(stages, names_of(others), in_order=True))
 
 
 def _rest(base: TableItem) -> float:
@@ -309,10 +287,7 @@ def _sweep(
     counts, shares = ((3, 4, 5), (0.2, 0.4, 0.4)) if draw.distracting else ((1, 2, 3), (0.5, 0.25, 0.25))
     count = int(draw.rng.choice(counts, p=shares))
     looks = draw.some(draw.pools.any_look, 4)
-    bounds = draw.add(
-        TableItem(bounds.name, bounds.shape, looks[0], bounds.x, bounds.y, size=bounds.size, fixed=True)
-    )
-    line = draw.add(TableItem(line.name, line.shape, looks[1], line.x, line.y, size=line.size, fixed=True))
+    bounds, line = draw.add(replace(bounds, texture=looks[0])), draw.add(replace(line, texture=looks[1]))
     shape = draw.one(_SHAPES) if draw.extreme else "small block"
     scale = draw.rng.uniform(0.4, 0.7, 2) if draw.extreme else np.ones(2)
     size = (float(scale[0]), float(scale[1]), 1.0)
@@ -321,25 +296,18 @@ def _sweep(
     for role, look, corner in zip(("swept_obj", "distractor"), looks[2:], corners, strict=True):
         blocks: list[TableItem] = []
         for number in range(1, count + 1):
-            item = TableItem(
-                f"{role}_{number}", shape, look, 0.5, 0.0, float(draw.rng.uniform(0, 2 * np.pi)), size=size
-            )
+            item = TableItem(f"{role}_{number}", shape, look, 0.5, 0.0, draw.yaw(), size=size)
             blocks.append(_near(draw, item, corner))
         groups.append(blocks)
     targets, others = groups
     pushes = sorted(_pushes(item, zone, barrier) for item in targets)
-    wording = ["any", *_COUNT_WORDS[:count], "all"]
-    word = draw.one(wording)
+    word = draw.one(["any", *_COUNT_WORDS[:count], "all"])
     fewest = {"any": 1, "all": count}.get(word) or _COUNT_WORDS.index(word) + 1
     most = count if word == "any" else fewest
-    text = original(kind, count=word)
-    pictures = (
-        ("swept_obj", portrait(targets[0])),
-        ("bounds", portrait(bounds)),
-        ("constraint", portrait(line)),
-    )
+    items = {"swept_obj": targets[0], "bounds": bounds, "constraint": line}
+    pictures = {name: portrait(item) for name, item in items.items()}
     goal = SweepGoal(names_of(targets), names_of(others), fewest, most, zone, barrier, sum(pushes[:fewest]))
-    return TableScene(tuple(draw.items), Tool.SPATULA), Prompt(text, pictures), goal
+    return draw.task(original(kind, count=word), pictures, goal, Tool.SPATULA)
 
 
 def _pushes(item: TableItem, zone: Rectangle, barrier: Rectangle) -> int:
@@ -359,4 +327,4 @@ def _near(draw: Draw, item: TableItem, corner: tuple[float, float]) -> TableItem
             continue
         if all(np.hypot(x - other.x, y - other.y) > item.radius + other.radius + 0.008 for other in solid):
             return draw.add(item.at(x, y))
-    raise PlacementError(f"there is no room for another {item.words}")
+    raise PlacementError(f"no room for another {item.words}")

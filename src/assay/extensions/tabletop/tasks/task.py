@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from assay.errors import PlacementError, TaskError, did_you_mean
-from assay.extensions.tabletop.prompts.prompt import Prompt
+from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.world.goals import Goal
 from assay.extensions.tabletop.world.scene import (
     SOLIDS,
@@ -21,6 +21,7 @@ from assay.extensions.tabletop.world.scene import (
     Y_LOW,
     TableItem,
     TableScene,
+    Tool,
     solid,
 )
 from assay.extensions.tabletop.world.textures import FIRST_HALF, SECOND_HALF, TEXTURES, TWINNED
@@ -64,13 +65,9 @@ class Difficulty(StrEnum):
 
 def parse_level(kind: type[T], text: str) -> T:
     """Return the level or difficulty with a name. Raise TaskError with the valid names for an unknown one."""
-    try:
-        return kind(text)
-    except ValueError:
-        name = kind.__name__.lower()
-        raise TaskError(
-            f"there is no {name} '{text}': {did_you_mean(text, [str(e) for e in kind])}"
-        ) from None
+    if text not in list(kind):
+        raise TaskError(f"unknown {kind.__name__.lower()} '{text}': {did_you_mean(text, kind)}")
+    return kind(text)
 
 
 def _pairs(pattern: str, text: str) -> tuple[str, ...]:
@@ -97,7 +94,6 @@ SET_2 = (
 )  # fmt: skip
 NEW_TEXTURES = tuple(name for name in TEXTURES if name not in SET_1 + SET_2)
 """The ten textures that never occur in training."""
-ALL_PIECES = SEEN_PIECES + HELD_BACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,20 +126,20 @@ class Pools:
         return tuple(name for name in names if SOLIDS[name].profile == profile)
 
 
-def pools_of(level: Level) -> Pools:
-    """Return the shapes and textures of a level."""
-    if level is Level.L1:
-        return Pools(SEEN_PIECES, SEEN_CONTAINERS, SET_1, SET_2, SET_1)
-    if level is Level.L2:
-        return Pools(SEEN_PIECES, SEEN_CONTAINERS, SET_2, SET_1, SET_2)
-    if level is Level.L3:
-        return Pools(HELD_BACK, NEW_CONTAINERS, NEW_TEXTURES, NEW_TEXTURES, NEW_TEXTURES)
-    return Pools(ALL_PIECES, SEEN_CONTAINERS + NEW_CONTAINERS, FIRST_HALF, SECOND_HALF, TEXTURES)
-
-
-_TRIES = 200
+POOLS = {
+    Level.L1: Pools(SEEN_PIECES, SEEN_CONTAINERS, SET_1, SET_2, SET_1),
+    Level.L2: Pools(SEEN_PIECES, SEEN_CONTAINERS, SET_2, SET_1, SET_2),
+    Level.L3: Pools(HELD_BACK, NEW_CONTAINERS, NEW_TEXTURES, NEW_TEXTURES, NEW_TEXTURES),
+    Level.L4: Pools(
+        SEEN_PIECES + HELD_BACK, SEEN_CONTAINERS + NEW_CONTAINERS, FIRST_HALF, SECOND_HALF, TEXTURES
+    ),
+}
+"""Shapes and textures of each level."""
+_MAX_TRIES = 200
 _GAP = 0.01
 """Minimum gap between any two objects at the start, metres."""
+Drawn = tuple[TableScene, Prompt, Goal]
+"""The scene, prompt and goal drawn for a task."""
 
 
 class Draw:
@@ -152,7 +148,7 @@ class Draw:
     def __init__(self, rng: np.random.Generator, level: Level, difficulty: Difficulty) -> None:
         self.rng = rng
         self.level = level
-        self.pools: Pools = pools_of(level)
+        self.pools = POOLS[level]
         self.distracting, self.extreme = difficulty.distracting, difficulty.extreme
         self.items: list[TableItem] = []
 
@@ -160,7 +156,7 @@ class Draw:
         """Draw one of the options, excluding ``but``. Raise PlacementError if none remains."""
         left = [option for option in options if option not in but]
         if not left:
-            raise PlacementError("nothing is left to draw from")
+            raise PlacementError("no option is left to draw from")
         return left[int(self.rng.integers(len(left)))]
 
     def some(self, options: Sequence[str], count: int, *, but: Sequence[str] = ()) -> list[str]:
@@ -168,26 +164,29 @@ class Draw:
         left = [option for option in options if option not in but]
         return [left[i] for i in self.rng.choice(len(left), count, replace=False)]
 
-    def chance(self, share: float = 0.5) -> bool:
-        """Return True with probability ``share``."""
-        return bool(self.rng.random() < share)
+    def chance(self) -> bool:
+        """Return True with probability 0.5."""
+        return bool(self.rng.random() < 0.5)
+
+    def yaw(self) -> float:
+        """Draw a yaw, radians."""
+        return float(self.rng.uniform(0, 2 * np.pi))
 
     def base(self, *, but: Sequence[str] = ()) -> str:
         """Draw the shape of a container, or of a piece that serves as one at extreme difficulty."""
         return self.one(self.pools.pieces if self.extreme else self.pools.containers, but=but)
 
     def add(self, item: TableItem) -> TableItem:
-        """Add an item at its own pose."""
+        """Add an item at its pose."""
         self.items.append(item)
         return item
 
     def place(
-        self, name: str, shape: str, texture: str, *, fixed: bool = False, yaw: float | None = None,
+        self, name: str, shape: str, texture: str, *, fixed: bool = False,
         size: tuple[float, float, float] = (1.0, 1.0, 1.0), clear: float = 0.0, keep_off: Sequence[TableItem] = (),
     ) -> TableItem:  # fmt: skip
         """Add an item at a random free pose, at least ``clear`` metres from the origin of any other."""
-        turn = float(self.rng.uniform(0, 2 * np.pi)) if yaw is None else yaw
-        item = TableItem(name, shape, texture, 0.5, 0.0, turn, size=size, fixed=fixed)
+        item = TableItem(name, shape, texture, 0.5, 0.0, self.yaw(), size=size, fixed=fixed)
         return self.add(self.spot(item, [*self.items, *keep_off], clear=clear))
 
     def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
@@ -195,16 +194,16 @@ class Draw:
         radius = solid(item.shape, item.size).radius
         places = np.array([(other.x, other.y) for other in others]).reshape(-1, 2)
         gaps = np.array([max(other.radius + radius + _GAP, clear) for other in others])
-        for _ in range(_TRIES):
+        for _ in range(_MAX_TRIES):
             x = float(self.rng.uniform(X_LOW + radius, X_HIGH - radius))
             y = float(self.rng.uniform(Y_LOW + radius, Y_HIGH - radius))
             if (np.hypot(places[:, 0] - x, places[:, 1] - y) > gaps).all():
                 return replace(item, x=x, y=y)
-        raise PlacementError(f"there is no room on the table for a {item.words}")
+        raise PlacementError(f"no room on the table for a {item.words}")
 
     def others(
         self, count: int, shapes: Sequence[str], looks: Sequence[str], *, but: Sequence[TableItem] = (),
-        clear: float = 0.12, keep_off: Sequence[TableItem] = (), name: str = "distractor",
+        clear: float = 0.12,
     ) -> list[TableItem]:  # fmt: skip
         """Add distractors whose descriptions differ from those of the items in ``but``."""
         distractors: list[TableItem] = []
@@ -213,9 +212,15 @@ class Draw:
             shape, look = self.one(shapes), self.one(looks)
             if f"{look} {shape}" in taken:
                 continue
-            distractors.append(self.place(f"{name}_{len(distractors) + 1}", shape, look, clear=clear, keep_off=keep_off,
-                                   fixed=solid(shape).container))  # fmt: skip
+            name, fixed = f"distractor_{len(distractors) + 1}", solid(shape).container
+            distractors.append(self.place(name, shape, look, clear=clear, fixed=fixed))
         return distractors
+
+    def task(
+        self, text: str, pictures: Mapping[str, Picture], goal: Goal, tool: Tool = Tool.SUCTION
+    ) -> Drawn:
+        """Return the scene of all added items, a prompt and a goal."""
+        return TableScene(tuple(self.items), tool), Prompt(text, tuple(pictures.items())), goal
 
 
 MAX_ACTIONS = 10
@@ -233,11 +238,8 @@ class Setting:
     difficulty: Difficulty = Difficulty.DEFAULT
 
     def __post_init__(self) -> None:
-        """Accept names of levels and difficulties. Raise TaskError with the valid names for an unknown one."""
-        object.__setattr__(self, "level", parse_level(Level, self.level))
-        object.__setattr__(self, "difficulty", parse_level(Difficulty, self.difficulty))
         if not isinstance(self.seed, int | np.integer) or self.seed < 0:
-            raise TaskError(f"a seed is a whole number from 0 on, not {self.seed!r}")
+            raise TaskError(f"seed {self.seed!r}: expected an integer >= 0")
 
     @property
     def id(self) -> str:
@@ -276,10 +278,6 @@ class TableTask:
     def most(self) -> int:
         """Maximum number of actions if mistakes are allowed."""
         return max(MAX_ACTIONS, 2 * self.best)
-
-
-Drawn = tuple[TableScene, Prompt, Goal]
-"""The scene, prompt and goal drawn for a task."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from assay.episodes import (
     rollout,
 )
 from assay.errors import TaskError, did_you_mean
-from assay.extensions.tabletop.tasks import KINDS, PREFIX, TableEntry, make, table_entry, table_ids
-from assay.extensions.tabletop.tasks.task import Level, TableTask
+from assay.extensions.tabletop.tasks import ENTRIES, KINDS, PREFIX, TableEntry, make, table_entry
+from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.goals import TableGoalProgress
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation
@@ -65,30 +65,27 @@ class TabletopWorld(World):
         A selection is ``all``, or comma-separated kinds, levels and ids: ``T1,L4,T2/L3``; ids with or without
         ``tabletop/``. Raises TaskError with the nearest name for anything unknown.
         """
-        every = [table_entry(task_id) for task_id in table_ids()]
         chosen: set[TableEntry] = set()
         for name in (part.strip() for part in selection.split(",") if part.strip()):
             short = name.removeprefix(PREFIX)
-            matches = {
-                entry
-                for entry in every
-                if short in ("all", entry.kind, entry.level, entry.id.removeprefix(PREFIX))
-            }
-            if not matches:
-                if "/" in short:
-                    table_entry(name)
-                near = did_you_mean(name, ["all", *Level, *KINDS])
-                raise TaskError(f"there is no tabletop task '{name}' (kinds, levels, ids as T1/L1): {near}")
-            chosen |= matches
+            names = ("all", *Level, *KINDS)
+            if short not in names and "/" not in short:
+                raise TaskError(f"unknown tabletop task '{name}': {did_you_mean(name, names)}")
+            chosen |= (
+                {entry for entry in ENTRIES.values() if short in ("all", entry.kind, entry.level)}
+                if short in names
+                else {table_entry(name)}
+            )
         if not chosen:
             raise TaskError(
-                f"'{selection}' selects no tabletop task: valid: all, {', '.join(Level)}, T1 to T17"
+                f"'{selection}' selects no tabletop task: choose from all, {', '.join(Level)}, T1 to T17"
             )
-        return tuple(entry for entry in every if entry in chosen)
+        return tuple(entry for entry in ENTRIES.values() if entry in chosen)
 
     def task(self, spec: EpisodeSpec) -> TableTask:
         """Return the task of an episode as given to the policy."""
-        drawn = make(table_entry(spec.task).setting(spec.world_seed))
+        entry = table_entry(spec.task)
+        drawn = make(Setting(entry.kind, spec.world_seed, entry.level))
         return apply_perturbations(drawn, spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:

@@ -21,7 +21,7 @@ from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
 from assay.extensions.eqa.scoring.score import ModelScore
 from assay.extensions.eqa.wording import action_of
 from assay.measures.result import MeasureError
-from assay.measures.views.table import Column, Table, Value
+from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import plural, signed
 
 PERSPECTIVES = {"ego": "egocentric", "exo": "exocentric", "both": "combined"}
@@ -29,6 +29,10 @@ _PERCENT = "Percent of right answers."
 _PARTS = ("high", "mid", "low", "prediction", "inference")
 
 Rows = list[tuple[Value, ...]]
+
+
+def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, kind) for name in names)
 
 
 def main_table(results: PaperResults) -> Table:
@@ -79,12 +83,8 @@ def asymmetry_table(results: PaperResults) -> Table:
             gap = standing.asymmetry.get("overall")
             shares = [standing.means[part].share if part in standing.means else None for part in _PARTS]
             rows.append((name, *shares, gap.share if gap else None, gap.interval if gap else None))
-    columns = (
-        Column("model"),
-        *(Column(part, "share") for part in _PARTS),
-        Column("inference less prediction", "change"),
-        Column("95 % interval", "change"),
-    )
+    gaps = _columns("change", "inference less prediction", "95 % interval")
+    columns = (Column("model"), *_columns("share", *_PARTS), *gaps)
     note = "Mean over data sets, then over kinds."
     return Table("asymmetry", "Levels and directions", columns, tuple(rows), note)
 
@@ -102,22 +102,17 @@ def consistency_table(results: PaperResults) -> Table:
     rows: Rows = []
     for name, model in results.models.items():
         standing = results.standing(model)
-        if standing is not None:
-            means = [
-                mean_of(
-                    [
-                        accuracy.share
-                        for accuracy in standing.accuracies
-                        if accuracy.dataset == dataset and accuracy.kind in shared
-                    ]
-                )
-                for dataset in datasets
-            ]
-            known = [mean for mean in means if mean is not None]
+        shares = defaultdict[str, list[Value]](list)
+        for accuracy in () if standing is None else standing.accuracies:
+            if accuracy.kind in shared:
+                shares[accuracy.dataset].append(accuracy.share)
+        means = [mean_of(shares[dataset]) for dataset in datasets]
+        known = [mean for mean in means if mean is not None]
+        if known:
             rows.append((name, *means, max(known) - min(known) if len(known) > 1 else None))
     columns = (
         Column("model"),
-        *(Column(dataset, "share") for dataset in datasets),
+        *_columns("share", *datasets),
         Column("largest less smallest", "change"),
     )
     note = f"Over the kinds of all data sets: {', '.join(shared)}."
@@ -149,11 +144,8 @@ def cameras_table(results: PaperResults) -> Table:
         if any(by_view.values()):
             rows.append(row(name, "average", [mean_of(list(by_view[view].values())) for view in views]))
     rows += [row("mean of models", str(kind), means_of(shares)) for kind, shares in by_kind.items() if shares]
-    columns = (
-        *(Column("model"), Column("kind")),
-        *(Column(f"{camera_count(view)}V", "share") for view in views),
-        Column("best"),
-    )
+    counts = _columns("share", *(f"{camera_count(view)}V" for view in views))
+    columns = (*_columns("text", "model", "kind"), *counts, Column("best"))
     return Table("views", "Static cameras", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
 
 
@@ -169,11 +161,7 @@ def perspectives_table(results: PaperResults) -> Table:
     for view in views:
         own = [row[2:] for row in rows if row[1] == PERSPECTIVES[view]]
         rows.append(("mean of models", PERSPECTIVES[view], *means_of(own)))
-    columns = (
-        *(Column("model"), Column("view")),
-        *(Column(str(kind), "share") for kind in QuestionKind),
-        Column("average", "share"),
-    )
+    columns = (*_columns("text", "model", "view"), *_columns("share", *QuestionKind, "average"))
     return Table("perspectives", "Perspectives", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
 
 
@@ -193,11 +181,9 @@ def view_value_table(results: PaperResults) -> Table:
         ego, exo, both = (float(mean or 0.0) for mean in means)
         best = f"{'egocentric' if ego >= exo else 'exocentric'} ({signed(100 * abs(ego - exo))})"
         rows.append((kind.direction, str(kind.level), ego, exo, both, best, both - max(ego, exo)))
-    columns = (
-        *map(Column, ("direction", "level")),
-        *(Column(name, "share") for name in PERSPECTIVES.values()),
-        *(Column("best single view"), Column("combined less best", "change")),
-    )
+    shares = _columns("share", *PERSPECTIVES.values())
+    gain = Column("combined less best", "change")
+    columns = (*_columns("text", "direction", "level"), *shares, Column("best single view"), gain)
     return Table("worth", "Value of the views", columns, tuple(rows), "Means over models.")
 
 
@@ -215,12 +201,11 @@ def proportions_table(results: PaperResults) -> Table:
             rows.append((name, "average", *means_of(own), *[None] * (3 * len(COMPONENTS))))
     if not rows:
         raise MeasureError("needs wrong answers at the mid level")
-    columns = [Column("model"), Column("view"), *(Column(name, "share") for name in COMPONENTS)]
+    columns = [*_columns("text", "model", "view"), *_columns("share", *COMPONENTS)]
     for name in COMPONENTS:
         columns += [
             Column(f"{name}: n", "count"),
-            Column(f"{name}: error rate", "share"),
-            Column("95 % interval", "share"),
+            *_columns("share", f"{name}: error rate", "95 % interval"),
         ]
     note = "Error rates of questions that involve each component, normalised to their sum; mid level."
     return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
@@ -231,7 +216,7 @@ def mean_proportions_table(results: PaperResults) -> Table:
     rows: Rows = [(view, *shares) for view, shares in results.mean_proportions(results.score.views).items()]
     if len(rows) > 1:
         rows.append(("average", *means_of([row[1:] for row in rows])))
-    columns = (Column("view"), *(Column(name, "share") for name in COMPONENTS))
+    columns = (Column("view"), *_columns("share", *COMPONENTS))
     return Table("proportions", "Mean over models", columns, tuple(rows), "As Table 11.")
 
 
@@ -251,11 +236,8 @@ def mistakes_table(results: PaperResults) -> Table:
                 shares = [counts[name, kind] / total if total else None for kind, total in totals.items()]
                 rows.append((group, part, name, sum(counts[name, kind] for kind in totals), *shares))
     rows.append(("all", "", "", sum(totals.values()), *(1.0 if total else None for total in totals.values())))
-    columns = (
-        *map(Column, ("group", "part", "kind of mistake")),
-        Column("marked", "count"),
-        *(Column(kind, "share") for kind in totals),
-    )
+    names = _columns("text", "group", "part", "kind of mistake")
+    columns = (*names, Column("marked", "count"), *_columns("share", *totals))
     sizes = ", ".join(f"{kind} {total}" for kind, total in totals.items())
     note = f"Shares of the categorised mistakes of each kind of question: {sizes}."
     return Table("mistakes", "Error categories", columns, tuple(rows), note)
@@ -289,10 +271,7 @@ def statistics_table(results: PaperResults) -> Table:
         items = {question.item for question in own}
         episodes = {(question.dataset, question.episode) for question in own}
         rows.append((name, len(own), len(items), len(images), len(episodes)))
-    columns = (
-        Column("data set"),
-        *(Column(name, "count") for name in ("questions", "items", "images", "episodes")),
-    )
+    columns = (Column("data set"), *_columns("count", "questions", "items", "images", "episodes"))
     return Table("statistics", "Statistics", columns, tuple(rows), "An item is a question in any view.")
 
 
@@ -303,7 +282,7 @@ def counts_table(results: PaperResults) -> Table:
     for name in results.datasets:
         own = [counts[name, kind] for kind in QuestionKind]
         rows.append((name, *own, sum(own)))
-    columns = (Column("data set"), *(Column(str(kind), "count") for kind in (*QuestionKind, "all")))
+    columns = (Column("data set"), *_columns("count", *QuestionKind, "all"))
     return Table("counts", "Questions", columns, tuple(rows))
 
 

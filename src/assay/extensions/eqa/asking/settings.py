@@ -1,0 +1,94 @@
+"""Request settings of a model, each declared once: they are also command-line options."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from assay.support.llm import Endpoint, LLMError, Price, key_from_environment
+from assay.support.llm.protocols import SPEECHES
+
+T = TypeVar("T")
+
+LOCAL = "local"
+"""Prefix of the addresses of models on this machine."""
+
+
+def _option(default: T, help: str, **limits: int) -> T:
+    """Declare a setting that is also a command-line option."""
+    return field(default=default, metadata={"help": help, **limits})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Request settings of a model; fields with a help text are command-line options."""
+
+    endpoint: str = _option("", "Base URL of the endpoint; the protocol's default if empty.")
+    per_minute: float = _option(60.0, "Maximum number of requests per minute.")
+    at_once: int = _option(4, "Maximum number of concurrent requests.", min=1)
+    timeout: float = _option(120.0, "Timeout of a request in seconds.")
+    attempts: int = _option(6, "Maximum number of attempts per request.", min=1)
+    most_tokens: int = _option(
+        2048, "Maximum number of tokens in a reply, including hidden reasoning.", min=1
+    )
+    temperature: bool = _option(True, "Send temperature 0; some models reject the parameter.")
+    effort: str = _option("", "Reasoning effort: low, medium, high, ...")
+    thinking: int | None = _option(None, "Maximum number of reasoning tokens (Anthropic, Gemini).", min=0)
+    extra: str = _option("", "JSON object to merge into every request.")
+    device_map: str = _option("", "Devices for the weights of a local model, such as auto.")
+    remote_code: bool = _option(False, "Let a local model run code from its repository.")
+    price_in: float = _option(0.0, "Price per million tokens sent.", min=0)
+    price_out: float = _option(0.0, "Price per million tokens received.", min=0)
+    first_wait: float = 1.0
+    """Delay before the second attempt, seconds."""
+
+    @property
+    def price(self) -> Price:
+        """Price of the tokens sent and received."""
+        return Price(self.price_in, self.price_out)
+
+    def endpoint_of(self, address: str) -> Endpoint | None:
+        """Return the endpoint of a model; None for a local model. Raises LLMError for invalid settings."""
+        protocol, _, name = address.partition(":")
+        if protocol == LOCAL:
+            return None
+        try:
+            extra = json.loads(self.extra or "{}")
+        except ValueError as error:
+            raise LLMError(f"--extra is not JSON: {error}") from None
+        if not isinstance(extra, dict):
+            raise LLMError('--extra must be a JSON object, such as {"reasoning_effort": "low"}')
+        speech = SPEECHES[protocol]
+        shared = (
+            "per_minute",
+            "at_once",
+            "timeout",
+            "attempts",
+            "first_wait",
+            "most_tokens",
+            "effort",
+            "thinking",
+        )
+        return Endpoint(
+            self.endpoint or speech.base,
+            name,
+            key_from_environment(),
+            speech,
+            0.0 if self.temperature else None,
+            extra=extra,
+            **{setting: getattr(self, setting) for setting in shared},
+        )
+
+    def parameters(self, endpoint: Endpoint | None) -> dict[str, object]:
+        """Return the settings that affect replies, to be stored with answers."""
+        values = {
+            "effort": self.effort,
+            "thinking": self.thinking,
+            "extra": endpoint and dict(endpoint.extra),
+        }
+        return {
+            "temperature": 0.0 if self.temperature else None,
+            "most_tokens": self.most_tokens,
+            **{name: value for name, value in values.items() if value or value == 0},
+        }

@@ -1,0 +1,42 @@
+"""LIBERO-Para as released: its paraphrases of LIBERO-Goal with their published similarities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.experiments.base import Experiment, Variant
+from assay.experiments.para import SEEDS, Wordings
+from assay.extensions.papers.releases import release_folder
+from assay.perturb.words.grid.table import GridRow, read
+from assay.tasks.formats import libero_para as release
+
+
+def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) -> Experiment:
+    """The released paraphrases of a checkout: its metadata.csv or, without one, its task files.
+
+    ``per_cell``: number of each task in each cell, selected by ``seed``; all by default.
+    """
+    name = "libero-para"
+    about = "LIBERO-Para as released: 43 cells of paraphrases with their published similarities."
+
+    def refuse(task: object) -> Iterable[Variant]:
+        release_folder(name, folder)
+        return ()
+
+    if not folder:  # listed by its name; without a checkout there is nothing to run
+        return Experiment(name, about, refuse, tasks=release.SUITE, seeds=SEEDS)
+    place = Path(folder)
+    table = next((place / name for name in release.TABLES if (place / name).is_file()), None)
+
+    def load() -> Sequence[GridRow]:
+        if table is not None:
+            return read(table)
+        return tuple(
+            GridRow(
+                0, task.task, str(task.labels["object_type"]), str(task.labels["action_type"]), "", task.text
+            )
+            for task in release.read_tasks(place)
+        )
+
+    return Wordings(name, str(table or place), load, per_cell, seed).experiment(about, SEEDS)

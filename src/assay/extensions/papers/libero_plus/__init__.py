@@ -1,0 +1,1 @@
+"""LIBERO-plus: the names of its classification, decoded into perturbations of built-in tasks."""

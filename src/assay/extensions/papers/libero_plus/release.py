@@ -1,0 +1,170 @@
+"""LIBERO-plus: every name of its classification, decoded into a perturbation of a built-in task.
+
+A policy receives the built-in instruction, or that in the language task's file, never the name.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from assay import tasks
+from assay.episodes.spec import Label
+from assay.errors import TaskError
+from assay.experiments.base import Experiment, Variant
+from assay.extensions.papers.libero_plus.perturbations import CAMERA, GaussianBlur, SphereView, StartJoints
+from assay.extensions.papers.releases import FromFile, Variants, change_labels, release
+from assay.perturb import Perturbation, Say
+from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
+from assay.perturb.senses.images import Severe
+from assay.perturb.unavailable import Unavailable
+from assay.tasks import Task
+from assay.tasks.formats import ReleaseError
+from assay.tasks.formats import libero_plus as plus
+from assay.tasks.formats.libero_plus import Entry
+
+NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
+    ("motion blur", MotionBlur),
+    ("Gaussian blur", GaussianBlur),
+    ("zoom blur", ZoomBlur),
+    ("fog", Fog),
+    ("glass blur", GlassBlur),
+)
+"""Image corruptions: numbers 1-10 are the first in order of severity, 11-20 the second, and so on."""
+SEVERITIES = 10
+FILES = {
+    "add": "more things",
+    "level": "things moved",
+    "light": "light",
+    "table": "texture of the table",
+    "tb": "textures of the room",
+}
+"""Change made by a task file, by the suffix of its name."""
+AXES = {"Language Instructions": "words", "Sensor Noise": "senses"}
+"""Axis of a category; every category not listed here changes the world."""
+
+
+def libero_plus(folder: str = "") -> Experiment:
+    """The classification in a checkout, with its task files and table of joint angles."""
+    return release(
+        "libero-plus",
+        "LIBERO-plus as released: every name of its classification, decoded.",
+        folder,
+        _read,
+        seeds=(0,),
+    )
+
+
+def _read(folder: Path) -> Variants:
+    reader = _Reader(folder)
+    variants: dict[str, list[Variant]] = defaultdict(list)
+    for entry in plus.read_classification(folder):
+        variants[entry.task].append(reader.variant(entry))
+    return variants
+
+
+class _Reader:
+    """Converts entries of the classification to variants, using the other files of a checkout."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._starts = cache(lambda: plus.starts(folder))
+
+    def variant(self, entry: Entry) -> Variant:
+        """Return the variant for an entry."""
+        changes = tuple(self._changes(entry))
+        labels: dict[str, Label] = {
+            "axis": AXES.get(entry.category, "world"),
+            "plausible": True,
+            "dimension": entry.category.lower(),
+            "subdimension": " and ".join(name for name, _ in changes),
+            "difficulty": entry.difficulty,
+            "number": entry.id,
+        }
+        labels |= self._compare(entry, [change for _, change in changes])
+        condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
+        return Variant(condition, tuple(change for _, change in changes), labels)
+
+    def _compare(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
+        """Return the changes made by a file's scene alone; the instruction stays the built-in one."""
+        match changes:
+            case [FromFile(file)]:
+                original = tasks.load(entry.task)
+                changed = replace(tasks.load(file), instruction=original.instruction)
+                return {"change": change_labels(original, changed)["change"]}
+        return {}
+
+    def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
+        """Yield the changes encoded in a name, in order of application: the name of a change, and the change."""
+        decoded = entry.decode()
+        if decoded.file is not None:
+            yield FILES[decoded.file], self._scene(entry)
+        if entry.language is not None:
+            yield "rewording", self._words(entry)
+        if decoded.view is not None:
+            yield from _view(*decoded.view)
+        if decoded.start:
+            yield "joint angles", self._start(decoded.start)
+        if decoded.noise is not None:
+            yield _noise(decoded.noise, entry)
+
+    def _scene(self, entry: Entry) -> Perturbation:
+        try:
+            task = self._file(entry, entry.suffix)
+        except TaskError as error:
+            return Unavailable(str(error))
+        if task.scene.style:
+            return Unavailable("no asset pack offers the light or textures of its file", task.scene.style)
+        return FromFile(task.id)
+
+    def _words(self, entry: Entry) -> Perturbation:
+        try:
+            return Say(self._file(entry, f"_language_{entry.language}").instruction.text)
+        except TaskError as error:
+            return Unavailable(str(error))
+
+    def _file(self, entry: Entry, suffix: str) -> Task:
+        """Return the task file of an entry with a suffix: from its suite, or from the mixed folder."""
+        places = (self._folder / place for place in plus.TASKS)
+        place = next((place for place in places if place.is_dir()), self._folder / plus.TASKS[0])
+        name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
+        own, mixed = place / entry.suite / name, place / plus.MIXED / name
+        return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
+
+    def _start(self, number: int) -> Perturbation:
+        starts = self._starts()
+        if number not in starts:
+            return Unavailable(f"{self._folder / plus.JOINTS}: has no joint angles of the start {number}")
+        return StartJoints(starts[number])
+
+
+def _view(
+    horizontal: int, vertical: int, distance: int, turn: int, tilt: int
+) -> Iterator[tuple[str, Perturbation]]:
+    view = SphereView(
+        _parse_signed(horizontal),
+        _parse_signed(vertical),
+        distance / 100,
+        turn=_parse_signed(turn),
+        tilt=_parse_signed(tilt),
+    )
+    if view == SphereView():
+        return
+    parts = {"place": horizontal or vertical, "distance": distance != 100, "direction": turn or tilt}
+    yield " and ".join(f"camera {name}" for name, changed in parts.items() if changed), view
+
+
+def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
+    kind, severity = divmod(number - 1, SEVERITIES)
+    if not 0 <= kind < len(NOISE):
+        raise ReleaseError(f"LIBERO-plus: there is no noise {number} in '{entry.name}'; valid: 1 to 50")
+    name, sense = NOISE[kind]
+    return name, sense(severity + 1, cameras=(CAMERA,))
+
+
+def _parse_signed(degrees: int) -> float:
+    """Convert an angle to its signed value: 345 degrees becomes -15."""
+    return float((degrees + 180) % 360 - 180)

@@ -1,0 +1,262 @@
+"""LIBERO-PRO: objects, positions, wordings, tasks and environments changed on four suites of LIBERO."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+import polars as pl
+import yaml
+
+from assay.episodes.spec import CONTROL
+from assay.measures.measure import Measure
+from assay.measures.memory.memorisation import MEMORISATION
+from assay.measures.result import MeasureError, Missing
+from assay.measures.success.drops import Drop, drops
+from assay.measures.success.rates import Rate, rates
+from assay.measures.views.style import Drawing
+from assay.measures.views.table import Column, Table, Value
+from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
+from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Part, by_run, exhibit
+from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
+
+SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
+"""LIBERO suites in the order of the paper's table."""
+DIMENSIONS = ("object", "position", "semantic", "task", "environment")
+"""Perturbation dimensions of LIBERO-PRO, after which the conditions of ``pro`` and ``libero-pro`` are named."""
+COLUMNS = (CONTROL, *DIMENSIONS)
+DRAWS = {
+    "": ("pro", "libero-pro"),
+    "joint draws": ("libero-pro/joint",),
+    "frozen files": ("libero-pro/frozen",),
+}
+"""Sampling methods of the changes, and the prefixes of their conditions.
+
+The methods are changes by rule or single entries of the release's tables, joint draws, and the release's frozen
+files.
+"""
+ALL_SUITES, TOTAL = "all", "total"
+"""Names of the row with the mean over suites and the column with the mean over dimensions."""
+
+SuiteColumn = tuple[str, str]
+"""A LIBERO suite, and the control or a perturbation dimension."""
+
+
+def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
+    """Yield the sections of the paper's report; ``beside`` adds the published numbers."""
+    yield PaperSection(
+        "Five dimensions on four suites",
+        "Success rate of each model under one change at a time, and without changes (control).",
+        (
+            exhibit("Leaderboard", "Success by suite and dimension", leaderboard, runs, beside=beside),
+            exhibit("Gaps", "The same with intervals and the gap from the control", gaps, runs),
+        ),
+    )
+
+    def figure(label: str, title: str, measure: Measure[Any]) -> Exhibit:
+        def paint(results: dict[str, object]) -> Drawing:
+            results = results if len(results) > 1 else {"": next(iter(results.values()))}
+            drawing: Drawing = measure.draw_runs(results)
+            return drawing
+
+        return exhibit(label, title, by_run(lambda run: run.data.result(measure))(paint), runs)
+
+    yield PaperSection(
+        "Memorisation",
+        "Whether trajectories stay the same when objects or instructions change, and how far objects may be moved.",
+        (
+            figure("Figure 1", "Repeated trajectories", MEMORISATION),
+            figure("Figure 6", "Success over displacement", DISPLACEMENT),
+        ),
+    )
+    yield PaperSection(
+        "Severity of changes",
+        "Increasingly corrupted instructions, and objects increasingly unlike the task's own.",
+        (
+            figure("Instructions", "Corrupted instructions", CORRUPTION),
+            figure("Objects", "Dissimilar objects", DISSIMILARITY),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SuiteResults:
+    """Results of one run by suite and dimension."""
+
+    rates: Mapping[SuiteColumn, Rate]
+    """Success rates, including controls, of the cells with an episode that finished without an error."""
+    drops: Mapping[SuiteColumn, Drop]
+    """Paired differences from the controls."""
+
+
+def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tuple[Missing, ...]]:
+    """Return results by name of the run and sampling method, and a line for each run without results.
+
+    Raises MeasureError if no run has results.
+    """
+    results: dict[str, SuiteResults] = {}
+    missing: list[Missing] = []
+    for run in runs:
+        own = {
+            f"{run.name}, {draw}" if draw else run.name: result
+            for draw, prefixes in DRAWS.items()
+            if (result := _measure(run, prefixes)) is not None
+        }
+        results |= own
+        if not own:
+            missing.append(
+                Missing(f"of {run.name}: no episode of the four suites has a condition of pro or libero-pro")
+            )
+    if not results:
+        raise MeasureError("; ".join(line.missing for line in missing) or "there is no run")
+    return results, tuple(missing)
+
+
+def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
+    """Compute rates and drops of the conditions with these prefixes; None if no episode has such a condition."""
+    parts = pl.col("condition").str.extract_groups("^(.+)/([^/]+)$").struct
+    prefix, change = parts.field("1"), parts.field("2")
+    is_own = prefix.is_in(prefixes) & change.is_in(DIMENSIONS)
+    dimension = pl.when(pl.col("condition") == CONTROL).then("condition").when(is_own).then(change)
+    rows = run.data.frame.with_columns(
+        _suite=pl.col("task").str.split("/").list.first(), _dimension=dimension.otherwise(None)
+    )
+    rows = rows.filter(pl.col("_suite").is_in(SUITES)).drop_nulls("_dimension")
+    if not rows["_dimension"].is_in(DIMENSIONS).any():
+        return None
+    by = ("_suite", "_dimension")
+
+    def key(group: Mapping[str, object]) -> SuiteColumn:
+        return str(group["_suite"]), str(group["_dimension"])
+
+    try:
+        paired = {key(drop.group): drop for drop in drops(rows, by, resampling=False)}
+    except MeasureError:  # there are no controls
+        paired = {}
+    return SuiteResults({key(rate.group): rate for rate in rates(rows, by) if rate.count}, paired)
+
+
+def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
+    """Success of each model by suite and dimension; ``beside`` adds the published numbers."""
+    results, missing = suite_results(runs)
+    rows: list[tuple[Value, ...]] = []
+    for name, result in results.items():
+        shares = {key: rate.rate for key, rate in result.rates.items() if rate.rate is not None}
+        rows += _leaderboard_rows(name, shares, "run" if beside else None)
+    note = (
+        "Success in per cent; errors are excluded; intervals are in the next table. Total: unweighted mean of the "
+        "dimensions; all: unweighted mean of the suites."
+    )
+    if beside:
+        source, models = load_published()
+        for model, values in models.items():
+            rows += _leaderboard_rows(model, values, "published")
+        note += (
+            f" Published: {source}, without intervals, measured with the release's draws on LIBERO's assets. "
+        )
+        unlike = [run.name for run in runs if run.meta.get("pack") != "libero" or not _is_release(run)]
+        if unlike:
+            note += f"Not comparable because of other changes or assets: {', '.join(unlike)}. "
+        note += "A total covers the dimensions of its model; some published ones lack environment."
+    source_column = (Column("source"),) if beside else ()
+    shares_columns = (Column(name, "share") for name in (*COLUMNS, TOTAL))
+    columns = (Column("model"), *source_column, Column("suite"), *shares_columns)
+    yield Table("leaderboard", "Success by suite and dimension", columns, tuple(rows), note)
+    yield from missing
+
+
+def _leaderboard_rows(
+    model: str, shares: Mapping[SuiteColumn, float], source: str | None
+) -> Iterator[tuple[Value, ...]]:
+    """Yield a row for each suite of a model, and one for their mean."""
+    suites = [suite for suite in SUITES if any(key[0] == suite for key in shares)]
+    lines = {suite: {name: shares.get((suite, name)) for name in COLUMNS} for suite in suites}
+    if len(suites) > 1:
+        lines[ALL_SUITES] = {name: _mean(lines[suite][name] for suite in suites) for name in COLUMNS}
+    for suite, line in lines.items():
+        mean = _mean(line[name] for name in DIMENSIONS)
+        yield model, *((source,) if source else ()), suite, *line.values(), mean
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None
+
+
+def _is_release(run: PaperRun) -> bool:
+    return str(run.meta.get("experiment", "")).partition("?")[0] == "libero-pro"
+
+
+def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
+    """Yield the leaderboard with intervals and paired differences from the controls."""
+    results, missing = suite_results(runs)
+    rows: list[tuple[Value, ...]] = []
+    for name, result in results.items():
+        changed = [rate for (_, column), rate in result.rates.items() if column in DIMENSIONS]
+        for suite in SUITES:
+            for column in COLUMNS:
+                if (rate := result.rates.get((suite, column))) is not None:
+                    drop = result.drops.get((suite, column))
+                    gap = (None,) * 3 if drop is None else (drop.change, drop.interval, drop.p_holm)
+                    rows.append(
+                        (name, suite, column, rate.successes, rate.count, rate.rate, rate.interval, *gap)
+                    )
+        successes, count = sum(rate.successes for rate in changed), sum(rate.count for rate in changed)
+        rows.append((name, ALL_SUITES, TOTAL, successes, count, *total(changed), *(None,) * 3))
+    yield Table(
+        "gaps",
+        "Success with intervals, and the gap from the control",
+        (
+            Column("model"),
+            Column("suite"),
+            Column("dimension"),
+            Column("successes", "count"),
+            Column("n", "count"),
+            Column("success", "share"),
+            Column("95 % interval", "share"),
+            Column("difference", "change"),
+            Column("its 95 % interval", "change"),
+            Column("Holm p", "p"),
+        ),
+        tuple(rows),
+        "Success: 95 % Wilson intervals, widened for the correlation of episodes with one start or variant. "
+        "Difference: paired with the control of the same task and seed; Newcombe over starts, exact p with Holm's "
+        "correction within each run and axis. Total: unweighted mean of the cells, treated as independent.",
+    )
+    yield from missing
+
+
+def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
+    """Return the unweighted mean of cells and its Wilson interval, with the cells treated as independent."""
+    known = [(cell.rate, cell.effective) for cell in cells if cell.rate is not None and cell.effective]
+    mean = sum(rate for rate, _ in known) / len(known)
+    variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in known]
+    mean_variance = sum(variance / effective for variance, effective in variances) / len(known) ** 2
+    pooled = sum(variance for variance, _ in variances) / len(known)
+    return mean, wilson_interval(mean, pooled / mean_variance)
+
+
+@cache
+def load_published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
+    """Return the source of the authors' numbers, and success (0 to 1) by model, suite and column."""
+    content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
+    return content["source"], {
+        model: {
+            (suite, column): float(value)
+            for suite, values in suites.items()
+            for column, value in zip(content["columns"], values, strict=True)
+            if value is not None
+        }
+        for model, suites in content["models"].items()
+    }
+
+
+PAPER = Paper(
+    "libero-pro",
+    "LIBERO-PRO: Towards Robust and Fair Evaluation of Vision-Language-Action Models Beyond Memorization",
+    make,
+    partial(make, beside=True),
+)

@@ -1,0 +1,12 @@
+"""`assay words`: LIBERO-Para's pipeline, which rewords instructions and checks the rewordings by rule and by hand.
+
+commands      the commands, except those for human checks
+review        sheets for a reviewer or for annotators, and their evaluation
+human_check   reading and writing those sheets, and the agreement of annotators
+pipeline      paraphrases from a language model: generate, verify, merge, verify again
+prompts       the prompts of these four steps
+"""
+
+from assay.support.plugins import provide
+
+provide("command", {"Rarely used/words": "assay.extensions.paraphrasing.commands:app"})

@@ -1,0 +1,407 @@
+"""`assay words`: reword instructions, and measure how far they have moved."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import rich.box
+import typer
+from rich.table import Column
+
+from assay.cli.options import JsonFile, write_json
+from assay.errors import PerturbationError
+from assay.extensions.paraphrasing.review import agree, review, task_loader, tasks_named
+from assay.support.console import output, progress_bar, say, table_of
+
+if TYPE_CHECKING:
+    from assay.perturb.words.grid.generate import Paraphrase
+    from assay.perturb.words.grid.rules import Fault
+    from assay.perturb.words.grid.table import CellStats, GridStats
+    from assay.support.llm import Ledger, Price
+    from assay.tasks import Task
+
+
+def generate(
+    selection: Annotated[
+        str, typer.Option("--tasks", help="Tasks: all, suites, ids and .bddl files, separated by commas.")
+    ] = "libero_goal",
+    per_cell: Annotated[int, typer.Option(min=1, help="Paraphrases per cell, over all tasks.")] = 100,
+    out: Annotated[Path | None, typer.Option(help="The CSV file to write.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print a table with an example of every cell.")
+    ] = False,
+) -> None:
+    """Paraphrase tasks along two axes: names of objects, and expressions of the action.
+
+    43 cells, spread evenly over the tasks. Columns: task, object_type, action_type, original, paraphrase.
+    """
+    from assay.perturb.words.grid.cells import CELLS
+    from assay.perturb.words.grid.generate import grid, markdown
+    from assay.perturb.words.grid.table import write
+
+    if out is None and not as_markdown:
+        raise PerturbationError("valid: --out FILE.csv to write them, --markdown to print a table")
+    chosen = tasks_named(selection)
+    paraphrases = grid(chosen, per_cell, seed, words=lexicon)
+    counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in paraphrases)
+    even_share = per_cell // len(chosen)
+    for cell, task in product(CELLS, chosen):
+        count = counts[task.id, cell]
+        if count < even_share:
+            reason = f"has {count} of {even_share}" if count else "has none"
+            say(f"{task.id}: {reason} in cell {cell}; the other tasks have more", aside=True)
+    if out is not None:
+        write(paraphrases, out)
+        say(f"{len(paraphrases)} paraphrases in {out}", aside=True)
+    if as_markdown:
+        say(markdown(paraphrases))
+
+
+def verify(
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="FILE.csv", help="A grid, or LIBERO-Para's metadata.csv."),
+    ],
+    selection: Annotated[
+        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
+    ] = "",
+    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Print only the number of rows that break each rule.")
+    ] = False,
+) -> None:
+    """Check every row of a grid against the rules.
+
+    Exit status 1 if anything is wrong.
+    """
+    from assay.perturb.words.grid.rules import verify as faults_of
+    from assay.perturb.words.grid.table import read, with_tasks
+
+    rows = with_tasks(read(table, with_cells=True))
+    if not rows:
+        raise PerturbationError(f"{table} has no rows below its header: there is nothing to verify")
+    faults = list(faults_of(rows, load=task_loader(selection), words=lexicon))
+    for fault in faults if not summary else ():
+        say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
+    wrong = len({fault.line for fault in faults})
+    say(f"{len(rows)} rows, {wrong} with faults", aside=not summary)
+    for rule, count in Counter(
+        rule for rule, _ in {(fault.rule, fault.line) for fault in faults}
+    ).most_common():
+        say(f"{rule:<10} {count:>5} row{'s' * (count != 1)}: {_most_common(faults, rule)}", aside=not summary)
+    if faults:
+        raise typer.Exit(1)
+
+
+def _most_common(faults: Sequence[Fault], rule: str) -> str:
+    """The most frequent reasons of a rule, regardless of the line."""
+    reasons = Counter(
+        re.sub(r"line \d+", "another line", fault.reason) for fault in faults if fault.rule == rule
+    )
+    return "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
+
+
+def score(
+    table: Annotated[
+        Path, typer.Argument(metavar="IN.csv", help="With columns original_instruction and new_instruction.")
+    ],
+    out: Annotated[Path, typer.Option(help="The CSV file to write.")],
+    alpha: Annotated[float, typer.Option(help="Weight of the keywords in pd: 0 to 1.")] = 0.5,
+    baselines: Annotated[bool, typer.Option("--baselines", help="Add BLEU, METEOR and BERTScore.")] = False,
+    bert_model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|DIR",
+            help="BERTScore's model, if installed: roberta-large, roberta-large/17 (layer 17), or a folder.",
+        ),
+    ] = None,
+) -> None:
+    """Add s_k, s_t, pd, parser and embedding to a table of paraphrases; other columns stay.
+
+    Exit status 1 if a row has no score; the column pd_warning has the reason.
+    """
+    from assay.perturb.words.distance.models import MINILM
+    from assay.perturb.words.distance.table import read_table, score_table
+    from assay.support.files import replacing
+
+    frame = read_table(table)
+    with replacing(out) as unfinished:
+        with progress_bar() as bar:
+            task = bar.add_task("pairs", total=len(frame))
+            scored = score_table(
+                frame,
+                alpha=alpha,
+                baselines=baselines or bert_model is not None,
+                bert_model=bert_model or MINILM,
+                on_scored=lambda count: bar.advance(task, count),
+            )
+        scored.frame.write_csv(unfinished)
+    say(f"{len(frame) - scored.refused} pairs scored with {scored.parser} and {MINILM}: {out}")
+    for reason, count in scored.reasons.items():
+        say(f"{count} x {reason}", aside=True)
+    if scored.refused:
+        say(f"{scored.refused} of {len(frame)} have no score", aside=True)
+        raise typer.Exit(1)
+
+
+def setup(
+    record: Annotated[
+        Path | None, typer.Option(help="Write the paths of the models to this file, one per line.")
+    ] = None,
+) -> None:
+    """Download the parser and the word embeddings if they are missing, and test them."""
+    from assay.perturb.words.distance.models import (
+        MINILM,
+        PARSER,
+        PARSER_VERSION,
+        ensure_minilm,
+        ensure_parser,
+        model_paths,
+    )
+
+    with progress_bar() as bar:
+        task = bar.add_task(f"{PARSER} {PARSER_VERSION}, 13 MB", total=3)
+        ensure_parser()
+        bar.update(task, advance=1, description=f"{MINILM}, 84 MB")
+        ensure_minilm()
+        bar.update(task, advance=1, description="testing")
+        from assay.perturb.words.distance import distance
+
+        score = distance("turn on the stove", "turn on the range")
+    if record is not None:
+        record.write_text("".join(f"{path.absolute()}\n" for path in model_paths()), encoding="utf-8")
+    say(
+        f"distances work, with {score.parser} and {MINILM}: "
+        f"'turn on the range' is {score.pd:.2f} from 'turn on the stove'"
+    )
+
+
+_DISTANCES = {"pd": "mean PD", "keyword_distance": "mean 1 - S_K", "structural_distance": "mean 1 - S_T"}
+
+
+def show_stats(
+    table: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TABLE.csv", help="LIBERO-Para's metadata, or as `assay words generate` writes it."
+        ),
+    ],
+    target: JsonFile = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for the tables, and for heat maps of the distances.")
+    ] = None,
+) -> None:
+    """Count the paraphrases of each cell and of each original; list names of objects and mean distances.
+
+    Distances need the columns s_k and s_t, which `assay words score` adds; LIBERO-Para's metadata has them.
+    """
+    from assay.perturb.words.grid.table import grid_stats, read_wordings, thing_names
+
+    stats = grid_stats(read_wordings(table))
+    if not stats.paraphrases:
+        raise PerturbationError(f"{table} has no rows below its header: there is nothing to count")
+    things = thing_names(stats.originals)
+    if target is not None:
+        named = {thing.noun: {name: list(ids) for name, ids in thing.names.items()} for thing in things}
+        write_json(stats.as_json() | {"things": named}, target)
+    if out is not None:
+        _write_stats(stats, out)
+    if target == "-":
+        return
+    _print_grid("paraphrases", stats, lambda cell: f"{cell.count:,}", total=True)
+    for name, title in _DISTANCES.items():
+        if any(getattr(cell, name) is not None for cell in stats.cells.values()):
+            _print_grid(title, stats, lambda cell, name=name: _number(getattr(cell, name)))  # type: ignore[misc]
+    originals = table_of(
+        "original instruction", Column("paraphrases", justify="right"), box=rich.box.SIMPLE_HEAD
+    )
+    for text, count in stats.originals.items():
+        originals.add_row(text, f"{count:,}")
+    originals.add_row("total", f"{stats.paraphrases:,}")
+    output.print(originals)
+    for thing in things:
+        if len(thing.names) > 1:
+            say(f"the {thing.noun} has several names: {', '.join(thing.names)}")
+    if things:
+        several = sum(len(thing.names) > 1 for thing in things)
+        say(f"{len(things)} objects are named, {len(things) - several} of them by one name throughout")
+    unscored = stats.paraphrases - sum(cell.scored for cell in stats.cells.values())
+    if unscored:
+        say(f"{unscored:,} paraphrases have no s_k and s_t: `assay words score` adds them", aside=True)
+
+
+def _print_grid(
+    title: str, stats: GridStats, text: Callable[[CellStats], str], *, total: bool = False
+) -> None:
+    """Print a row per action type and a column per object type."""
+    from assay.perturb.words.grid.cells import ActionType, ObjectType
+
+    heads = [*ObjectType, *(["total"] if total else [])]
+    numbers = [Column(str(head), justify="right") for head in heads]
+    table = table_of(title, *numbers, box=rich.box.SIMPLE_HEAD)
+    for action in ActionType:
+        cells = [stats.cells.get((thing, action)) for thing in ObjectType]
+        sums = [f"{stats.total(action=action):,}"] if total else []
+        table.add_row(action, *("" if cell is None else text(cell) for cell in cells), *sums)
+    if total:
+        sums = [f"{stats.total(object=thing):,}" for thing in ObjectType]
+        table.add_row("total", *sums, f"{stats.paraphrases:,}")
+    output.print(table)
+
+
+def _number(value: float | None) -> str:
+    from assay.measures.views.wording import number
+
+    return "" if value is None else number(value, 2)
+
+
+def _write_stats(stats: GridStats, folder: Path) -> None:
+    from dataclasses import replace
+
+    from assay.measures.result import MeasureError
+    from assay.measures.words import paraphrase
+    from assay.report.page import write_files
+
+    tables = {
+        "table-8": paraphrase.counts_table,
+        "table-9": paraphrase.originals_table,
+        "figure-12": paraphrase.names_table,
+    }
+    written = []
+    for name, make in tables.items():
+        try:
+            written.append(replace(make(stats), name=name))
+        except MeasureError as error:
+            say(f"{name}: {error}", aside=True)
+    drawings = []
+    for which, (label, _) in paraphrase.DISTANCES.items():
+        try:
+            drawings.append(
+                replace(paraphrase.distance_grid(stats, which), name=label.lower().replace(" ", "-"))
+            )
+        except MeasureError as error:
+            say(f"{label}: {error}", aside=True)
+    write_files(folder, ".", drawings, written)
+    say(f"written to {folder}", aside=True)
+
+
+def llm(
+    endpoint: Annotated[str, typer.Option(help="Base address, e.g. http://localhost:8000/v1.")],
+    model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
+    out: Annotated[Path, typer.Option(help="The CSV file to write.")],
+    selection: Annotated[
+        str, typer.Option("--tasks", help="Tasks: all, suites, ids and .bddl files, separated by commas.")
+    ] = "libero_goal",
+    per_cell: Annotated[int, typer.Option(min=1, help="Paraphrases in each cell, over all tasks.")] = 100,
+    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
+    rules: Annotated[
+        Literal["filter", "warn", "off"],
+        typer.Option(
+            help="Lines that break a rule of `words verify`: drop them (filter), mark them in the column 'flaws' "
+            "(warn), or do not check (off)."
+        ),
+    ] = "filter",
+    prompts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="Own prompts, in the format of the built-in ones."),
+    ] = None,
+    per_minute: Annotated[float, typer.Option(help="Maximum number of requests per minute.")] = 60.0,
+    at_once: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent requests.")] = 4,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 120.0,
+    price_in: Annotated[float, typer.Option(min=0, help="Price of a million tokens sent.")] = 0.0,
+    price_out: Annotated[float, typer.Option(min=0, help="Price of a million tokens received.")] = 0.0,
+    cache: Annotated[
+        Path | None, typer.Option(help="File of cached answers (default: beside the CSV file).")
+    ] = None,
+) -> None:
+    """Paraphrase along two axes with a language model: generate, verify, merge, verify again.
+
+    The columns model, prompts and rules record how each row was made. A key is read from ASSAY_LLM_KEY. Answers are
+    cached: the same command resumes without repeating requests. Exit status 1 if a cell has too few paraphrases.
+    """
+    from assay.extensions.paraphrasing.pipeline import RuleUse, paraphrases
+    from assay.extensions.paraphrasing.prompts import read_prompts
+    from assay.perturb.words.grid import table
+    from assay.perturb.words.grid.cells import CELLS
+    from assay.support.files import replacing
+    from assay.support.llm import Cache, Endpoint, Ledger, Price, key_from_environment
+
+    chosen = tasks_named(selection)
+    prompt_set, use = read_prompts(prompts), RuleUse(rules)
+    columns: dict[str, Callable[[Paraphrase], str]] = {
+        "model": lambda paraphrase: model,
+        "prompts": lambda paraphrase: prompt_set.name,
+        "rules": lambda paraphrase: use.value,
+    }
+    if use is RuleUse.WARN:
+        columns["flaws"] = _flaws_of(chosen, lexicon)
+    place = Endpoint(
+        endpoint, model, key_from_environment(), per_minute=per_minute, at_once=at_once, timeout=timeout
+    )
+    with replacing(out) as unfinished:
+        ledger, answers = Ledger(), Cache(cache or out.with_name(f"{out.name}.answers"))
+        try:
+            with progress_bar() as bar:
+                progress = bar.add_task("cells", total=len(CELLS) * len(chosen))
+                rows = paraphrases(
+                    chosen,
+                    per_cell,
+                    place,
+                    answers,
+                    ledger,
+                    words=lexicon,
+                    rules=use,
+                    prompts=prompt_set,
+                    on_cell=lambda name: bar.update(progress, advance=1, description=name),
+                )
+        finally:
+            answers.close()
+            _show_bill(ledger, Price(price_in, price_out))
+        table.write(rows, unfinished, columns)
+    say(f"{len(rows)} paraphrases in {out}")
+    if use is RuleUse.WARN:
+        marked = sum(columns["flaws"](row) != "" for row in rows)
+        say(f"{marked} of them break a rule, see the column 'flaws'", aside=True)
+    short = [cell for cell in CELLS if sum(row.cell == cell for row in rows) < per_cell]
+    if short:
+        say(
+            f"short: {len(short)} of {len(CELLS)} cells have fewer than {per_cell}, e.g. {short[0]}",
+            aside=True,
+        )
+        raise typer.Exit(1)
+
+
+def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphrase], str]:
+    """A function that lists the rules that a paraphrase breaks, in one line."""
+    from assay.perturb.words.grid.rules import Rules
+
+    rules = {task.id: Rules(task, lexicon) for task in tasks}
+    return lambda row: "; ".join(
+        f"{rule}: {reason}" for rule, reason in rules[row.task.id].flaws(row.text, row.cell)
+    )
+
+
+def _show_bill(ledger: Ledger, price: Price) -> None:
+    """Print requests, costs and dropped answers, also of an interrupted command."""
+    requests = f"{ledger.requests} requests ({ledger.retries} repeated), {ledger.cached} cached answers"
+    spent = f"{ledger.prompt_tokens} tokens sent, {ledger.answer_tokens} received"
+    if price.prompt or price.answer:
+        spent += f", cost {ledger.cost(price):.4f}"
+    say(f"{requests}; {spent}")
+    if ledger.uncounted:
+        say(f"{ledger.uncounted} answers without a count of tokens", aside=True)
+    for reason, count in ledger.dropped.most_common():
+        say(f"dropped {count} x {reason}", aside=True)
+
+
+app = typer.Typer(help="Reword instructions, and measure how far they have moved.", no_args_is_help=True)
+for command in (generate, verify, review, agree, score, setup, llm):
+    app.command(command.__name__)(command)
+app.command("stats")(show_stats)

@@ -1,0 +1,266 @@
+"""Paraphrases of the grid from a language model: generate, verify, merge, verify again."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from assay.errors import PerturbationError
+from assay.extensions.paraphrasing.prompts import Prompts, read_prompts
+from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
+from assay.perturb.words.grid.generate import Paraphrase
+from assay.perturb.words.grid.rules import MAX_CHARACTERS, Flaw, Rules, plain_flaws
+from assay.support.llm.client import Cache, Client, Ledger, Reply
+from assay.support.llm.endpoint import Endpoint
+from assay.support.llm.protocols import ModelPrompt
+from assay.tasks import Task
+from assay.tasks.language.lexicon import names_of, words
+from assay.tasks.language.lexicon import words as words_of
+
+
+class RuleUse(StrEnum):
+    """Use of the rules of ``assay words verify``."""
+
+    FILTER = "filter"
+    """Lines that violate a rule are dropped before the model verifies them."""
+    WARN = "warn"
+    """Lines that violate a rule are kept, and their rows name the rule."""
+    OFF = "off"
+    """The rules are not applied."""
+
+
+class Sentences:
+    """Minimal check in place of the rules if they do not filter: a line must be a sentence, and not the original."""
+
+    def __init__(self, task: Task) -> None:
+        self._original = task.instruction.text
+        if (
+            not (self._original.strip() and self._original.isprintable())
+            or len(self._original) > MAX_CHARACTERS
+        ):
+            raise PerturbationError(
+                f"{task.id}: the instruction is no sentence of up to {MAX_CHARACTERS} characters"
+            )
+
+    def flaws(self, text: str, cell: Cell) -> Iterator[Flaw]:
+        """Yield the reasons why a line is not a usable sentence in any cell."""
+        return (flaw for flaw in plain_flaws(text, self._original) if flaw[0] == "text")
+
+
+_MARK = re.compile(r"^(?:[-*•]|\(?\d{1,3}[.):])\s+")
+_QUOTES = ("\"'`\u201c\u2018", "\"'`\u201d\u2019")
+_NUMBERS = re.compile(r"\d{1,4}(?:(?:[\s,;.]|and)+\d{1,4})*")
+
+
+def usable_rewordings(
+    reply: Reply | None, screen: Rules | Sentences, cell: Cell, known: Sequence[str], ledger: Ledger
+) -> list[str]:
+    """Return the usable rewordings in a reply: complete, new, and without rule violations."""
+    if reply is None:
+        return []
+    lines = [line for line in reply.text.splitlines() if line.strip()]
+    if reply.cut_off and lines:
+        lines.pop()
+        ledger.drop("line: cut off")
+    taken = {_plain(text) for text in known}
+    usable: list[str] = []
+    for line in lines:
+        text = _strip_marks(line)
+        flaw = next(screen.flaws(text, cell), None)
+        if flaw is not None:
+            ledger.drop(f"line: against the rule '{flaw[0]}'")
+        elif _plain(text) in taken:
+            ledger.drop("line: said already")
+        else:
+            taken.add(_plain(text))
+            usable.append(text)
+    return usable
+
+
+def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
+    """Return the candidates whose numbers a reply lists; empty if it is not a list of valid numbers."""
+    if reply is None:
+        return []
+    answer = reply.text.strip().strip(".").lower()
+    if answer != "none" and (reply.cut_off or not _NUMBERS.fullmatch(answer)):
+        ledger.drop("answer: not a list of numbers")
+        return []
+    numbers = {int(number) for number in re.findall(r"\d+", answer)}
+    if not numbers <= set(range(1, len(candidates) + 1)):
+        ledger.drop("answer: numbers of nothing")
+        return []
+    ledger.drop("line: refused by the verifier", len(candidates) - len(numbers))
+    return [candidate for number, candidate in enumerate(candidates, start=1) if number in numbers]
+
+
+def scene_names(task: Task) -> list[str]:
+    """Return the names of the objects in a task's scene, without duplicates."""
+    return list(dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities))
+
+
+def _strip_marks(line: str) -> str:
+    """Strip a bullet, a number or surrounding quotation marks from a line."""
+    text = _MARK.sub("", " ".join(line.split()))
+    while len(text) > 1 and text[0] in _QUOTES[0] and text[-1] in _QUOTES[1]:
+        text = text[1:-1].strip()
+    return text
+
+
+def _plain(text: str) -> str:
+    return " ".join(words(text))
+
+
+ROUNDS = 3
+"""Maximum number of requests for a cell with too few paraphrases."""
+MOST_LINES = 15
+"""Maximum number of rewordings requested or verified at once."""
+EXAMPLES = 5
+"""Number of example rewordings of each axis in a merge prompt."""
+
+Ask = Callable[[int, Sequence[str]], ModelPrompt]
+"""(number wanted, existing rewordings) -> prompt."""
+Check = Callable[[Sequence[str]], ModelPrompt]
+"""Candidates -> verification prompt."""
+
+
+def paraphrases(
+    tasks: Sequence[Task],
+    per_cell: int,
+    endpoint: Endpoint,
+    cache: Cache,
+    ledger: Ledger,
+    *,
+    words: Path | None = None,
+    rules: RuleUse = RuleUse.FILTER,
+    prompts: Prompts | None = None,
+    on_cell: Callable[[str], None] = lambda name: None,
+) -> list[Paraphrase]:
+    """Return paraphrases for every cell, up to ``per_cell`` in each over all tasks.
+
+    ``words`` is a file with more nouns. If ``rules`` do not filter, the model alone judges, and a task's objects need
+    not be in the lexicon. ``prompts`` are the built-in ones by default. ``on_cell`` is called when a cell of a task
+    is done; there are 43 for each task. Raises LLMError, and PerturbationError for a task whose objects are not in
+    the lexicon.
+    """
+    filters = rules is RuleUse.FILTER
+    screens = [Rules(task, words) if filters else Sentences(task) for task in tasks]
+    texts = prompts or read_prompts()
+
+    async def all_tasks() -> list[Paraphrase]:
+        async with Client(endpoint, cache, ledger) as client, asyncio.TaskGroup() as group:
+            shares = [per_cell // len(tasks) + (place < per_cell % len(tasks)) for place in range(len(tasks))]
+            jobs = [
+                group.create_task(_Steps(task, screen, texts, share, client, ledger, on_cell).all())
+                for task, screen, share in zip(tasks, screens, shares, strict=True)
+                if share
+            ]
+        paraphrases_ = [paraphrase for job in jobs for paraphrase in job.result()]
+        once = {words_of(paraphrase.text): paraphrase for paraphrase in reversed(paraphrases_)}
+        ledger.drop("line: said of another task already", len(paraphrases_) - len(once))
+        return list(reversed(once.values()))
+
+    try:
+        return asyncio.run(all_tasks())
+    except BaseExceptionGroup as group:
+        raise _first(group) from None
+
+
+class _Steps:
+    """The four steps for one task."""
+
+    def __init__(
+        self,
+        task: Task,
+        screen: Rules | Sentences,
+        prompts: Prompts,
+        wanted: int,
+        client: Client,
+        ledger: Ledger,
+        on_cell: Callable[[str], None],
+    ) -> None:
+        self._task, self._screen, self._prompts, self._wanted = task, screen, prompts, wanted
+        self._client, self._ledger, self._on_cell = client, ledger, on_cell
+        self._about = task.instruction.text, scene_names(task)
+
+    async def all(self) -> list[Paraphrase]:
+        """Return the paraphrases of all cells, in order; a duplicate in two cells counts in the first."""
+        single = await self._each([cell for cell in CELLS if not _is_merged(cell)], self._along_one_axis)
+        merged = await self._each(
+            [cell for cell in CELLS if _is_merged(cell)], lambda cell: self._along_both(cell, single)
+        )
+        texts = single | merged
+        taken: set[tuple[str, ...]] = set()
+        assembled: list[Paraphrase] = []
+        for cell in CELLS:
+            new = [text for text in texts[cell] if words_of(text) not in taken]
+            self._ledger.drop("line: in another cell already", len(texts[cell]) - len(new))
+            taken |= {words_of(text) for text in new[: self._wanted]}
+            assembled += [Paraphrase(self._task, cell, text) for text in new[: self._wanted]]
+        return assembled
+
+    async def _each(
+        self, cells: Sequence[Cell], step: Callable[[Cell], Coroutine[None, None, list[str]]]
+    ) -> dict[Cell, list[str]]:
+        async def run_step(cell: Cell) -> list[str]:
+            texts = await step(cell)
+            self._on_cell(f"{self._task.id} {cell}")
+            return texts
+
+        async with asyncio.TaskGroup() as group:
+            jobs = {cell: group.create_task(run_step(cell)) for cell in cells}
+        return {cell: job.result() for cell, job in jobs.items()}
+
+    async def _along_one_axis(self, cell: Cell) -> list[str]:
+        def ask(count: int, known: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill("generate", *self._about, cell, count=count, known=known)
+
+        def check(candidates: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill("verify", *self._about, cell, candidates=candidates)
+
+        return await self._collect(cell, max(self._wanted, EXAMPLES), ask, check)
+
+    async def _along_both(self, cell: Cell, single: Mapping[Cell, list[str]]) -> list[str]:
+        named = single[Cell(cell.object_type, ActionType.NONE)][:EXAMPLES]
+        acted = single[Cell(ObjectType.NONE, cell.action_type)][:EXAMPLES]
+        if not named or not acted:
+            self._ledger.drop("cell: nothing to merge")
+            return []
+
+        def ask(count: int, known: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill(
+                "merge", *self._about, cell, named=named, acted=acted, count=count, known=known
+            )
+
+        def check(candidates: Sequence[str]) -> ModelPrompt:
+            return self._prompts.fill("verify_merged", *self._about, cell, candidates=candidates)
+
+        return await self._collect(cell, self._wanted, ask, check)
+
+    async def _collect(self, cell: Cell, wanted: int, ask: Ask, check: Check) -> list[str]:
+        """Request and verify rewordings until there are enough, at most `ROUNDS` times."""
+        passed: list[str] = []
+        seen: list[str] = []
+        for round in range(ROUNDS):
+            if len(passed) >= wanted:
+                break
+            # Some will be refused: ask for half as many again.
+            count = min(MOST_LINES, (wanted - len(passed)) * 3 // 2 + 1)
+            reply = await self._client.ask(ask(count, seen), round)
+            candidates = usable_rewordings(reply, self._screen, cell, seen, self._ledger)[:MOST_LINES]
+            if candidates:
+                seen += candidates
+                verdict = await self._client.ask(check(candidates), round)
+                passed += accepted_candidates(verdict, candidates, self._ledger)
+        return passed
+
+
+def _first(error: BaseException) -> BaseException:
+    """Return the first error of a group: one error that ends a run cancels all concurrent jobs."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+def _is_merged(cell: Cell) -> bool:
+    return cell.object_type is not ObjectType.NONE and cell.action_type is not ActionType.NONE

@@ -1,0 +1,258 @@
+"""`assay words review` and `assay words agree`: human checks of paraphrases, with images of their scenes."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from assay.cli.options import JsonFile, write_json
+from assay.errors import PerturbationError
+from assay.support.console import progress_bar, say
+from assay.support.files import scratch_folder
+
+if TYPE_CHECKING:
+    from assay.extensions.paraphrasing.human_check import Failing
+    from assay.perturb.words.grid.rules import Fault
+    from assay.perturb.words.grid.table import GridRow
+    from assay.tasks import Scene, Task
+
+
+def tasks_named(selection: str) -> tuple[Task, ...]:
+    """The tasks of a selection, which may contain task files."""
+    from assay import tasks
+
+    chosen: dict[str, Task] = {}
+    for part in (part.strip() for part in selection.split(",")):
+        named = (tasks.bddl.read(part),) if part.endswith(".bddl") else tasks.resolve(part)
+        chosen |= {task.id: task for task in named}
+    return tuple(chosen.values())
+
+
+def task_loader(selection: str) -> Callable[[str], Task]:
+    """A function that finds a task by its id, among selected task files first, then among the built-in tasks."""
+    from assay import tasks
+
+    own = {task.id: task for task in tasks_named(selection)} if selection else {}
+    return lambda id: own.get(id) or tasks.load(id)
+
+
+def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
+    """Images of the tasks' initial scenes, by id. Equal scenes share a file."""
+    from assay.report.scene_images import SHEET_SIZE, save_task_image
+    from assay.tasks import short_name
+
+    files: dict[Scene, Path] = {}
+    with progress_bar() as bar:
+        progress = bar.add_task("images", total=len({task.scene for task in tasks}))
+        for task in tasks:
+            if task.scene not in files:
+                bar.update(progress, advance=1, description=f"image of {task.id}")
+                path = folder / f"{short_name(task.id)}.png"
+                files[task.scene] = save_task_image(task, path, size=SHEET_SIZE)
+    return {task.id: files[task.scene] for task in tasks}
+
+
+def review(
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE.csv", help="A grid, or LIBERO-Para's metadata.csv.")
+    ],
+    sheet: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a sheet for the reviewer: .html with images, or .csv."),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="The reviewer's decisions, as the sheet saves them."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the table without the rejected rows to this file.")
+    ] = None,
+    selection: Annotated[
+        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
+    ] = "",
+    pictures: Annotated[bool, typer.Option(help="Show the initial scene of each task.")] = True,
+) -> None:
+    """Make a sheet on which a reviewer accepts or rejects each paraphrase; then remove the rejected ones.
+
+    First --sheet review.html, which is opened in a browser and saves decisions.csv; then --decisions
+    decisions.csv --out accepted.csv. Rows without a decision stay.
+    """
+    from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS, keep, read_decisions, write_sheet
+    from assay.perturb.words.grid.table import read, with_tasks
+    from assay.support.files import replacing
+
+    rows = with_tasks(read(table, with_cells=True))
+    if not rows:
+        raise PerturbationError(f"{table} has no rows below its header: there is nothing to review")
+    if (sheet is None) == (decisions is None):
+        raise PerturbationError(
+            "valid: either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply one"
+        )
+    if sheet is not None:
+        if sheet.suffix.lower() == ".html":
+            from assay.perturb.words.grid.rules import verify
+
+            load = task_loader(selection)
+            chosen = [load(id) for id in sorted({row.task for row in rows})] if pictures else []
+            with scratch_folder() as folder:
+                files = draw_scenes(chosen, Path(folder))
+                page = _review_page(rows, list(verify(rows, load=load)), files, name=table.name)
+            with replacing(sheet) as unfinished:
+                unfinished.write_text(page, encoding="utf-8")
+        elif sheet.suffix.lower() == ".csv":
+            write_sheet(sheet, dict(enumerate(rows, start=1)), DECISION_COLUMNS)
+        else:
+            raise PerturbationError(f"--sheet '{sheet}': valid: a file that ends in .html or .csv")
+        say(f"{len(rows)} paraphrases in {sheet}", aside=True)
+        return
+    assert decisions is not None
+    if out is None:
+        raise PerturbationError("--decisions needs --out FILE.csv")
+    if out.resolve() == table.resolve():
+        raise PerturbationError(f"--out '{out}' is the table itself: name another file")
+    decided = read_decisions(decisions, rows)
+    with replacing(out) as unfinished:
+        result = keep(table, rows, decided, unfinished)
+    say(f"{result.accepted} accepted, {result.rejected} rejected, {result.undecided} without a decision")
+    for (thing, action), count in result.by_cell.most_common():
+        say(f"rejected {count:>5} in obj={thing},act={action}")
+    say(f"{len(rows) - result.rejected} paraphrases in {out}", aside=True)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _ReviewRow:
+    """A row of the table on the page."""
+
+    number: int
+    """Row number in the table, from 1."""
+    row: GridRow
+    flaws: tuple[str, ...]
+    """Violated rules."""
+
+
+def _review_page(
+    table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
+) -> str:
+    """The page of a table: its rows by task and cell, with violated rules and images of the initial scenes."""
+    from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS
+    from assay.report.rendering import render
+
+    flaws: dict[int, list[str]] = {}
+    for fault in faults:
+        flaws.setdefault(fault.line, []).append(f"{fault.rule}: {fault.reason}")
+    rows = [
+        _ReviewRow(number, row, tuple(flaws.get(row.line, ()))) for number, row in enumerate(table, start=1)
+    ]
+    rows.sort(key=lambda row: (row.row.task, row.row.object_type, row.row.action_type, row.number))
+    tasks = []
+    for (task, original), own in groupby(rows, key=lambda row: (row.row.task, row.row.original)):
+        cells = groupby(own, key=lambda row: (row.row.object_type, row.row.action_type))
+        image = pictures.get(task)
+        tasks.append(
+            {
+                "task": task,
+                "original": original,
+                "picture": base64.b64encode(image.read_bytes()).decode() if image is not None else "",
+                "cells": [
+                    {"object_type": object_type, "action_type": action_type, "rows": tuple(in_cell)}
+                    for (object_type, action_type), in_cell in cells
+                ],
+            }
+        )
+    return render("review.html.jinja", name=name, count=len(table), columns=DECISION_COLUMNS, tasks=tasks)
+
+
+def agree(
+    tables: Annotated[
+        list[Path], typer.Argument(metavar="FILE.csv...", help="Returned sheets; with --export, grids.")
+    ],
+    export: Annotated[Path | None, typer.Option(help="Write a sheet for annotators to this file.")] = None,
+    share: Annotated[float, typer.Option(help="Share of the grid that is sampled.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    pictures: Annotated[
+        bool,
+        typer.Option(
+            "--pictures", help="With --export: images of the initial scenes, in a folder beside it."
+        ),
+    ] = False,
+    selection: Annotated[
+        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
+    ] = "",
+    marks: Annotated[
+        Literal["0X", "10"] | None,
+        typer.Option(help="Meaning of the marks: 0X (0 same, X different) or 10 (1 same, 0 different)."),
+    ] = None,
+    strictness: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of yes for the strict criterion.")
+    ] = 0.8,
+    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Confidence of the interval.")] = 0.95,
+    out: JsonFile = None,
+) -> None:
+    """Measure how far annotators agree that paraphrases keep the meaning; with --export, make their sheet.
+
+    Lists the paraphrases that fail the strict criterion, with their cells.
+    """
+    from assay.extensions.paraphrasing.human_check import (
+        ANNOTATION_COLUMNS,
+        Marks,
+        agreement,
+        check_distinct,
+        read_sheets,
+        sample,
+        write_sheet,
+    )
+    from assay.perturb.words.grid.table import read, with_tasks
+
+    if export is not None:
+        check_distinct(tables)
+        chosen = sample([row for table in tables for row in with_tasks(read(table))], share, seed)
+        scenes: dict[str, str] = {}
+        if pictures:
+            load, folder = task_loader(selection), export.with_name(f"{export.stem}_scenes")
+            files = draw_scenes([load(id) for id in sorted({row.task for row in chosen.values()})], folder)
+            scenes = {id: f"{folder.name}/{file.name}" for id, file in files.items()}
+        write_sheet(export, chosen, ANNOTATION_COLUMNS, scenes)
+        say(f"{len(chosen)} paraphrases in {export}", aside=True)
+        return
+    result = agreement(
+        read_sheets(tables, Marks(marks) if marks else None), strictness=strictness, confidence=confidence
+    )
+    if out is not None and write_json(dataclasses.asdict(result), out):
+        return
+    for line in (
+        f"{result.items} paraphrases, {result.annotators} annotators, {result.yes:.1%} of judgements yes",
+        f"majority  {result.majority:.1%} of paraphrases",
+        f"strict    {result.strict:.1%} (at least {strictness:.0%} say yes)",
+        f"AC1       {result.ac1:.3f} ({confidence:.0%} interval {result.low:.3f} to {result.high:.3f})",
+    ):
+        say(line)
+    _print_failing(result.failing)
+    if result.thin:
+        say(
+            f"{result.thin} of {result.items} paraphrases have fewer than three judgements: a majority of "
+            "those is all of them, not most",
+            aside=True,
+        )
+
+
+def _print_failing(failing: Sequence[Failing]) -> None:
+    """Print the items that fail the strict criterion, with counts by type."""
+    if not failing:
+        return
+    say(f"{len(failing)} fail the strict criterion")
+    for axis in ("object_type", "action_type"):
+        types = Counter(getattr(failure.item, axis) for failure in failing)
+        if "" not in types:
+            say(f"  by {axis}: {', '.join(f'{type} {count}' for type, count in types.most_common())}")
+    for failure in failing:
+        item = failure.item
+        cell = f", obj={item.object_type},act={item.action_type}" if item.action_type else ""
+        where = f"item {item.item} ({item.task}{cell})" if item.task else f"item {item.item}"
+        say(f"  {where}: {failure.yes} of {failure.judgements} yes: {item.paraphrase}")

@@ -1,0 +1,485 @@
+"""The search for a server's convention: first by its replies to demonstrated steps, then by a few episodes.
+
+Alternatives are raced: scored round by round, with poor ones eliminated early.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, product
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from assay.episodes import EpisodeSpec, Outcome, rollout
+from assay.errors import PolicyError
+from assay.extensions.probe.server import (
+    COMPARED_STEPS,
+    DemonstratedStep,
+    Options,
+    ProbedServer,
+    RequestRefusedError,
+    options_of,
+)
+from assay.policies.control import control
+from assay.policies.oracle.policy import Oracle
+from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
+from assay.sim import Observation
+from assay.support.images import Orientation
+from assay.support.stats.betting import evidence
+from assay.support.streams import stream
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+ERROR_PROBABILITY = 0.01
+"""Upper bound of the probability that evidence eliminates the best contender; halving is not included."""
+HALVING_ROUNDS, MIN_SURVIVORS = 6, 4
+"""Successive halving: after every 6 rounds the worse half is eliminated, down to 4 contenders."""
+SCORE_DIGITS = 6
+"""Number of decimals to which score differences are rounded; a difference of 0 is a draw."""
+PREFERENCE = math.log(3.0)
+"""Log evidence that another contender needs to overtake the first one, the default."""
+MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
+"""Lower limit of a plausible gripper component in each range."""
+MIN_TRANSLATION = 0.3
+"""Minimum length of the mean translation, in action units, at which the demonstrator counts as moving."""
+
+
+@dataclass(eq=False)
+class Contender(Generic[T]):
+    """One alternative and its scores."""
+
+    value: T
+    scores: list[float]
+    """Scores in [0, 1], one per round until the contender was eliminated."""
+    refused: str = ""
+    """Reason why the server rejected the contender; empty if it did not."""
+    is_eliminated: bool = False
+
+    @property
+    def mean(self) -> float:
+        """Mean score; -1 without scores."""
+        return float(np.mean(self.scores)) if self.scores else -1.0
+
+    @property
+    def is_racing(self) -> bool:
+        """Whether the contender is neither rejected nor eliminated."""
+        return not self.refused and not self.is_eliminated
+
+    def ahead_of(self, other: Contender[T]) -> float:
+        """Log evidence that this contender wins more of the shared rounds than another.
+
+        Margins do not count, so that small but consistent differences show.
+        """
+        if other.refused:
+            return math.inf
+        shared = min(len(self.scores), len(other.scores))
+        return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(SCORE_DIGITS)))
+
+    def play(self, item: R, score: Callable[[T, R], float]) -> None:
+        """Play one round and append its score, or store the reason of a rejection."""
+        try:
+            self.scores.append(score(self.value, item))
+        except RequestRefusedError as reason:
+            self.refused = str(reason)
+
+
+def race(
+    values: Sequence[T],
+    rounds: Iterable[R],
+    score: Callable[[T, R], float],
+    *,
+    on_round: Callable[[int], None] = lambda racing: None,
+) -> list[Contender[T]]:
+    """Race values, the default first, until one remains or the rounds are over; the best comes first.
+
+    ``score`` returns a number in [0, 1], or raises RequestRefusedError. ``on_round`` receives the number of remaining
+    values.
+    """
+    contenders = [Contender(value, []) for value in values]
+    threshold = math.log(len(contenders) / ERROR_PROBABILITY)  # any of the others may seem to beat the best
+    for number, item in enumerate(rounds, 1):
+        racing = [contender for contender in contenders if contender.is_racing]
+        if len(racing) < 2 and any(contender.scores for contender in racing):
+            break
+        for contender in racing:
+            contender.play(item, score)
+        leader = _leader(contenders)
+        for contender in contenders:
+            if contender is not leader and contender.is_racing and leader.ahead_of(contender) > threshold:
+                contender.is_eliminated = True
+        if number % HALVING_ROUNDS == 0:
+            left = sorted(
+                (contender for contender in contenders if contender.is_racing),
+                key=lambda contender: -contender.mean,
+            )
+            for contender in left[max(MIN_SURVIVORS, len(left) // 2) :]:
+                contender.is_eliminated |= contender is not leader
+        on_round(sum(contender.is_racing for contender in contenders))
+    best = _leader(contenders)
+    return [best, *(contender for contender in contenders if contender is not best)]
+
+
+def catch_up(
+    contender: Contender[T],
+    best: Contender[T],
+    rounds: Sequence[R],
+    score: Callable[[T, R], float],
+    threshold: float,
+) -> None:
+    """Play the rounds that an eliminated contender missed, until the evidence against it reaches a threshold."""
+    for item in rounds[len(contender.scores) : len(best.scores)]:
+        if contender.refused or best.ahead_of(contender) >= threshold:
+            return
+        contender.play(item, score)
+
+
+def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
+    """The best contender so far: the default, unless another is ahead by at least `PREFERENCE`."""
+    racing = [contender for contender in contenders if contender.is_racing] or list(contenders)
+    best = max(racing, key=lambda contender: contender.mean)  # the first of equals
+    default = contenders[0]
+    return default if default.is_racing and best.ahead_of(default) < PREFERENCE else best
+
+
+CHANCE_SCORE = 0.5
+"""The score of actions that are unrelated to the demonstrator's."""
+SURE, LIKELY = math.log(100.0), math.log(3.0)
+"""Minimum log evidence of the verdicts ``sure`` and ``likely``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConventionField:
+    """A part of a convention and its alternatives, as options of an address."""
+
+    name: str
+    alternatives: tuple[Options, ...]
+
+    @property
+    def options(self) -> frozenset[str]:
+        """Names of the options that the field sets."""
+        return frozenset(name for alternative in self.alternatives for name in alternative)
+
+    def with_first(self, convention: Convention) -> ConventionField:
+        """The field with its alternatives reordered: the one that a convention uses comes first."""
+        present = options_of(convention)
+        listed = next(
+            (alternative for alternative in self.alternatives if alternative.items() <= present.items()), None
+        )
+        first = listed or {name: present[name] for name in sorted(self.options)}
+        others = (alternative for alternative in self.alternatives if alternative != listed)
+        return replace(self, alternatives=(first, *others))
+
+    def select(self, contender: Contender[Options]) -> dict[str, str]:
+        """The subset of a candidate convention's options that belong to this field."""
+        return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
+
+
+def _field(name: str, *alternatives: Mapping[str, object]) -> ConventionField:
+    as_text = ({key: str(value) for key, value in alternative.items()} for alternative in alternatives)
+    return ConventionField(name, tuple(as_text))
+
+
+ORIENTATION = _field("image orientation", *({"orientation": orientation} for orientation in Orientation))
+STATE = _field(
+    "state",
+    *({"layout": Layout.END_EFFECTOR, "rotation": rotation} for rotation in Rotation),
+    {"layout": Layout.FINGERS_FIRST, "rotation": Rotation.XYZW},
+    {"layout": Layout.JOINTS},
+    {"layout": Layout.NONE},
+)
+SIZE = _field("image size", {"size": 224}, {"size": 256}, {"size": 128})
+GRIPPER = _field("gripper", *({"gripper": kind, "closes": int(sign)} for kind in Gripper for sign in Sign))
+WAIT = _field("wait", {"wait": 10}, {"wait": 0})
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePlan:
+    """The extent of an examination."""
+
+    tasks: tuple[str, ...]
+    seeds: tuple[int, ...]
+    """Seeds of the demonstrations and the episodes."""
+    pack: str
+    moments: int = 100
+    """Maximum number of demonstrated steps per convention."""
+    episodes: int = 8
+    """Maximum number of episodes per convention; 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldVerdict:
+    """The result for one field of the convention."""
+
+    field: str
+    chosen: Options
+    score: float
+    """Mean score of the chosen alternative, in [0, 1]: agreement with the demonstrator, or the success rate."""
+    rival: Options | None
+    """The best of the other alternatives that the server accepts."""
+    rival_score: float
+    evidence: float
+    """Logarithm of the factor by which a bet on the chosen alternative, against the rival, has grown.
+
+    This is not a probability of error: the chosen alternative was selected by the same rounds, among all contenders.
+    """
+    refused: Mapping[str, str]
+    """Alternatives that the server rejects, with its reasons."""
+    rounds: int
+    """Number of steps or episodes played."""
+
+    @property
+    def verdict(self) -> str:
+        """``sure``, ``likely``, ``open``, or ``indifferent`` if two alternatives have the same score."""
+        if self.rival is None or self.evidence >= SURE:
+            return "sure"
+        if self.evidence >= LIKELY:
+            return "likely"
+        return "indifferent" if self.score == self.rival_score else "open"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """The result of an examination."""
+
+    address: str
+    """The address to use."""
+    verdicts: tuple[FieldVerdict, ...]
+    agreement: float
+    """Agreement of the server's first actions with the demonstrator's, in [0, 1]; 0.5 is chance."""
+    agreement_as_given: float
+    """Agreement with the original address."""
+    solved: tuple[int, int] | None
+    """Number of episodes solved with this address, and number played; None if none were played."""
+    solved_as_given: tuple[int, int] | None
+    """Number of episodes solved with the original address, and number played, if it differs."""
+    requests: int
+    """Number of requests to the server, excluding those of episodes."""
+    metadata: Mapping[str, object]
+    """Metadata that the server reports."""
+
+    @property
+    def understood(self) -> bool:
+        """Whether the server's actions are related to the demonstrator's."""
+        return self.agreement > CHANCE_SCORE + 0.1
+
+
+def examine(
+    address: str,
+    plan: ProbePlan,
+    *,
+    steps: Sequence[DemonstratedStep] | None = None,
+    say: Callable[[str], None] = lambda progress: None,
+) -> ProbeReport:
+    """Find the convention of the server at an address. Options that the address sets are not searched.
+
+    ``steps``: recorded demonstrations; by default the oracle demonstrates. Raises PolicyError if no server can be
+    reached, or if it accepts none of the known conventions.
+    """
+    server = ProbedServer(address)
+    if steps is None:
+        say("recording demonstrations")
+        steps = _demonstrated_steps(plan.tasks, plan.seeds, plan.pack, plan.moments)
+    original = _first_accepted(server, steps[0])
+    search = _Search(server, say, original)
+    states = () if server.default.state is None else (STATE,)
+    search.settle((ORIENTATION, *states), steps, server.direction_score, "image orientation and state")
+    search.settle((SIZE,), steps, server.direction_score, "image size")
+    request = search.best
+    search.settle(
+        (GRIPPER,), steps, lambda options, step: _gripper_score(server, options, request, step), "gripper"
+    )
+    compared = steps[: max(verdict.rounds for verdict in search.verdicts)] if search.verdicts else steps
+    agreement, before = (_agreement(server, options, compared) for options in (request, original))
+    counts: dict[str, tuple[int, int]] = {}
+    if plan.episodes:
+        chunk = len(server.reply(request, steps[0]))
+        if server.convention(search.best).replan is None:  # all actions: as a number, to be comparable
+            search.best = {**search.best, "replan": str(chunk)}
+        specs = [
+            EpisodeSpec(task, seed, plan.pack)
+            for seed, task in islice(product(plan.seeds, plan.tasks), plan.episodes)
+        ]
+        lengths = (length for length in sorted({1, 5, max(chunk // 2, 1), chunk}) if length <= chunk)
+        replan = _field("replan", *({"replan": length} for length in lengths))
+        contenders = search.settle((replan, WAIT), specs, server.success_score, "episodes", original)
+        counts = {
+            server.address(contender.value): (int(sum(contender.scores)), len(contender.scores))
+            for contender in contenders
+            if contender.scores
+        }
+    return ProbeReport(
+        address=server.address(search.best),
+        verdicts=tuple(search.verdicts),
+        agreement=agreement,
+        agreement_as_given=before,
+        solved=counts.get(server.address(search.best)),
+        solved_as_given=counts.get(server.address(original)),
+        requests=server.requests,
+        metadata=server.metadata,
+    )
+
+
+def _demonstrated_steps(
+    tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
+) -> list[DemonstratedStep]:
+    """At most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
+
+    Raises PolicyError if the oracle solves none of the tasks.
+    """
+    episodes = [list(_demonstrate(EpisodeSpec(task, seed, pack))) for task in tasks for seed in seeds]
+    per_episode = -(-count // max(len(episodes), 1))
+    steps: list[DemonstratedStep] = []
+    for episode in filter(None, episodes):  # as far apart as possible
+        places = np.unique(np.linspace(0, len(episode) - 1, per_episode).round().astype(int))
+        steps += [episode[place] for place in places]
+    if not steps:
+        raise PolicyError(f"no demonstrations: the oracle solves none of {', '.join(tasks)} from these seeds")
+    order = stream("probe", "moments", *tasks).permutation(len(steps))
+    return [steps[number] for number in order[:count]]
+
+
+def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
+    """The steps of the oracle's episode in which it moves, if the episode succeeds."""
+    observations: list[Observation] = []
+    env = control(spec)
+    episode = rollout(env, Oracle(), spec, watch=observations.append)
+    if episode.outcome is not Outcome.SUCCESS:
+        return
+    actions = np.clip(episode.trajectory.actions, -1.0, 1.0)
+    for step in range(len(actions) - COMPARED_STEPS):
+        ahead = actions[step : step + COMPARED_STEPS]
+        if np.linalg.norm(ahead[:, :3].mean(axis=0)) > MIN_TRANSLATION:
+            yield DemonstratedStep(spec, env.task.instruction, observations[step], ahead)
+
+
+def _gripper_score(server: ProbedServer, options: Options, request: Options, step: DemonstratedStep) -> float:
+    """The share of the first actions in which the gripper agrees with the demonstrator's.
+
+    The request is encoded with the options ``request``, and the reply is decoded with ``options``.
+    """
+    convention, raw = server.convention(options), server.reply(request, step)[:COMPARED_STEPS]
+    decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
+    agrees = np.sign(decoded[:, 6]) == np.sign(step.actions[: len(raw), 6])
+    return float(np.mean(agrees & (raw[:, 6] > MIN_GRIPPER[convention.gripper])))
+
+
+class _Search:
+    """Search that keeps the best options so far, field by field."""
+
+    def __init__(self, server: ProbedServer, say: Callable[[str], None], best: Options) -> None:
+        self.server, self.say, self.best = server, say, best
+        self.verdicts: list[FieldVerdict] = []
+
+    def settle(
+        self,
+        fields: Sequence[ConventionField],
+        rounds: Sequence[R],
+        score: Callable[[Options, R], float],
+        topic: str,
+        original: Options | None = None,
+    ) -> list[Contender[Options]]:
+        """Race all combinations of the fields that the user has not set, and keep the best.
+
+        With ``original``, race changes of one field at a time instead, and the original options.
+        """
+        present = self.server.convention(self.best)
+        fixed = set(self.server.fixed)
+        fields = [field.with_first(present) for field in fields if not field.options & fixed]
+        options: list[Options] = []
+        if original is None:
+            for chosen in product(*(field.alternatives for field in fields)):
+                changed = {name: value for alternative in chosen for name, value in alternative.items()}
+                options.append({**self.best, **changed})
+        else:
+            changes = (alternative for field in fields for alternative in field.alternatives[1:])
+            options += [dict(self.best), *({**self.best, **change} for change in changes)]
+            if self.server.address(original) != self.server.address(self.best):
+                options.append(dict(original))
+
+        def report(racing: int) -> None:
+            self.say(f"{topic}: {racing} of {len(options)} left")
+
+        contenders = race(options, rounds, score, on_round=report)
+        if not contenders[0].scores:
+            raise PolicyError(f"{self.server.place}: {contenders[0].refused}")
+        self.best = contenders[0].value
+        for field in fields:
+            self.say(f"{topic}: evidence")
+            for rival in _rivals(field, contenders):
+                catch_up(rival, contenders[0], rounds, score, SURE)
+            self.verdicts.append(_judge(field, contenders))
+        return contenders
+
+
+def _others(field: ConventionField, contenders: Sequence[Contender[Options]]) -> list[Contender[Options]]:
+    """The contenders whose alternative of a field differs from that of the best contender."""
+    best = field.select(contenders[0])
+    return [
+        contender
+        for contender in contenders[1:]
+        if field.select(contender) and field.select(contender) != best
+    ]
+
+
+def _rivals(field: ConventionField, contenders: Sequence[Contender[Options]]) -> list[Contender[Options]]:
+    """The best contender of each other alternative of a field."""
+    best: dict[str, Contender[Options]] = {}
+    for contender in _others(field, contenders):
+        if contender.scores and not contender.refused:
+            name = format_options(field.select(contender))
+            best[name] = max(best.get(name, contender), contender, key=lambda rival: rival.mean)
+    return list(best.values())
+
+
+def _judge(field: ConventionField, contenders: Sequence[Contender[Options]]) -> FieldVerdict:
+    """Compare the best contender with its strongest rival, which uses another alternative of a field."""
+    best, rivals = contenders[0], _rivals(field, contenders)
+    rival = min(rivals, key=best.ahead_of, default=None)
+    accepted = [field.select(contender) for contender in (best, *rivals)]
+    refused = [
+        contender for contender in _others(field, contenders) if field.select(contender) not in accepted
+    ]
+    return FieldVerdict(
+        field=field.name,
+        chosen=field.select(best),
+        score=best.mean,
+        rival=None if rival is None else field.select(rival),
+        rival_score=0.0 if rival is None else rival.mean,
+        evidence=math.inf if rival is None else best.ahead_of(rival),
+        refused={format_options(field.select(contender)): contender.refused for contender in refused},
+        rounds=len(best.scores),
+    )
+
+
+def format_options(options: Options) -> str:
+    """Format options for an address."""
+    return "&".join(f"{name}={value}" for name, value in options.items())
+
+
+def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
+    """The first options to which the server replies: the defaults, or other image sizes and states."""
+    complaint = ""
+    fields = (field.with_first(server.default) for field in (SIZE, STATE))
+    for size, state in product(*(field.alternatives for field in fields)):
+        options = {**size, **state} if complaint else {}
+        options = {name: value for name, value in options.items() if name not in server.fixed}
+        try:
+            server.reply(options, step)
+            return options
+        except RequestRefusedError as reason:
+            complaint = complaint or str(reason)
+    raise PolicyError(f"{server.place}: accepts none of the known conventions; first error: {complaint}")
+
+
+def _agreement(server: ProbedServer, options: Options, steps: Sequence[DemonstratedStep]) -> float:
+    """Mean agreement over steps; a rejected request scores 0."""
+    scores = [0.0] * len(steps)
+    for number, step in enumerate(steps):
+        with contextlib.suppress(RequestRefusedError):
+            scores[number] = server.direction_score(options, step)
+    return sum(scores) / len(scores)

@@ -1,0 +1,28 @@
+"""A placeholder for perturbations that cannot be applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.errors import PerturbationError
+from assay.tasks import Task
+
+
+@perturbation
+@dataclass(frozen=True, slots=True)
+class Unavailable(Perturbation):
+    """Placeholder for a missing part of a release: its episodes cannot start."""
+
+    kind = "release/unavailable"
+    effects = frozenset({Effect.PHYSICS})
+    change = Change.WORLD
+    reason: str
+    what: str = ""
+    """Missing item, such as a file; not part of the reason, so that equal reasons can be counted."""
+
+    def apply(self, task: Task, rng: np.random.Generator) -> Task:
+        """Raise PerturbationError with the reason."""
+        raise PerturbationError(f"{self.kind}: {self.reason}")

@@ -1,1 +1,0 @@
-"""Find the convention that a policy server was trained with: `assay probe`."""
