@@ -159,11 +159,11 @@ def test_nobody_at_the_address_is_reported(ask):
     ("settings", "words"),
     [
         ({"url": "localhost:8000"}, "must be an address like"),
-        ({"url": "http://host:eight/v1"}, "is no address"),
+        ({"url": "http://host:eight/v1"}, "must be an address like"),
         ({"url": f"https://me:{KEY}@there/v1"}, "belongs into ASSAY_LLM_KEY"),
         ({"url": f"https://there/v1?key={KEY}"}, "belongs into ASSAY_LLM_KEY"),
         ({"url": "http://there.example/v1", "key": KEY}, "not sent over http to there.example"),
-        ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that no key has"),
+        ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that are not allowed in a key"),
         ({"url": "https://there/v1", "model": " "}, "name of a model"),
         ({"url": "https://there/v1", "per_minute": 0}, "must be above 0"),
         ({"url": "https://there/v1", "per_minute": float("nan")}, "must be above 0"),
@@ -177,5 +177,5 @@ def test_settings_that_are_invalid_are_rejected_without_telling_the_key(settings
 
 def test_a_file_that_is_not_a_cache_is_rejected(tmp_path: Path):
     (tmp_path / "answers").write_text("these are my notes, " * 100)
-    with pytest.raises(LLMError, match="is no cache of answers"):
+    with pytest.raises(LLMError, match="not a cache of answers"):
         Cache(tmp_path / "answers")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from assay.support.llm import Endpoint, LLMError, Price, key_from_environment
-from assay.support.llm.protocols import SPEECHES
+from assay.support.llm.protocols import PROTOCOLS
 
 T = TypeVar("T")
 
@@ -59,7 +59,6 @@ class ModelSettings:
             raise LLMError(f"--extra is not JSON: {error}") from None
         if not isinstance(extra, dict):
             raise LLMError('--extra must be a JSON object, such as {"reasoning_effort": "low"}')
-        speech = SPEECHES[protocol]
         shared = (
             "per_minute",
             "at_once",
@@ -71,10 +70,10 @@ class ModelSettings:
             "thinking",
         )
         return Endpoint(
-            self.endpoint or speech.base,
+            self.endpoint or PROTOCOLS[protocol].base,
             name,
             key_from_environment(),
-            speech,
+            protocol,
             0.0 if self.temperature else None,
             extra=extra,
             **{setting: getattr(self, setting) for setting in shared},
