@@ -346,6 +346,7 @@ def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
     merged = dict(request)
     for name, value in extra.items():
         mine = merged.get(name)
-        is_nested = isinstance(mine, dict) and isinstance(value, Mapping)
-        merged[name] = merge_request(mine, value) if is_nested else value
+        if isinstance(mine, dict) and isinstance(value, Mapping):
+            value = merge_request(mine, value)
+        merged[name] = value
     return merged
