@@ -133,7 +133,7 @@ def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
         ({"policy": "idle", "tasks": "libero_gaol"}, TaskError, "libero_goal"),
         ({"policy": "idle", "states": tmp_path / "none"}, RunError, "no such folder"),
         ({"policy": Still}, PolicyError, "Still is a class, not a policy: give Still"),
-        ({"policy": Still(), "workers": 2}, RunError, "workers must be 0 or 1"),
+        ({"policy": Still(), "workers": 2}, RunError, "set workers to 0"),
         ({"policy": "idle", "seeds": "x"}, RunError, "expected a number of seeds"),
         ({"policy": "idle", "seeds": 0}, RunError, "valid: how many"),
         ({"policy": "idle", "seeds": [1, 1]}, RunError, "different whole numbers"),

@@ -124,7 +124,7 @@ def test_an_event_survives_json():
 
 def test_an_invalid_trigger_or_event_is_rejected():
     for made, said in (
-        (lambda: Trigger("soon", 1), "valid: near, grasped"),  # type: ignore[arg-type]
+        (lambda: Trigger("soon", 1), "choose one of near, grasped"),  # type: ignore[arg-type]
         (lambda: near(0.0), "near: 0.0; expected a number from 0.01 to 1"),
         (lambda: at_step(1.5), "expected an integer from 1 to 100000"),  # type: ignore[arg-type]
         (lambda: At(near(0.1), At(near(0.1), Cancel())), "events cannot be nested"),

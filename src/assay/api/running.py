@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,6 +15,7 @@ from assay.experiments import Experiment, load_experiment
 from assay.runs.display import RunDisplay
 from assay.runs.execute import Observer, default_path, execute, plain_name
 from assay.runs.options import RunOptions, RunOptionsDict, join_names
+from assay.runs.schedulers.search import SearchEnding
 from assay.runs.store import SUFFIX, Store
 from assay.support.console import number_of
 from assay.support.files import scratch_folder
@@ -225,26 +226,14 @@ def search(
     )
     with Store.reading(ending.path) as store:
         measured = thresholds(RunData(store, with_paths=False))
-    path, played, refused = ending.path, ending.played, ending.refused
-    return SearchResult(measured, path, played, refused, ending.left, ending.notes, ending.reason)
+    return SearchResult(**asdict(ending), thresholds=measured)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult(SearchEnding):
     """The result of a search."""
 
     thresholds: Thresholds
-    path: Path
-    played: int
-    """Number of episodes in the run."""
-    refused: int
-    """Number of episodes that were not executed because the oracle has not solved their scene."""
-    left: int
-    """Number of searches that the same command would continue; 0 if all are over."""
-    notes: tuple[str, ...] = ()
-    """Axes that could not be searched, one sentence each."""
-    reason: str = ""
-    """Reason why the search ended early, if the policy was unreachable."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result as a JSON object."""

@@ -112,6 +112,18 @@ def default_path(experiment: str, policy: str, shard: str | None = None) -> Path
     return Path("runs") / f"{plain_name(experiment)}-{plain_name(policy)}{suffix}.assay"
 
 
+def choose_workers(
+    options: RunOptions, policies: Iterable[str | Policy | Player], workers: int
+) -> RunOptions:
+    """Return options with a number of workers: ``workers`` by default, 0 for policy objects. Raises RunError."""
+    has_objects = not all(isinstance(policy, str) for policy in policies)
+    if has_objects and options.workers:
+        raise RunError("a policy object acts in this process: set workers to 0, or pass the policy's address")
+    if options.workers is None:
+        return replace(options, workers=0 if has_objects else workers)
+    return options
+
+
 def execute(
     experiment: str | Experiment,
     policy: str | Policy | Player,
@@ -127,9 +139,7 @@ def execute(
     """
     options, observer = options or RunOptions(), observer or Observer()
     if not isinstance(policy, str | Player) and ((options.workers or 0) > 1 or options.ray is not None):
-        raise RunError(
-            "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
-        )
+        raise RunError("a policy object acts in this process: set workers to 0, or pass the policy's address")
     options, measured = _settle_latency(experiment, policy, path, options)
     plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
     if measured is not None:

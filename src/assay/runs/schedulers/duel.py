@@ -26,7 +26,7 @@ from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
 from assay.runs.driver import Driving, driving
-from assay.runs.execute import Observer, make_executor, open_run, plain_name, store_plan
+from assay.runs.execute import Observer, choose_workers, make_executor, open_run, plain_name, store_plan
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
@@ -92,13 +92,9 @@ def duel(
         raise RunError(f"per_start={per_start}: expected an integer >= 1")
     if folder is None:
         if not all(isinstance(policy, str) for policy in policies):
-            raise RunError("duel: a policy that is an object needs out, a folder")
+            raise RunError("duel: a policy object needs out, a folder")
         folder = Path("runs") / "-".join(("duel", *(plain_name(str(policy)) for policy in policies)))
-    has_objects = any(not isinstance(policy, str) for policy in policies)
-    if has_objects and options.workers:
-        raise RunError("a policy that is an object acts in this process: workers must be 0")
-    if options.workers is None:
-        options = replace(options, workers=0 if has_objects else max(1, (os.cpu_count() or 1) // 2))
+    options = choose_workers(options, policies, max(1, (os.cpu_count() or 1) // 2))
     drawn = draw(RunPlan.make(experiment, options), per_start)
     plans = [
         drawn.for_policy(policy, folder / f"{side}{SUFFIX}", label)
@@ -339,8 +335,8 @@ class DuelScheduler(Scheduler):
 
     def __init__(self, store: Store, waiting: Iterable[Waiting], side: int, judge: Judge) -> None:
         self._side, self._judge = side, judge
-        places, decided = judge.places(), judge.decided_conditions
-        entries = [entry for entry in waiting if entry.key in places and entry.condition not in decided]
+        places = judge.places()
+        entries = [entry for entry in waiting if entry.key in places]
         super().__init__(store, sorted(entries, key=lambda entry: places[entry.key]), in_order=True)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
