@@ -1,6 +1,7 @@
 """MkDocs hook: generates the reference pages from the code, so that each fact is declared once.
 
-Pages: commands and their options, run options, the Python API, perturbations, and the keys of the JSON report.
+Pages: commands and their options, run options, the Python API, perturbations, the keys of the JSON report, and the
+glossary.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         "api": api_page,
         "perturbations": perturbations_page,
         "json": json_page,
+        "glossary": glossary_page,
     }
     for name, write in pages.items():
         files.append(File.generated(config, f"reference/{name}.md", content=write()))
@@ -126,6 +128,14 @@ def json_page() -> str:
         lines += [f"| `{name}` | {_cell(text)} |" for name, text in _field_docs(kind)]
         lines.append("")
     return "\n".join(lines)
+
+
+def glossary_page() -> str:
+    """Return the definitions of all terms."""
+    from assay.report.glossary import GLOSSARY
+
+    rows = [f"| {term} | {_cell(text)} |" for term, text in GLOSSARY.items()]
+    return "\n".join(["# Glossary", "", "| term | definition |", "| --- | --- |", *rows, ""])
 
 
 def _field_docs(kind: type) -> Iterator[tuple[str, str]]:

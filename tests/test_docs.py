@@ -32,7 +32,7 @@ from assay.web import app
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-REFERENCE = {"commands", "options", "api", "perturbations", "json"}
+REFERENCE = {"commands", "options", "api", "perturbations", "json", "glossary"}
 """Pages that the site generates."""
 NOT_RUN = {
     "pip install": "installs",

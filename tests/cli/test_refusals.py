@@ -28,7 +28,7 @@ REFUSALS = {
     "assets add file": "file",
     "audit nonsense": "nonsense",
     "audit libero --figure x.gif": "valid: a name that ends in .png",
-    f"audit libero --policy blind {STOVE}": "blind: each policy should be given once",
+    f"audit libero --policy blind {STOVE}": "blind: expected each policy once",
     "certify xx": "did you mean 'x'?",
     "certify x --seeds none": "expected a number of seeds",
     "certify x --assets primitive": "did you mean 'primitives'?",

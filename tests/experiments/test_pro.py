@@ -76,8 +76,8 @@ def test_the_displacement_ladder_has_the_distances_and_the_axis_that_are_asked_f
 
 def test_an_invalid_ladder_is_rejected():
     for fields, reason in (
-        ("distances=0.1,0.9", "0.9 m is not valid: above 0, up to 0.6"),
-        ("distances=0.1,0.1", "each may be named once"),
+        ("distances=0.1,0.9", "0.9 m is out of range: expected above 0, up to 0.6"),
+        ("distances=0.1,0.1", "expected one or more different distances"),
         ("axis=z", "got 'z'"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(reason)):

@@ -22,6 +22,11 @@ def path_to(place, seed: int, *, way: int = 0, spread: float = 0.01, steps: int 
     return np.sin(time) * (np.array(place) + jitter) + way * 0.15 * np.sin(2 * time) * np.array([0, 0, 1])
 
 
+def usual(task: str, seed: int, condition: str = "") -> np.ndarray:
+    """The path of a control, which a policy that memorised it repeats under every condition."""
+    return path_to(PLACES[task], seed)
+
+
 def still(steps: int = 100) -> np.ndarray:
     return np.zeros((steps + 1, 3))
 
@@ -50,10 +55,7 @@ def measured(store) -> Memorisation:
 
 
 def test_replaying_policy_scores_one(run, made):
-    def memory(task: str, seed: int, condition: str = "") -> np.ndarray:
-        return path_to(PLACES[task], seed)
-
-    found = measured(run(episodes(made, control=memory, changed=memory)))
+    found = measured(run(episodes(made, control=usual, changed=usual)))
     assert found.overall.index == 1.0 and found.overall.count == 48 and found.overall.starts == 12
     assert {each.group: each.index for each in found.axes} == {"words": 1.0, "world": 1.0}
     assert all(each.interval.low > 0.7 for each in found.axes)
@@ -77,16 +79,13 @@ def test_policy_that_memorised_tasks_but_not_seeds_scores_high(run, made):
 def test_reacting_policy_scores_zero(run, made):
     """It waits where words mean nothing, and goes where things are now."""
 
-    def control(task: str, seed: int) -> np.ndarray:
-        return path_to(PLACES[task], seed)
-
     def notice(task: str, seed: int, condition: str) -> np.ndarray:
         if condition in ("nonsense", "removed"):
             return still()
         x, y, z = PLACES[task]
         return path_to((x + 0.2, y, z) if condition == "moved" else (y, -x, z), seed)
 
-    found = measured(run(episodes(made, control=control, changed=notice)))
+    found = measured(run(episodes(made, control=usual, changed=notice)))
     assert found.overall.index == 0.0 and found.overall.count == 48
     assert found.overall.interval.low == 0.0 and 0.0 < found.overall.interval.high < 0.3
 
@@ -119,13 +118,12 @@ def test_idle_and_erratic_policies_are_not_judged(run, made):
 
 
 def test_small_displacements_and_failed_controls_are_not_judged(run, made):
-    def path(task: str, seed: int, condition: str = "") -> np.ndarray:
-        return path_to(PLACES[task], seed)
-
-    hand, labels = path("libero_goal/1", 0), {"axis": "world", "distance": 0.05}
-    rows = [*episodes(made, control=path, changed=path)]
+    hand, labels = usual("libero_goal/1", 0), {"axis": "world", "distance": 0.05}
+    rows = [*episodes(made, control=usual, changed=usual)]
     for task, seed in product(PLACES, SEEDS):
-        rows.append(made(False, task=task, seed=seed, hand=path(task, seed), condition="near", labels=labels))
+        rows.append(
+            made(False, task=task, seed=seed, hand=usual(task, seed), condition="near", labels=labels)
+        )
     rows += [made(False, seed=77, hand=hand), made(None, seed=78)]
     nonsense = {"condition": "nonsense", "labels": {"plausible": False}}
     rows += [made(False, seed=seed, hand=hand, **nonsense) for seed in (77, 78)]
@@ -178,18 +176,15 @@ def timed(hand: np.ndarray, *, slower: float = 1.0, later: int = 0) -> np.ndarra
 
 @pytest.mark.parametrize(("slower", "later"), [(1.3, 0), (1.0, 20), (1.15, 10), (1.3, 20), (0.8, 0)])
 def test_slow_replay_is_repeated_and_reaction_is_not(run, made, slower: float, later: int):
-    def control(task: str, seed: int) -> np.ndarray:
-        return path_to(PLACES[task], seed)
-
     def repeats(task: str, seed: int, condition: str) -> np.ndarray:
-        return timed(path_to(PLACES[task], seed), slower=slower, later=later)
+        return timed(usual(task, seed), slower=slower, later=later)
 
     def follows(task: str, seed: int, condition: str) -> np.ndarray:
         x, y, z = PLACES[task]
         return timed(path_to((x - 0.15, y + 0.15, z), seed), slower=slower, later=later)
 
     for changed, index in ((repeats, 1.0), (follows, 0.0)):
-        assert measured(run(episodes(made, control=control, changed=changed))).overall.index == index
+        assert measured(run(episodes(made, control=usual, changed=changed))).overall.index == index
 
 
 def moved(made, alike: Callable[[int, int], bool], *, seeds: int = 10, each: int = 7, success: bool = False):
@@ -253,14 +248,11 @@ def test_guessable_instructions_and_requests_that_include_the_control_task_are_n
 def test_other_requests_are_separate_from_nonsense(run, made):
     """It does what it is asked for, and what is usual where it is asked for nothing."""
 
-    def control(task: str, seed: int) -> np.ndarray:
-        return path_to(PLACES[task], seed)
-
     def obeys(task: str, seed: int, condition: str) -> np.ndarray:
         x, y, z = PLACES[task]
         return path_to((x, y, z) if condition == "nonsense" else (y, -x, z), seed)
 
-    found = measured(run(episodes(made, control=control, changed=obeys)))
+    found = measured(run(episodes(made, control=usual, changed=obeys)))
     assert {each.group: each.index for each in found.axes}["words"] == 0.5
     assert {each.group: (each.index, each.count) for each in found.calls} == {
         Calls.NONSENSE: (1.0, 12),

@@ -62,8 +62,8 @@ def test_chosen_names_replace_condition_names(drawing: Drawing):
 
 def test_invalid_print_options_are_rejected():
     for given, words in (
-        ({"format": "png"}, "valid: pdf or svg"),
-        ({"width": "wide"}, "valid: column, page"),
+        ({"format": "png"}, "expected pdf or svg"),
+        ({"width": "wide"}, "expected column, page"),
         ({"width": "0.5in"}, "1.5 to 20 inches"),
         ({"font": "DejaVu Sns"}, "did you mean 'DejaVu Sans'?"),
     ):

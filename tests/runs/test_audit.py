@@ -30,7 +30,7 @@ def test_world_without_valid_auditors_is_refused(monkeypatch: pytest.MonkeyPatch
     traits = WORLDS["libero"].traits
     for auditors, reason in (
         ((), "no policies without an input are known"),
-        ((("blind", "ears"),), "auditors lack 'ears'; valid: words"),
+        ((("blind", "ears"),), "an auditor lacks 'ears'; choose one of words"),
     ):
         monkeypatch.setattr(type(WORLDS["libero"]), "traits", replace(traits, auditors=auditors))
         with pytest.raises(RunError, match=reason):

@@ -7,12 +7,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from assay.errors import RunError
-from assay.perturb.words.distance.pride import DistanceError
-from assay.perturb.words.distance.table import score_table
 from assay.support.extras import DISTRIBUTION, EXTRAS, optional_import, require
 
 ROOT = Path(__file__).parents[2]
@@ -74,12 +71,6 @@ def test_commands_work_or_name_the_extra_they_need(
     )
     assert done.returncode == status and done.stderr.count("Traceback") == 0, done.stderr
     assert line in done.stderr
-
-
-def test_bleu_says_what_it_needs_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "sacrebleu", None)
-    with pytest.raises(DistanceError, match=r"pip install 'assay-robotics\[words\]'$"):
-        score_table(pl.DataFrame(), baselines=True)
 
 
 @pytest.mark.parametrize(

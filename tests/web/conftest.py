@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -103,11 +103,12 @@ def address(library: Path) -> Iterator[str]:
         yield found
 
 
-class Answer:
-    """What came back."""
+class Answer(NamedTuple):
+    """A response of the server."""
 
-    def __init__(self, status: int, headers: dict[str, str], text: str) -> None:
-        self.status, self.headers, self.text = status, headers, text
+    status: int
+    headers: dict[str, str]
+    text: str
 
 
 @pytest.fixture(scope="session")

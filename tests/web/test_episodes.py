@@ -9,7 +9,7 @@ from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
 from assay.runs.store import Store
-from assay.web.queries import PAGE, Filters, OpenRun, choices, locate, read_page, reading
+from assay.web.queries import PAGE, Filters, OpenRun, locate, read_choices, read_page, reading
 from assay.web.trajectories import (
     DIVERGENCE_M,
     Divergence,
@@ -71,14 +71,14 @@ def test_neighbours_are_those_of_the_filter_and_the_order(run: OpenRun):
         assert len(keys) == len([s for s in range(COUNT - 1) if s % 6 == 3])
         for number, row in enumerate(rows):
             found = locate(run, row, chosen)
-            assert (found.number, found.total) == (number + 1, len(keys))
-            assert found.previous == (keys[number - 1] if number else None)
-            assert found.next == (keys[number + 1] if number + 1 < len(keys) else None)
+            previous, following = (dict(enumerate(keys)).get(number + way) for way in (-1, 1))
+            total = len(keys)
+            assert found == {"previous": previous, "next": following, "number": number + 1, "total": total}
     assert [row.seed for row in read_page(run, chosen.model_copy(update={"sort": "-seed"})).rows][
         :2
     ] == sorted((row.seed for row in rows), reverse=True)[:2]
     outside = next(row for row in read_page(run, Filters()).rows if row.task != "libero_goal/0")
-    assert locate(run, outside, chosen).number == 0
+    assert locate(run, outside, chosen)["number"] == 0
 
 
 def test_filters_select_matching_episodes(run: OpenRun):
@@ -97,16 +97,16 @@ def test_filters_select_matching_episodes(run: OpenRun):
 
 
 def test_filter_choices_omit_measurements(path: Path):
-    found = choices(path)
-    assert found.conditions == ("control", "words") and set(found.tasks) == {
+    found = read_choices(path)
+    assert found["conditions"] == ("control", "words") and set(found["tasks"]) == {
         f"libero_goal/{n}" for n in range(3)
     }
-    assert found.labels == {
+    assert found["labels"] == {
         "flag": ("true", "false"),
         "level": ("0", "1", "2", "3", "4"),
         "odd.name": ("null",),
     }
-    assert found.objects == ("none",)
+    assert found["objects"] == ("none",)
 
 
 def line(steps: int, length: float = 0.5) -> np.ndarray:

@@ -22,7 +22,6 @@ from assay.measures.diagnosis import diagnose
 from assay.measures.findings import Finding
 from assay.measures.sentences import Diagnosis
 from assay.measures.success.rates import SUCCESS_RATE, Rate
-from assay.measures.views.heat_map import ACTIONS
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between
 from assay.report.page import PAGE, build
@@ -96,18 +95,7 @@ SEEDS = (0, 1, 2, 3, 4)
 """Ten starts: an exact test can reach p = 2 ** -10, and about fifteen hypotheses are tested together."""
 PARTS = (
     DemoExperiment("libero", BOTH, tuple(range(12)), steps=130),
-    DemoExperiment(
-        "para?per_cell=1",
-        "libero_goal/6",
-        SEEDS,
-        # The names are kept in one of these rows of the grid and changed in the other, once for each phrasing.
-        conditions=(
-            CONTROL,
-            *(f"para/obj={names},act={action}" for names in ("addition", "habitual") for action in ACTIONS),
-        ),
-        in_turn=True,
-        steps=115,
-    ),
+    DemoExperiment("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),
     DemoExperiment(
         "pro",
         BOTH,

@@ -10,10 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
-from assay.episodes import Env, Episode, EpisodeSpec, Outcome, Trajectory, world_of
+from assay.episodes import Episode, EpisodeSpec, Outcome, Trajectory, world_of
 from assay.errors import FileError, RunError
 from assay.runs.driver import Ending
 from assay.runs.replay import EpisodeVideo, replay
@@ -43,7 +42,7 @@ def compare(*runs: Run | str | Path, margin: float = 0.05) -> Compared:
 
     paths = [run.path if isinstance(run, Run) else Path(run) for run in runs]
     if len(set(paths)) < max(2, len(paths)):
-        raise RunError("compare: needs two runs or more, each once")
+        raise RunError("compare: expected at least two different runs")
     return compare_runs(name_runs(paths), margin=margin)
 
 
@@ -63,25 +62,25 @@ class Run:
             return store.meta
 
     def frame(self) -> pl.DataFrame:
-        """The recorded episodes, one row each: key, condition, task, seed, outcome, steps, labels, ..."""
+        """Return the recorded episodes, one row each: key, condition, task, seed, outcome, steps, labels, ..."""
         with self._reading() as store:
             return store.frame()
 
     def profile(self) -> Profile:
-        """Every measure that the run allows, with intervals."""
+        """Return the results of all measures that apply to the run, with intervals."""
         from assay.measures.profile import profile
 
         with self._reading() as store:
             return profile(store)
 
     def diagnose(self) -> tuple[Finding, ...]:
-        """The flaws found in the policy, the most certain first."""
+        """Return the flaws found in the policy, the most certain first."""
         from assay.measures.diagnosis import diagnose
 
         return diagnose(self.profile())
 
     def summary(self) -> str:
-        """The first sentences of the report, one per line: findings, or why nothing was found, and the main numbers."""
+        """Return the first sentences of the report, one per line: findings (or why there are none) and key numbers."""
         from assay.report.run_report import RunReport
         from assay.report.summary import sentences
 
@@ -135,12 +134,12 @@ class Run:
     ) -> Path:
         """Write the report, with its figures and tables, into a folder; returns the page.
 
-        ``beside``: further runs to include. With ``paper`` ("libero-para") it has the tables and figures
-        of that paper instead, each under the paper's own number; ``published``: its authors' numbers beside.
-        ``near_far`` says which failures are near: "ours", "paper" (LIBERO-Para's rule, which its page always has), or
-        "floor=0.01&least_successes=5&with_controls=true".
-        ``labels`` name the runs, one for each. With ``figures`` ("pdf" or "svg") the folder ``paper`` in it has figures
-        and tables for a paper: ``width``, ``font``, ``font_size`` and ``names`` are the options of ``assay report``.
+        ``beside``: further runs to include. ``labels``: names of the runs, one for each. With ``paper``
+        ("libero-para") the report has the tables and figures of that paper instead, under the paper's numbers;
+        ``published`` adds the numbers of its authors. ``near_far``: the rule for near failures, "ours", "paper"
+        (LIBERO-Para's, which its page always uses), or "floor=0.01&least_successes=5&with_controls=true". With
+        ``figures`` ("pdf" or "svg") the subfolder ``paper`` has figures and tables for a paper: ``width``, ``font``,
+        ``font_size`` and ``names`` are the options of ``assay report``.
         """
         from assay.measures.failure.near_far import near_far_rule
         from assay.measures.views.printing import Print
@@ -213,18 +212,10 @@ class Episodes(Mapping[str, "RecordedEpisode"]):
     def __getitem__(self, key: str) -> RecordedEpisode:
         matches = [name for name in self._numbers if name.startswith(key)] if key else []
         if len(matches) != 1:
-            many = "no" if not matches else "more than one"
-            raise KeyError(f"{many} recorded episode of {self._run.path} has a key that begins with '{key}'")
+            raise KeyError(
+                f"{len(matches)} recorded episodes in {self._run.path} have a key that begins with '{key}'"
+            )
         return RecordedEpisode(self._run, matches[0], self._numbers[matches[0]])
-
-
-def _write_video(env: Env, spec: EpisodeSpec, actions: np.ndarray, out: Path, *, error: str = "") -> Episode:
-    """Replay into a video, with a frame for every step."""
-    video = EpisodeVideo(env, spec)
-    episode = replay(env, spec, actions, error=error, watch=video)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    video.write(out, episode)
-    return episode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,6 +254,10 @@ class RecordedEpisode:
         try:
             if video is None:
                 return replay(env, spec, actions, error=error)
-            return _write_video(env, spec, actions, Path(video), error=error)
+            frames = EpisodeVideo(env, spec)  # one for every step
+            episode = replay(env, spec, actions, error=error, watch=frames)
+            Path(video).parent.mkdir(parents=True, exist_ok=True)
+            frames.write(Path(video), episode)
+            return episode
         finally:
             env.close()

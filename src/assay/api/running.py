@@ -47,7 +47,7 @@ def run(
     of ``assay run``. Without ``out`` the run is stored in ``runs/``; that of an object, which no later call could
     recognise, in a temporary file that lives as long as the returned `Run`.
 
-    ``label`` is what reports call the policy. If a policy's source or checkpoint has changed since, ``out`` is
+    ``label`` is the policy's name in reports. If the policy's source or checkpoint has changed since, ``out`` is
     refused: one file holds the episodes of one policy. ``progress`` shows a progress bar and lets the first Ctrl-C
     finish running episodes; by default on a terminal. An ``observer`` replaces it.
     """
@@ -79,7 +79,7 @@ def evaluate(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Evaluated:
-    """A short evaluation inside a training loop: success by condition with intervals, and the drop.
+    """Evaluate a policy briefly inside a training loop: success by condition with intervals, and the drop.
 
     ``budget`` ("2min", "90s", seconds) decides how many of the seeds are executed, and if necessary how few of the
     tasks; what is left out is in the result. With ``seeds`` and ``budget=None`` nothing depends on time. The same
@@ -123,7 +123,7 @@ class Evaluated:
     run: Run
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
-        """Flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
+        """Return flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
         return self.summary.metrics(prefix)
 
     def __str__(self) -> str:
@@ -172,7 +172,7 @@ def duel(
 def gate(
     run: Run | str | Path, baseline: Run | str | Path, *, margin: float = 0.05, each: bool = False
 ) -> Judgement:
-    """Whether a run may replace a baseline: better, equivalent, or not worse by more than ``margin``, or worse.
+    """Judge whether a run may replace a baseline: better, equivalent, not worse by more than ``margin``, or worse.
 
     ``each``: every condition has to pass as well. Raises MeasureError if no episode is shared.
     """
@@ -182,7 +182,7 @@ def gate(
 
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
-        raise RunError("gate: the run is its own baseline; needs two runs")
+        raise RunError("gate: expected two different runs; the run is its own baseline")
     return judge(
         {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
     )
@@ -260,7 +260,7 @@ def audit(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Audit:
-    """How much of an experiment is solved without words, without sight, or by memory alone, beside the oracle.
+    """Measure how much of an experiment is solved without words, without sight, or by memory alone.
 
     Ordinary runs of policies that lack an input, and of further ``policies``, into the folder ``out``; the same call
     resumes. A condition is solved if the whole 95 % interval of its success rate is above ``least``. ``starting`` is
@@ -291,7 +291,7 @@ def audit(
 
 
 def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
-    """The policies that audit an experiment: those that its world names, and further ones. Raises RunError."""
+    """Return the policies that audit an experiment: those of its world, and further ones. Raises RunError."""
     from assay.measures.shortcuts import MEMORY, SIGHT, WORDS, Probe
 
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
@@ -300,12 +300,14 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
         raise RunError(f"audit: no policies without an input are known in the world '{design.world}'")
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
-        raise RunError(f"audit: world '{design.world}': auditors lack '{odd[0]}'; valid: {valid}, or nothing")
+        raise RunError(
+            f"audit: world '{design.world}': an auditor lacks '{odd[0]}'; choose one of {valid}, or ''"
+        )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
     probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]
     names = [probe.name for probe in probes]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise RunError(f"audit: {', '.join(twice)}: each policy should be given once")
+        raise RunError(f"audit: {', '.join(twice)}: expected each policy once")
     return probes
 
 

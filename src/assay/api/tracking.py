@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from assay.episodes import Episode, EpisodeSpec, Outcome
@@ -21,34 +21,7 @@ from assay.support.extras import require
 from assay.support.plugins import import_object, registered_addresses
 from assay.support.stats.intervals import wilson_interval
 
-
-class SentEpisodes:
-    """The episodes of a run that were sent to a tracker's project, in a file beside the run."""
-
-    def __init__(self, run: Path, tracker: str, project: str) -> None:
-        self.path = run.with_name(f".{run.name}.{tracker}-{quote(project, safe='')}")
-        self._lines = set(self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else [])
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def __contains__(self, episode: tuple[str, str]) -> bool:
-        """Whether an episode, (key, outcome), was sent."""
-        return " ".join(episode) in self._lines
-
-    def add(self, key: str, outcome: str) -> None:
-        """Mark an episode as sent."""
-        line = f"{key} {outcome}"
-        self._lines.add(line)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
-
-    def clear(self) -> None:
-        """Mark all episodes as not sent."""
-        self._lines.clear()
-        self.path.unlink(missing_ok=True)
-
-
+T = TypeVar("T")
 PROJECT = "assay"
 """Default name of the project."""
 
@@ -89,7 +62,7 @@ class TrackedEpisode:
     """Number of episodes of the condition so far, without errors."""
 
     def scalars(self) -> dict[str, float]:
-        """Numbers by name."""
+        """Return the numbers by name."""
         scalars: dict[str, float] = {
             "episode/success": float(self.outcome == Outcome.SUCCESS),
             "episode/error": float(self.outcome == Outcome.ERROR),
@@ -102,7 +75,7 @@ class TrackedEpisode:
         return scalars | {f"episodes/{self.condition}": float(self.episodes)}
 
     def texts(self) -> dict[str, str | int]:
-        """Identifying values by name."""
+        """Return the identifying values by name."""
         return {
             "condition": self.condition,
             "task": self.task,
@@ -126,7 +99,7 @@ class Tracker(Protocol):
 
 
 def identify(store: Store, project: str = PROJECT) -> TrackedRun:
-    """The identity of a run for a tracker."""
+    """Return the identity of a run for a tracker."""
     meta = store.meta
     deciding = {name: meta.get(name) for name in (*DECIDING, IDENTITY)}
     text = json.dumps([deciding, meta.get("shard"), store.path.stem], sort_keys=True, default=str)
@@ -143,25 +116,29 @@ _COLUMNS = ("condition", "task", "seed", "outcome", "steps", "seconds", "instruc
 
 
 class Sender:
-    """Sends the episodes of a run to a tracker, each of them once, in any order."""
+    """Sends the episodes of a run to a tracker, each of them once, in any order.
+
+    A hidden file beside the run lists the episodes that were sent: key and outcome, one line each.
+    """
 
     def __init__(self, tracker: Tracker, store: Store, project: str = PROJECT) -> None:
         """Start or resume the tracked run, and send recorded episodes that were not sent."""
         self._tracker = tracker
         self._counts: dict[str, tuple[int, int]] = {}
-        self._sent = SentEpisodes(store.path, type(tracker).__name__.lower(), project)
+        kind = type(tracker).__name__.lower()
+        self._file = store.path.with_name(f".{store.path.name}.{kind}-{quote(project, safe='')}")
         present = tracker.start(identify(store, project))
         rows = store.frame().select("key", *_COLUMNS).rows(named=True)
+        lines = [f"{row['key']} {row['outcome']}" for row in rows]
         if not present:
-            self._sent.clear()
-        elif not self._sent.path.exists():
-            path = self._sent.path
-            say(f"warning: {path} is missing: the first {present} episodes count as sent", aside=True)
-            for row in rows[:present]:
-                self._sent.add(row["key"], row["outcome"])
-        missed = [row for row in rows if (row["key"], row["outcome"]) not in self._sent]
-        for row in rows:
-            if row not in missed:
+            self._file.unlink(missing_ok=True)
+        elif not self._file.exists():
+            say(f"warning: {self._file} is missing: the first {present} episodes count as sent", aside=True)
+            self._file.write_text("".join(f"{line}\n" for line in lines[:present]), encoding="utf-8")
+        self._sent = set(self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else ())
+        missed = [row for row, line in zip(rows, lines, strict=True) if line not in self._sent]
+        for row, line in zip(rows, lines, strict=True):
+            if line in self._sent:
                 self._count(row["condition"], row["outcome"])
         self._number = max(present, len(self._sent))
         for row in missed:
@@ -171,7 +148,8 @@ class Sender:
 
     def send(self, key: str, condition: str, outcome: str, **values: Any) -> None:
         """Send an episode unless it was sent; one that is repeated after an error is sent again."""
-        if (key, outcome) in self._sent:
+        line = f"{key} {outcome}"
+        if line in self._sent:
             return
         hits, count = self._count(condition, outcome)
         interval = wilson_interval(hits / count, count) if count else None
@@ -188,10 +166,12 @@ class Sender:
             )
         )
         self._number += 1
-        self._sent.add(key, outcome)
+        self._sent.add(line)
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(f"{line}\n")
 
     def _count(self, condition: str, outcome: str) -> tuple[int, int]:
-        """Successes and episodes of a condition, with one more."""
+        """Return the successes and episodes of a condition, with one more."""
         hits, count = self._counts.get(condition, (0, 0))
         if outcome != Outcome.ERROR:
             hits, count = hits + (outcome == Outcome.SUCCESS), count + 1
@@ -220,27 +200,17 @@ class Tracked(ForwardingObserver):
         """Start or resume; episodes that were recorded before and not sent come first."""
         super().began(store, waiting)
         self._path = store.path
-
-        def begin(tracker: Tracker) -> None:
-            self._sender = Sender(tracker, store, self._project)
-
-        self._try(begin)
+        self._sender = self._try(lambda tracker: Sender(tracker, store, self._project))
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
         """Send an episode."""
         super().episode(spec, episode)
-        if spec is None or episode is None:
+        sender = self._sender
+        if spec is None or episode is None or sender is None:
             return
-        about_spec = {name: getattr(spec, name) for name in ("condition", "task", "seed")}
-        about_episode = {
-            name: getattr(episode, name) for name in ("outcome", "steps", "seconds", "instruction")
-        }
-
-        def send(tracker: Tracker) -> None:
-            if self._sender is not None:
-                self._sender.send(spec.key, **about_spec, **about_episode)
-
-        self._try(send)
+        sources = {name: spec if hasattr(spec, name) else episode for name in _COLUMNS}
+        values = {name: getattr(source, name) for name, source in sources.items()}
+        self._try(lambda tracker: sender.send(spec.key, **values))
 
     def close(self) -> None:
         """Send the summary, and close the tracker."""
@@ -251,25 +221,26 @@ class Tracked(ForwardingObserver):
         self._try(lambda tracker: tracker.finish(summary))
         self._tracker = None
 
-    def _try(self, call: Callable[[Tracker], None]) -> None:
+    def _try(self, call: Callable[[Tracker], T]) -> T | None:
         """Call the tracker; on the first failure it is disabled and a warning is printed."""
         if self._tracker is None:
-            return
+            return None
         try:
-            call(self._tracker)
+            return call(self._tracker)
         except AssayError:
             raise
         except Exception as error:
             self._tracker = None
             reason = one_line(error)
             say(f"warning: tracking stopped: {reason}; assay export --to sends the rest", aside=True)
+            return None
 
 
 def load_tracker(name: str) -> Callable[[], Tracker]:
     """Load a tracker by name. Raises RunError if it is unknown, or its package is not installed."""
     trackers = registered_addresses("tracker")
     if name not in trackers:
-        raise RunError(f"there is no tracker '{name}': {did_you_mean(name, trackers)}")
+        raise RunError(f"unknown tracker '{name}': {did_you_mean(name, trackers)}")
     require(name, f"tracking with {name} needs the package {name}", RunError)
     tracker: Callable[[], Tracker] = import_object(trackers[name])
     return tracker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from assay.episodes import (
@@ -18,75 +19,48 @@ from assay.episodes import (
     load_world,
 )
 from assay.episodes.spec import OWN_LATENCY
-from assay.errors import ExperimentError
+from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.labels import nature
 
 if TYPE_CHECKING:
     from assay.experiments.reference_times import ReferenceTimes
-from fnmatch import fnmatchcase
-from itertools import groupby
 
-from assay.errors import did_you_mean, did_you_mean_each
-
-MOST_SHOWN = 12
+MAX_NAMES_SHOWN = 12
 """Maximum number of valid names in an error message."""
 
 
 def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> frozenset[str]:
     """Return the ``names`` that match a selection: names and patterns with ``*``, separated by commas.
 
-    The part before a name's first slash may be omitted. Names may contain commas, as in ``para/obj=none,act=need``.
-    Raises ExperimentError with the valid names if a part matches nothing.
+    The part before a name's first slash may be omitted. Names may contain commas, as in ``para/obj=none,act=need``:
+    the longest text that matches counts. Raises ExperimentError with the valid names if a part matches nothing.
     """
     conditions = tuple(names)
-    parts = list(_parts(selection, conditions))
-    unknown = list(dict.fromkeys(_unknown(parts, conditions)))
-    if unknown:
-        short = {name.partition("/")[2] or name for name in conditions}
-        options = conditions if any("/" in part for part in unknown) else short
-        if len(unknown) == 1:
-            valid = did_you_mean(unknown[0], options, most=MOST_SHOWN)
-            raise ExperimentError(f"{experiment} has no condition '{unknown[0]}' with these tasks: {valid}")
-        valid = did_you_mean_each(unknown, options, most=MOST_SHOWN)
-        listed = ", ".join(f"'{part}'" for part in unknown)
-        raise ExperimentError(f"{experiment} has no conditions {listed} with these tasks: {valid}")
-    return frozenset(name for _, matches in parts for name in matches)
-
-
-def _parts(selection: str, known: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each part of a selection with its matches, empty if the part is unknown.
-
-    Commas within a name are resolved by trying the longest text first.
-    """
-    left = [part.strip() for part in selection.split(",") if part.strip()]
-    if not left:
-        raise ExperimentError(
-            f"conditions '{selection}': name one at least; {did_you_mean('', known, most=MOST_SHOWN)}"
-        )
-    while left:
-        for size in range(len(left), 0, -1):
-            pattern = ",".join(left[:size])
-            matches = [name for name in known if _means(pattern, name)]
+    parts = [part.strip() for part in selection.split(",") if part.strip()]
+    if not parts:
+        valid = did_you_mean("", conditions, most=MAX_NAMES_SHOWN)
+        raise ExperimentError(f"conditions '{selection}': expected at least one name; {valid}")
+    chosen: set[str] = set()
+    while parts:
+        for size in range(len(parts), 0, -1):
+            pattern = ",".join(parts[:size])
+            matches = [
+                name
+                for name in conditions
+                if fnmatchcase(name, pattern) or fnmatchcase(name.partition("/")[2], pattern)
+            ]
             if matches:
                 break
-        yield pattern, matches
-        left = left[size:]
-
-
-def _unknown(parts: Sequence[tuple[str, list[str]]], known: Sequence[str]) -> Iterator[str]:
-    """Yield the parts without a match.
-
-    If names contain commas, consecutive parts are joined up to the length of a name.
-    """
-    size = 1 + max((name.count(",") for name in known), default=0)
-    for stands, group in groupby(parts, key=lambda part: bool(part[1])):
-        if not stands:
-            texts = [text for text, _ in group]
-            yield from (",".join(texts[first : first + size]) for first in range(0, len(texts), size))
-
-
-def _means(pattern: str, name: str) -> bool:
-    return fnmatchcase(name, pattern) or fnmatchcase(name.partition("/")[2], pattern)
+        else:
+            unknown = ",".join(parts[: 1 + max(name.count(",") for name in conditions)])
+            options = (
+                conditions if "/" in unknown else {name.partition("/")[2] or name for name in conditions}
+            )
+            valid = did_you_mean(unknown, options, most=MAX_NAMES_SHOWN)
+            raise ExperimentError(f"{experiment} has no condition '{unknown}' with these tasks: {valid}")
+        chosen.update(matches)
+        parts = parts[size:]
+    return frozenset(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +78,21 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
+class LazyVariant:
+    """A variant that is expensive to make, and is made only if its condition is selected."""
+
+    condition: str
+    make: Callable[[], Variant | None]
+    """Function that returns the variant; None if the task has none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """A design: variants x tasks x seeds. The control is the first variant of every task."""
 
     name: str
     about: str
-    variants: Callable[[Any], Iterable[Variant]]
+    variants: Callable[[Any], Iterable[Variant | LazyVariant]]
     """Function from a task to its variants, without the control."""
     tasks: str = "all"
     """Default tasks: a selection as on the command line."""
@@ -199,14 +182,17 @@ class Experiment:
     def _variants(self, chosen: Iterable[Any]) -> Iterable[tuple[Any, Iterable[Variant]]]:
         """Return each task with the variants whose conditions are selected."""
         if self.conditions is None:
-            return ((task, self.variants(task)) for task in chosen)
+            return ((task, _make(self.variants(task))) for task in chosen)
         by_task = [(task, tuple(self.variants(task))) for task in chosen]
-        there = dict.fromkeys(variant.condition for _, variants in by_task for variant in variants)
-        wanted = choose_conditions(self.conditions, (CONTROL, *there), self.name)
-        return [
-            (task, [variant for variant in variants if variant.condition in wanted])
+        names = dict.fromkeys(variant.condition for _, variants in by_task for variant in variants)
+        wanted = choose_conditions(self.conditions, (CONTROL, *names), self.name)
+        selected = [
+            (task, _make(variant for variant in variants if variant.condition in wanted))
             for task, variants in by_task
         ]
+        if wanted != {CONTROL} and not any(variants for _, variants in selected):
+            raise ExperimentError(f"{self.name} has no condition '{self.conditions}' with these tasks")
+        return selected
 
     def only(self, conditions: str | None) -> Experiment:
         """Return the experiment restricted to some conditions and the control. Raises ExperimentError."""
@@ -228,3 +214,8 @@ class Experiment:
         if initial == "stored" and not self.played_in.has_stored_states:
             raise ExperimentError(f"--states: the tasks of {self.name} have no stored initial states")
         return self.played_in.packs[0] if pack is None else pack
+
+
+def _make(variants: Iterable[Variant | LazyVariant]) -> list[Variant]:
+    made = (variant.make() if isinstance(variant, LazyVariant) else variant for variant in variants)
+    return [variant for variant in made if variant is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from assay.episodes import At, Label, Perturbation, Trigger, horizon
 from assay.episodes.events import grasped, lifted, near, placing, share, subgoal
@@ -12,7 +12,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.perturb.events import Cancel, Knock, Shut
 from assay.perturb.senses.images import FrozenCamera
 from assay.perturb.senses.robot import ActionDelay
-from assay.perturb.words.rewordings.designs import OtherTask, fields_of
+from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.words.rewordings.goals import Alternative, alternatives
 from assay.perturb.world import Displace, Distractors, MoveCamera, MoveFixture, Relight
 from assay.perturb.world.ground import owner
@@ -75,11 +75,12 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
         yield "shut", subgoal(1), Shut()
     others = alternatives(task)
     if others:
-        yield "changed", FAR, OtherTask(*fields_of(_one_of(task, others)))
+        candidates = [other for other in others if other.known_from is not None] or others
+        other = candidates[zlib.crc32(task.id.encode()) % len(candidates)]
+        yield "changed", FAR, OtherTask(other.text, other.atoms)
     corrected = next((other for other in others if _other_thing(task, other)), None)
     if corrected is not None:
-        goal = fields_of(corrected)[1]
-        yield "corrected", CLOSE, OtherTask(f"no, {_other_thing(task, corrected)}", goal)
+        yield "corrected", CLOSE, OtherTask(f"no, {_other_thing(task, corrected)}", corrected.atoms)
     yield "cancelled", CLOSE, Cancel()
     if carried:
         yield "cancelled-held", HELD, Cancel("stop, leave it")
@@ -109,12 +110,6 @@ def _is_opened_first(task: Task, atom: Atom) -> bool:
         *task.scene.initial,
         *task.goal.atoms,
     )
-
-
-def _one_of(task: Task, others: Sequence[Alternative]) -> Alternative:
-    """Return an alternative goal, chosen by the task id; a goal known from training if there is one."""
-    candidates = [other for other in others if other.known_from is not None] or list(others)
-    return candidates[zlib.crc32(task.id.encode()) % len(candidates)]
 
 
 def _other_thing(task: Task, other: Alternative) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assay.episodes import Label
 from assay.experiments.base import Experiment, Variant
-from assay.perturb.words.rewordings import LADDER, STYLES, Counterfactual, other_tasks
+from assay.perturb.words.rewordings import LADDER, STYLES, Counterfactual, alternatives
 from assay.perturb.words.rewordings.corrupted import Form, Surface
 from assay.support.streams import stream
 from assay.tasks import Task
@@ -16,22 +16,16 @@ def corruption(counterfactual: int = 1) -> Experiment:
     """The corruption ladder, careless spelling, and ``counterfactual`` instructions of other tasks for each task."""
 
     def variants(task: Task) -> Iterator[Variant]:
-        axis: dict[str, Label] = {"axis": "words"}
-        others = other_tasks(task, Counterfactual)
+        for name, change, labels in (*LADDER, *STYLES):
+            yield Variant(f"corruption/{name}", (change,), {"axis": "words", **labels})
+        others = alternatives(task)
         # Tasks of one scene have nearly the same list of other requests. Each starts at another place of it, goals
         # of known tasks first, so that they are not all asked for the same one.
         order = stream("corruption", "counterfactual", task.id).permutation(len(others))
-        ranked = sorted(
-            (others[place] for place in order), key=lambda other: other.labels["asked_from"] is None
-        )
-        for rewording in (*LADDER, *STYLES):
-            yield Variant(
-                f"corruption/{rewording.name}", (rewording.perturbation,), {**axis, **rewording.labels}
-            )
-        for rewording in ranked[:counterfactual]:
-            yield Variant(
-                "corruption/counterfactual", (rewording.perturbation,), {**axis, **rewording.labels}
-            )
+        ranked = sorted((others[place] for place in order), key=lambda other: other.known_from is None)
+        for other in ranked[:counterfactual]:
+            request: dict[str, Label] = {"axis": "words", "plausible": False, **other.labels}
+            yield Variant("corruption/counterfactual", (Counterfactual(other.text, other.atoms),), request)
 
     return Experiment(
         name="corruption",

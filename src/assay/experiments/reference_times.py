@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from assay.episodes import EpisodeSpec
 from assay.errors import ExperimentError, PerturbationError
-from assay.experiments.base import Experiment, Variant
+from assay.experiments.base import Experiment, LazyVariant, Variant
 from assay.perturb.words.grid.table import rows
 from assay.sim.simulation import CONTROL_HZ
 from assay.tasks.files import display_name
@@ -85,7 +85,7 @@ def with_reference_times(
         return replace(experiment, limit=limit)
     reference = read_times(times)
 
-    def variants(task: Any) -> Iterable[Variant]:
+    def variants(task: Any) -> Iterable[Variant | LazyVariant]:
         reference.of(task.id)  # before anything runs
         return experiment.variants(task)
 

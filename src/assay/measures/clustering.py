@@ -111,7 +111,7 @@ def shares(
     weight: str | None = None,
     given: Sequence[str] = ("task",),
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-    """Return effective sample size and Wilson interval of the share of ``hit`` (0 or 1) in each group.
+    """Return the effective sample size and Wilson interval of the rate of ``hit`` (0 or 1) in each group.
 
     Groups share the columns ``by``. If no task has a second start, the interval holds for the observed starts only,
     which its method states.
@@ -121,7 +121,7 @@ def shares(
 
 @dataclass(frozen=True, slots=True)
 class GroupShare:
-    """Share of the rows of one group that have a property."""
+    """Fraction of the rows of one group that have a property."""
 
     group: dict[str, Any]
     """Columns that define the group, and their values."""
@@ -133,7 +133,7 @@ class GroupShare:
 
 
 def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[GroupShare]:
-    """Return the share of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance.
+    """Return the rate of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance.
 
     The result is empty without rows.
     """
@@ -200,7 +200,7 @@ class Clusters:
         return median_interval(values.to_numpy().astype(float), count)
 
     def _left_within_tasks(self, hits: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return, for each group, the share of an episode's variance that remains within tasks, at most 1: (groups,).
+        """Return, for each group, the fraction of an episode's variance that remains within tasks: (groups,).
 
         The variance of a task is shrunk towards that of all tasks; the fewer starts it has, the more it is shrunk.
         """
@@ -249,10 +249,10 @@ class _Correlation:
 def difference(
     rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
 ) -> tuple[Difference, float]:
-    """Return the Newcombe interval for the difference of two shares of the same rows, and its standard error.
+    """Return the Newcombe interval for the difference of two rates of the same rows, and its standard error.
 
-    The shares are columns of 0 or 1. Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are
-    columns of 0 or 1 that select the rows of each share; all rows by default.
+    Both are columns of 0 or 1. Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are
+    columns of 0 or 1 that select the rows of each rate; all rows by default.
     """
     given, names = ("task", "condition"), (first, second)
     heavy = [UNIT if weights is None else pl.col(column).cast(pl.Float64) for column in weights or names]
@@ -291,7 +291,7 @@ def medians(
 ) -> dict[tuple[Any, ...], Interval | None]:
     """Return the interval of the median of each group of columns ``by``, from order statistics (Woodruff).
 
-    Uses the effective sample size of the share below the median. The interval is None if that size is below six.
+    Uses the effective sample size of the fraction below the median. The interval is None if that size is below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     below = rows.select(pl.col(column) <= middle)[column]
@@ -302,19 +302,15 @@ def medians(
     }
 
 
-def _has_held_starts(rows: Codes) -> bool:
-    """Return whether several seeds share a start."""
-    starts = rows(START)
-    return bool(len(starts) and rows((*START, "seed")).max() > starts.max())
-
-
 def _variant_strata(rows: Codes, given: Sequence[str]) -> Sequence[str]:
     """Return the columns within which variants are sampled.
 
     With held starts, seeds repeat a variant of a task from its only start; the agreement of repetitions is then
     visible only between tasks.
     """
-    return [name for name in given if name != "task"] if _has_held_starts(rows) else given
+    starts = rows(START)
+    has_held_starts = len(starts) and rows((*START, "seed")).max() > starts.max()
+    return [name for name in given if name != "task"] if has_held_starts else given
 
 
 def _variant_columns(rows: pl.DataFrame) -> list[str]:

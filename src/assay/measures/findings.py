@@ -15,7 +15,7 @@ import polars as pl
 from assay.measures.flaws import Degree
 from assay.measures.result import Result
 from assay.support.stats.intervals import Interval
-from assay.support.stats.significance import binomial_at_least
+from assay.support.stats.significance import SURE, binomial_at_least
 
 if TYPE_CHECKING:
     from assay.measures.measure import Measure
@@ -36,6 +36,11 @@ class Shows(StrEnum):
     NOTHING = ""
     LOSS = "loss"
     NO_HARM = "no harm"
+
+
+def shows_loss(p: float, interval: Interval) -> Shows:
+    """Return whether an adjusted p value and the interval of a change show a loss."""
+    return Shows.LOSS if p < SURE and interval.high < 0 else Shows.NOTHING
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +23,8 @@ from assay.episodes.perturbation import Change
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError
 from assay.measures.result import MeasureError
+from assay.support.stats.intervals import Difference, stratified_difference, widen_to_p
+from assay.support.stats.significance import paired_p
 
 PAIR = ("task", "seed")
 """Columns that a perturbed episode shares with its control."""
@@ -143,6 +146,48 @@ def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray
         **{name: value.sum() for name, value in values.items()}
     )
     return table.select(*values).to_numpy().astype(float)
+
+
+def start_table(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+    """Return control, perturbed (successes of each) and count of paired rows, for each start and the columns ``by``."""
+    return rows.group_by(*by, *START, maintain_order=True).agg(
+        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
+    )
+
+
+def outcome_counts(table: pl.DataFrame) -> np.ndarray:
+    """Return the columns control, perturbed and count of a `start_table`: (starts, 3)."""
+    return table.select("control", "perturbed", "count").to_numpy().astype(float)
+
+
+def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFrame:
+    """Return successes and episodes without ``mine`` and with it, for each stratum ``by`` that has both.
+
+    The columns are those of ``by``, then hits, count, mine_hits and mine_count.
+    """
+    success = pl.col("success")
+    table = rows.group_by(by, maintain_order=True).agg(
+        hits=success.filter(~mine).sum(),
+        count=(~mine).sum(),
+        mine_hits=success.filter(mine).sum(),
+        mine_count=mine.sum(),
+    )
+    return table.filter((pl.col("count") > 0) & (pl.col("mine_count") > 0))
+
+
+def side_counts(table: pl.DataFrame) -> np.ndarray:
+    """Return the numbers of `two_sides`: (4, strata)."""
+    return table.select("hits", "count", "mine_hits", "mine_count").to_numpy().astype(float).T
+
+
+def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Difference, float]:
+    """Return the difference of `two_sides` within strata, and its p value (exact, unless it is given).
+
+    The interval includes 0 if the test does.
+    """
+    sides = side_counts(table)
+    p, estimate = paired_p(*sides) if p is None else p, stratified_difference(*sides)
+    return replace(estimate, interval=widen_to_p(estimate.interval, p)), p
 
 
 def goal(truth: str = "truth") -> pl.Expr:

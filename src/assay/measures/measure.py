@@ -145,7 +145,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "events": "world.events:EVENTS",
             "labels": "success.task_labels:LABELS",
             "memorisation": "memory.memorisation:MEMORISATION",
-            "nonsense": "words.nonsense:NONSENSE",
+            "nonsense": "words.phrasing:NONSENSE",
             "failures": "failure.failures:FAILURES",
             "starts": "failure.starts:STARTS",
             "moved": "failure.grounding:MOVED",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from assay.measures.attribution import ATTRIBUTION, Attribution, FactorEffect
+from assay.measures.attribution import ATTRIBUTION, Attribution
 from assay.measures.failure.starts import STARTS
 from assay.measures.findings import one_sided_p
 from assay.measures.profile import Profile
@@ -19,9 +19,9 @@ from assay.support.stats.intervals import Interval, widen_to_p
 from assay.support.stats.significance import SURE, holm
 
 NAMED_SHARE = 0.8
-"""Share of the 5 % error rate for flaws that are named in advance."""
+"""Fraction of the 5 % error rate for flaws that are named in advance."""
 SEARCHED_SHARE = 1 - NAMED_SHARE
-"""Share of the 5 % error rate for patterns found by search."""
+"""Fraction of the 5 % error rate for patterns found by search."""
 AdjustedP = Mapping[tuple[int, str, str], float]
 """Run, measure and part (a change, an axis, a condition) -> one-sided p value, adjusted for the family of tests."""
 
@@ -72,27 +72,27 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
     own = {(measure, part): p for (which, measure, part), p in adjusted.items() if which == run}
     parts: dict[str, object] = {}
     for measure in (CHANGES, AXES, DROPS):
-        if (drops := profile.get(measure)) is not None:
-            other = profile.get(OTHER_TASKS)
-            right = drops_by_axis(profile) if measure is AXES else replace_other_tasks(drops, other)
-            parts[measure.name] = tuple(_with_p(measure.name, drop, own) for drop in right)
+        if (drops := profile.get(measure)) is None:
+            continue
+        right = (
+            drops_by_axis(profile)
+            if measure is AXES
+            else replace_other_tasks(drops, profile.get(OTHER_TASKS))
+        )
+        with_p = []
+        for drop in right:
+            p = own.get((measure.name, str(next(iter(drop.group.values())))))
+            if p is not None and drop.plausible:
+                # A flaw may be tested on more than this drop, for example a factor in all combinations. The drop is
+                # then not more significant than its own episodes allow.
+                drop = replace(drop, p_holm=max(p, one_sided_p(drop.change, drop.p)))
+            with_p.append(drop)
+        parts[measure.name] = tuple(with_p)
     if (effects := profile.get(ATTRIBUTION)) is not None:
         starts = profile.get(STARTS)
         telling = effects.starts if starts is None else starts.count - starts.failures
         parts[ATTRIBUTION.name] = _adjust_attribution(effects, own, telling)
     return profile.with_results(**parts)
-
-
-def _with_p(measure: str, drop: Drop, adjusted: Mapping[tuple[str, str], float]) -> Drop:
-    """Return a drop with the p value of the family.
-
-    A flaw may be tested on more than this drop; a factor, for example, is tested in all combinations. The drop is
-    then not more significant than its own episodes allow.
-    """
-    p = adjusted.get((measure, str(next(iter(drop.group.values())))))
-    if p is None or not drop.plausible:
-        return drop
-    return replace(drop, p_holm=max(p, one_sided_p(drop.change, drop.p)))
 
 
 def _adjust_attribution(
@@ -104,18 +104,20 @@ def _adjust_attribution(
     """
     changes = {contrast.factor: str(contrast.change) for contrast in attribution.contrasts}
     raised = iter(holm([effect.p for effect in attribution.effects if len(effect.factors) > 1]))
-
-    def adjust_effect(effect: FactorEffect) -> FactorEffect:
+    effects = []
+    for effect in attribution.effects:
         if len(effect.factors) > 1:
-            return replace(effect, p=min(1.0, next(raised) / SEARCHED_SHARE))
-        return replace(effect, p=adjusted.get((CHANGES.name, changes.get(effect.factors[0], "")), effect.p))
+            p = min(1.0, next(raised) / SEARCHED_SHARE)
+        else:
+            p = adjusted.get((CHANGES.name, changes.get(effect.factors[0], "")), effect.p)
+        effects.append(replace(effect, p=p))
 
     def widen(interval: Interval | None) -> Interval | None:
         return None if interval is None else widen_to_p(interval, 2.0 ** (1 - telling))
 
     return replace(
         attribution,
-        effects=tuple(adjust_effect(effect) for effect in attribution.effects),
+        effects=tuple(effects),
         drop_interval=widen(attribution.drop_interval),
         shares=tuple(replace(share, interval=widen(share.interval)) for share in attribution.shares),
     )

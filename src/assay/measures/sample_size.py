@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import scipy
 
+from assay.measures.frames import outcome_counts
 from assay.measures.result import Result
 from assay.support.stats.intervals import Interval, Z
 from assay.support.stats.power import POWER
@@ -61,7 +62,7 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
     The columns are the successes of control and perturbed episodes, and the number of pairs, of each start.
     """
-    values = table if isinstance(table, np.ndarray) else _columns(table)
+    values = table if isinstance(table, np.ndarray) else outcome_counts(table)
     control, changed, count = values.T
     if changed.sum() >= control.sum():
         return 1.0
@@ -75,7 +76,7 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     The p value is multiplied by ``times``. Starts are resampled within tasks from the observed ones; the test must
     find the loss in four of five draws. None without a loss, or if no reasonable number of seeds is enough.
     """
-    values = _columns(table)
+    values = outcome_counts(table)
     if values[:, 1].sum() >= values[:, 0].sum():
         return None
     outcomes = ["control", "perturbed", "count"]
@@ -83,7 +84,7 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     tasks, starts = kinds["task"].to_numpy(), kinds["starts"].to_numpy()
     rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks)]
     now = max(int(starts[row].sum()) for row in rows)
-    parts, single = _test_terms(_columns(kinds)), bool((values[:, 2] == 1).all())
+    parts, single = _test_terms(outcome_counts(kinds)), bool((values[:, 2] == 1).all())
 
     def enough(seeds: int) -> bool:
         random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(kinds)))
@@ -138,7 +139,7 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
 def detectable(
     control: float, interval: Interval, starts: int, times: float, pairs: float = 1.0
 ) -> float | None:
-    """Smallest loss (0 to 1) that would have been found with a power of 80 %; None if no loss would.
+    """Return the smallest loss (0 to 1) that would have been found with a power of 80 %; None if no loss would.
 
     ``control``: success without the change; ``interval``: of the observed difference, for its variance; ``starts``:
     informative starts, with ``pairs`` each; ``times``: factor on the p in the family. The larger of two bounds: from
@@ -154,7 +155,3 @@ def detectable(
     seen = [share for share in shares if binomial_at_least(need, starts, 1 - (1 - share) ** pairs) >= POWER]
     smallest = max(wide, seen[0] * control)
     return float(smallest) if smallest <= control else None
-
-
-def _columns(table: pl.DataFrame) -> np.ndarray:
-    return table.select("control", "perturbed", "count").to_numpy().astype(float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ NOTHING = "nothing"
 
 
 def frequency_table(results: Mapping[str, Census]) -> Table:
-    """Table of the frequency of each predicate, object and container, by name of the task set."""
+    """Return the table of the frequency of each predicate, object and container, by name of the task set."""
     several = len(results) > 1
     has_scenes = any(result.all.scenes is not None for result in results.values())
     rows: list[tuple[Value, ...]] = [
@@ -50,7 +51,7 @@ def frequency_table(results: Mapping[str, Census]) -> Table:
 
 
 def label_table(result: Census) -> Table:
-    """Table of the number of tasks with each label."""
+    """Return the table of the number of tasks with each label."""
     has_scenes = result.all.scenes is not None
     rows: list[tuple[Value, ...]] = [
         (family, label, *((count.scenes,) if has_scenes else ()), count.tasks, count.tasks / result.all.tasks)
@@ -73,7 +74,7 @@ def label_table(result: Census) -> Table:
 
 
 def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
-    """Tree of label families, their labels, and the number of tasks with each."""
+    """Draw the tree of label families, their labels, and the number of tasks with each."""
     if not result.labels:
         raise MeasureError("no task has a label")
     leaves = sum(len(labels) for labels in result.labels.values())
@@ -104,14 +105,14 @@ def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
         axes.text(0.085, root, plural(result.all.tasks, "task"), va="center", ha="right", fontweight="bold")
 
     caption = (
-        "Number of tasks with each label; a task may have several of a family. Bars: share of all tasks."
+        "Number of tasks with each label; a task may have several of a family. Bars: fraction of all tasks."
     )
     title = f"{of}: labels of the tasks" if of else "Labels of the tasks"
     return Drawing(name, title, caption, (WIDTH, 0.24 * (leaves + len(result.labels)) + 0.3), paint)
 
 
 def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
-    """Flow diagram from predicates through objects to containers; the width of a band is its number of tasks."""
+    """Draw the flows from predicates through objects to containers; the width of a band is its number of tasks."""
     if not result.flows:
         raise MeasureError("no task has a goal")
     shown = [
@@ -122,7 +123,15 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
         names = zip(triple, shown, strict=True)
         key = tuple(what if what in kept else (OTHERS if what else NOTHING) for what, kept in names)
         merged[key] = merged.get(key, 0) + count.tasks
-    columns = [_column_totals(merged, place) for place in range(3)]
+    columns = []
+    for place in range(3):
+        totals: Counter[str] = Counter()
+        for key, tasks in merged.items():
+            totals[key[place]] += tasks
+        # in decreasing order, merged names last
+        columns.append(
+            dict(sorted(totals.items(), key=lambda item: (item[0] in (OTHERS, NOTHING), -item[1])))
+        )
     gap = 0.012 * sum(merged.values())
     tall = max(sum(column.values()) + gap * (len(column) - 1) for column in columns)
     colours = dict(zip(columns[0], (*SERIES, *[FAINT] * len(columns[0])), strict=False))
@@ -172,14 +181,6 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     rows = max(len(column) for column in columns)
     return Drawing(name, title, caption, (WIDTH, max(4.0, 0.3 * rows + 0.8)), paint)
-
-
-def _column_totals(merged: Mapping[tuple[str, ...], int], place: int) -> dict[str, int]:
-    """Return the names of a column and their numbers of tasks, in decreasing order with merged names last."""
-    totals: dict[str, int] = {}
-    for triple, count in merged.items():
-        totals[triple[place]] = totals.get(triple[place], 0) + count
-    return dict(sorted(totals.items(), key=lambda item: (item[0] in (OTHERS, NOTHING), -item[1])))
 
 
 def _bar_tops(column: Mapping[str, int], gap: float, tall: float) -> dict[str, float]:

@@ -132,16 +132,10 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
-        listener.listen()
+        return socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
-        listener.close()
-        code = error.errno if isinstance(error, OSError) and error.errno else errno.EINVAL
-        reason = os.strerror(code).lower()
+        reason = os.strerror(getattr(error, "errno", None) or errno.EINVAL).lower()
         raise ServingError(
             f"{HOST}:{port}: {reason}; choose another --port, or 0 for any free port"
         ) from None
-    return listener

@@ -85,6 +85,12 @@ class OpenRun:
         """Return all rows of a query, so that no cursor stays open."""
         return self.db.execute(question, values or {}).fetchall()
 
+    def records(self, question: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
+        """Return all rows of a query as dictionaries by column name."""
+        cursor = self.db.execute(question, values)
+        names = [column[0] for column in cursor.description]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
 
 @contextmanager
 def reading(path: Path) -> Iterator[OpenRun]:
@@ -201,57 +207,6 @@ class Page:
         return (self.number - 1) * self.size
 
 
-@dataclass(frozen=True, slots=True)
-class EpisodePosition:
-    """The position of an episode among the filtered ones."""
-
-    previous: str | None
-    """Key of the previous episode."""
-    next: str | None
-    number: int
-    """Position, from 1; 0 if the episode is not among the filtered ones."""
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """Values that episodes of a run can be filtered by."""
-
-    conditions: tuple[str, ...]
-    tasks: tuple[str, ...]
-    objects: tuple[str, ...]
-    actions: tuple[str, ...]
-    labels: dict[str, tuple[str, ...]]
-    """Values as text by label, for labels with few values."""
-
-
-@dataclass(frozen=True, slots=True)
-class Differing:
-    """An episode with another outcome in the other run."""
-
-    id: int
-    key: str
-    condition: str
-    task: str
-    seed: int
-    instruction: str
-    first: str
-    """Its outcome in the first run."""
-    second: str
-    plausible: bool = True
-    """Whether success is expected."""
-
-
-@dataclass(frozen=True, slots=True)
-class DifferingPage:
-    """A page of episodes that differ."""
-
-    rows: tuple[Differing, ...]
-    total: int
-    next: int | None
-    """Id after which the next page starts."""
-
-
 def read_page(run: OpenRun, filters: Filters, number: int = 1, size: int = PAGE) -> Page:
     """Return a page of filtered and sorted episodes; the last one if there are fewer."""
     where, values = filters.clause()
@@ -290,36 +245,49 @@ def read_detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
     return json.loads(rows[0][0]) if rows else None
 
 
-def locate(run: OpenRun, row: EpisodeRow, filters: Filters) -> EpisodePosition:
-    """Return the position of an episode among the filtered ones, and its neighbours."""
+def locate(run: OpenRun, row: EpisodeRow, filters: Filters) -> dict[str, Any]:
+    """Return the place of an episode among the filtered ones: keys of ``previous`` and ``next``, ``number``, ``total``.
+
+    The number counts from 1; it is 0 if the episode is not among them.
+    """
     where, values = filters.clause()
     order = f"OVER ({filters.order()})"
-    rows = run.rows(
+    rows = run.records(
         "SELECT previous, next, number, total FROM (SELECT specs.id AS id, "
         f"lag(key) {order} AS previous, lead(key) {order} AS next, row_number() {order} AS number, "
         f"count(*) OVER () AS total {_FROM}{where}) WHERE id = :id",
         values | {"id": row.id},
     )
-    return EpisodePosition(*rows[0]) if rows else EpisodePosition(None, None, 0, 0)
+    return rows[0] if rows else {"previous": None, "next": None, "number": 0, "total": 0}
 
 
-def read_differing(run: OpenRun, second: Path, condition: str = "", after: int = 0) -> DifferingPage:
-    """Return a page of the episodes whose outcome differs in the second run, errors included."""
+def read_differing(run: OpenRun, second: Path, condition: str = "", after: int = 0) -> dict[str, Any]:
+    """Return a page of the episodes whose outcome differs in the second run, errors included.
+
+    The page has ``rows``, their ``total`` number, and ``next``, the id after which the next page starts.
+    """
     values = {"condition": condition, "after": after}
     with Store.reading(second), attach(run.db, second):
-        rows = run.rows(
+        rows = run.records(
             "SELECT specs.id, specs.key, specs.condition, specs.task, specs.seed, episodes.instruction, "
-            "episodes.outcome, those.outcome, coalesce(json_extract(specs.labels, '$.plausible'), 1) <> 0 "
+            "episodes.outcome AS first, those.outcome AS second, "
+            "coalesce(json_extract(specs.labels, '$.plausible'), 1) <> 0 AS plausible "
             f"{_DIFFERING} AND specs.id > :after ORDER BY specs.id LIMIT {PAGE + 1}",
             values,
         )
         total = run.rows(f"SELECT count(*) {_DIFFERING}", values)[0][0]
-    shown = tuple(Differing(*row) for row in rows[:PAGE])
-    return DifferingPage(shown, total, shown[-1].id if len(rows) > PAGE else None)
+    return {
+        "rows": rows[:PAGE],
+        "total": total,
+        "next": rows[PAGE - 1]["id"] if len(rows) > PAGE else None,
+    }
 
 
-def choices(path: Path) -> Choices:
-    """Return the values that a run's episodes can be filtered by."""
+def read_choices(path: Path) -> dict[str, Any]:
+    """Return the values that a run's episodes can be filtered by: conditions, tasks, objects, actions, labels.
+
+    ``labels`` has the values, as text, of each label with few values.
+    """
     with reading(path) as run:
         conditions = tuple(name for name, _ in run.store.conditions())
         tasks = tuple(name for (name,) in run.rows("SELECT task FROM specs GROUP BY task ORDER BY min(id)"))
@@ -330,7 +298,13 @@ def choices(path: Path) -> Choices:
             if len(labels[name]) <= MOST_VALUES:
                 labels[name][value if isinstance(value, str) else json.dumps(value)] = None
     few = {name: tuple(values) for name, values in labels.items() if len(values) <= MOST_VALUES}
-    return Choices(conditions, tasks, few.pop("object", ()), few.pop("action", ()), few)
+    return {
+        "conditions": conditions,
+        "tasks": tasks,
+        "objects": few.pop("object", ()),
+        "actions": few.pop("action", ()),
+        "labels": few,
+    }
 
 
 def _decode(row: tuple[Any, ...]) -> EpisodeRow:

@@ -72,7 +72,7 @@ class EpisodeRecording:
 
     @property
     def problem(self) -> str:
-        """Why the episode cannot be replayed; empty if it can."""
+        """Reason why the episode cannot be replayed; empty if it can."""
         if not len(self.actions):
             return "No actions are recorded, so the episode cannot be replayed."
         if len(self.actions) > MAX_STEPS:
@@ -110,7 +110,7 @@ class Replays:
     """Renders and caches videos and stills; a context manager that ends its child process on exit."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """``folder``: the cache, by default in the user's cache folder."""
+        """Initialise without starting a process; ``folder`` is the cache, by default in the user's cache folder."""
         self.folder = folder or cache_folder() / "videos"
         self._jobs: dict[Path, _Job] = {}
         self._lock = Lock()
@@ -121,11 +121,9 @@ class Replays:
 
     def __exit__(self, *error: object) -> None:
         if self._pool is not None:
-            children = list(self._pool._processes.values())
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            for child in children:
+            for child in list(self._pool._processes.values()):
                 child.kill()  # a video may take a minute, and the pool has no way to interrupt it
-                child.join()
+            self._pool.shutdown(cancel_futures=True)
 
     def video(self, episode: EpisodeRecording) -> RenderStatus:
         """Return the video of an episode, or request it."""

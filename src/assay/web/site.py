@@ -25,8 +25,7 @@ from assay.report.page import build
 from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
 from assay.web.library import Library, RunProgress, cached, measure_progress, run_address
-from assay.web.queries import Choices, reading
-from assay.web.queries import choices as read_choices
+from assay.web.queries import read_choices, reading
 from assay.web.replays import Replays
 from assay.web.trajectories import divergences
 
@@ -69,7 +68,7 @@ class Site:
         self.report: Callable[[Path], RunPage] = cached(_build_report)
         self.comparison: Callable[[Path, Path], Comparison] = cached(_compare_runs)
         self.divergence_steps: Callable[[Path], dict[int, int | None]] = cached(_divergence_steps)
-        self.choices: Callable[[Path], Choices] = cached(read_choices)
+        self.choices: Callable[[Path], dict[str, Any]] = cached(read_choices)
 
     def warm_up(self) -> None:
         """Compute the data of the first page: the summaries of all runs and the compiled templates."""

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from tests.perturb.words.distance.conftest import models as models
 
 from assay import tasks
 from assay.extensions.paraphrasing.prompts import read_prompts

@@ -84,6 +84,21 @@ def test_more_severe_is_further_from_the_truth(
     assert (np.diff(errors) > 0).all(), errors.round()
 
 
+@pytest.mark.parametrize("name", ["motion blur", "Gaussian noise", "zoom blur", "fog", "glass blur"])
+def test_severity_is_calibrated_from_slight_to_heavy_and_independent_of_the_image_size(
+    name: str, seen: list[Observation], senses: Begun
+):
+    def noise_ratio(severity: int, size: int = 256) -> float:
+        """Peak signal-to-noise ratio, mean over three seeds, dB."""
+        truth = seen[1].image("agentview", size)
+        changed = (senses(pictures_at(severity)[name], seed=seed).observe(seen[1]) for seed in range(3))
+        errors = [error(observation.image("agentview", size), truth) for observation in changed]
+        return float(np.mean(10 * np.log10(255**2 / np.array(errors))))
+
+    assert noise_ratio(1) > 25 and noise_ratio(10) < 22.5
+    assert noise_ratio(7) == pytest.approx(noise_ratio(7, 128), abs=1.5)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_picture_is_the_same_whatever_was_read_before(name: str, seen: list[Observation], senses: Begun):
     sense = pictures_at(6)[name]

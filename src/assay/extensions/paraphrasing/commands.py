@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import rich.box
 import typer
-from rich.table import Column
 
-from assay.cli.options import JsonFile, write_json
+from assay.cli.options import JsonFile, print_table, write_json
 from assay.errors import PerturbationError
 from assay.extensions.paraphrasing.review import agree, review, task_loader, tasks_named
-from assay.support.console import output, progress_bar, say, table_of
+from assay.support.console import progress_bar, say
 
 if TYPE_CHECKING:
     from assay.perturb.words.grid.generate import Paraphrase
     from assay.perturb.words.grid.rules import Fault
-    from assay.perturb.words.grid.table import CellStats, GridStats
     from assay.support.llm import Ledger, Price
     from assay.tasks import Task
 
@@ -82,11 +80,9 @@ def verify(
     Exit status 1 if anything is wrong.
     """
     from assay.perturb.words.grid.rules import verify as faults_of
-    from assay.perturb.words.grid.table import read, with_tasks
+    from assay.perturb.words.grid.table import read_grid
 
-    rows = with_tasks(read(table, with_cells=True))
-    if not rows:
-        raise PerturbationError(f"{table} has no rows below its header: there is nothing to verify")
+    rows = read_grid(table)
     faults = list(faults_of(rows, load=task_loader(selection), words=lexicon))
     for fault in faults if not summary else ():
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
@@ -127,8 +123,9 @@ def score(
 
     Exit status 1 if a row has no score; the column pd_warning has the reason.
     """
+    from assay.extensions.paraphrasing.score_table import WARNING, WARNING_SEPARATOR, read_table, score_table
     from assay.perturb.words.distance.models import MINILM
-    from assay.perturb.words.distance.table import read_table, score_table
+    from assay.perturb.words.distance.pride import scorer
     from assay.support.files import replacing
 
     frame = read_table(table)
@@ -142,12 +139,14 @@ def score(
                 bert_model=bert_model or MINILM,
                 on_scored=lambda count: bar.advance(task, count),
             )
-        scored.frame.write_csv(unfinished)
-    say(f"{len(frame) - scored.refused} pairs scored with {scored.parser} and {MINILM}: {out}")
-    for reason, count in scored.reasons.items():
+        scored.write_csv(unfinished)
+    refused = scored["pd"].null_count()
+    say(f"{len(frame) - refused} pairs scored with {scorer().parser} and {MINILM}: {out}")
+    notes = scored[WARNING].drop_nulls() if WARNING in scored.columns else ()
+    for reason, count in Counter(note for text in notes for note in text.split(WARNING_SEPARATOR)).items():
         say(f"{count} x {reason}", aside=True)
-    if scored.refused:
-        say(f"{scored.refused} of {len(frame)} have no score", aside=True)
+    if refused:
+        say(f"{refused} of {len(frame)} have no score", aside=True)
         raise typer.Exit(1)
 
 
@@ -183,9 +182,6 @@ def setup(
     )
 
 
-_DISTANCES = {"pd": "mean PD", "keyword_distance": "mean 1 - S_K", "structural_distance": "mean 1 - S_T"}
-
-
 def show_stats(
     table: Annotated[
         Path,
@@ -202,94 +198,51 @@ def show_stats(
 
     Distances need the columns s_k and s_t, which `assay words score` adds; LIBERO-Para's metadata has them.
     """
-    from assay.perturb.words.grid.table import grid_stats, read_wordings, thing_names
+    from assay.measures.result import MeasureError
+    from assay.measures.views.table import Column, Table
+    from assay.measures.words import paraphrase
+    from assay.perturb.words.grid.table import grid_stats, object_names, read_grid
+    from assay.report.page import write_files
 
-    stats = grid_stats(read_wordings(table))
-    if not stats.paraphrases:
-        raise PerturbationError(f"{table} has no rows below its header: there is nothing to count")
-    things = thing_names(stats.originals)
+    stats = grid_stats(read_grid(table))
     if target is not None:
-        named = {thing.noun: {name: list(ids) for name, ids in thing.names.items()} for thing in things}
-        write_json(stats.as_json() | {"things": named}, target)
+        cells = [
+            {"object": object_type, "action": action_type, **asdict(cell)}
+            for (object_type, action_type), cell in stats.cells.items()
+        ]
+        content = {"paraphrases": stats.paraphrases, "cells": cells, "originals": stats.originals}
+        write_json(content | {"things": object_names(stats.originals)}, target)
+    tables = [
+        replace(paraphrase.counts_table(stats), name="table-8"),
+        Table.of(
+            "distances",
+            "Mean distances of each cell",
+            [(*key, cell) for key, cell in stats.cells.items() if cell.scored],
+            Column("names", value=lambda row: row[0]),
+            Column("action", value=lambda row: row[1]),
+            Column("scored", "count", value=lambda row: row[2].scored),
+            Column("PD", "number", value=lambda row: row[2].pd),
+            Column("1 - S_K", "number", value=lambda row: row[2].keyword_distance),
+            Column("1 - S_T", "number", value=lambda row: row[2].structural_distance),
+        ),
+        replace(paraphrase.originals_table(stats), name="table-9"),
+    ]
+    drawings = []
+    try:
+        tables.append(replace(paraphrase.names_table(stats), name="figure-12"))
+        for which, (label, _) in paraphrase.DISTANCES.items():
+            figure = paraphrase.distance_grid(stats, which)
+            drawings.append(replace(figure, name=label.lower().replace(" ", "-")))
+    except MeasureError as error:
+        say(str(error), aside=True)
     if out is not None:
-        _write_stats(stats, out)
-    if target == "-":
-        return
-    _print_grid("paraphrases", stats, lambda cell: f"{cell.count:,}", total=True)
-    for name, title in _DISTANCES.items():
-        if any(getattr(cell, name) is not None for cell in stats.cells.values()):
-            _print_grid(title, stats, lambda cell, name=name: _number(getattr(cell, name)))  # type: ignore[misc]
-    originals = table_of(
-        "original instruction", Column("paraphrases", justify="right"), box=rich.box.SIMPLE_HEAD
-    )
-    for text, count in stats.originals.items():
-        originals.add_row(text, f"{count:,}")
-    originals.add_row("total", f"{stats.paraphrases:,}")
-    output.print(originals)
-    for thing in things:
-        if len(thing.names) > 1:
-            say(f"the {thing.noun} has several names: {', '.join(thing.names)}")
-    if things:
-        several = sum(len(thing.names) > 1 for thing in things)
-        say(f"{len(things)} objects are named, {len(things) - several} of them by one name throughout")
+        write_files(out, ".", drawings, tables)
+        say(f"written to {out}", aside=True)
+    for part in tables if target != "-" else ():
+        print_table(part)
     unscored = stats.paraphrases - sum(cell.scored for cell in stats.cells.values())
     if unscored:
         say(f"{unscored:,} paraphrases have no s_k and s_t: `assay words score` adds them", aside=True)
-
-
-def _print_grid(
-    title: str, stats: GridStats, text: Callable[[CellStats], str], *, total: bool = False
-) -> None:
-    """Print a row per action type and a column per object type."""
-    from assay.perturb.words.grid.cells import ActionType, ObjectType
-
-    heads = [*ObjectType, *(["total"] if total else [])]
-    numbers = [Column(str(head), justify="right") for head in heads]
-    table = table_of(title, *numbers, box=rich.box.SIMPLE_HEAD)
-    for action in ActionType:
-        cells = [stats.cells.get((thing, action)) for thing in ObjectType]
-        sums = [f"{stats.total(action=action):,}"] if total else []
-        table.add_row(action, *("" if cell is None else text(cell) for cell in cells), *sums)
-    if total:
-        sums = [f"{stats.total(object=thing):,}" for thing in ObjectType]
-        table.add_row("total", *sums, f"{stats.paraphrases:,}")
-    output.print(table)
-
-
-def _number(value: float | None) -> str:
-    from assay.measures.views.wording import number
-
-    return "" if value is None else number(value, 2)
-
-
-def _write_stats(stats: GridStats, folder: Path) -> None:
-    from dataclasses import replace
-
-    from assay.measures.result import MeasureError
-    from assay.measures.words import paraphrase
-    from assay.report.page import write_files
-
-    tables = {
-        "table-8": paraphrase.counts_table,
-        "table-9": paraphrase.originals_table,
-        "figure-12": paraphrase.names_table,
-    }
-    written = []
-    for name, make in tables.items():
-        try:
-            written.append(replace(make(stats), name=name))
-        except MeasureError as error:
-            say(f"{name}: {error}", aside=True)
-    drawings = []
-    for which, (label, _) in paraphrase.DISTANCES.items():
-        try:
-            drawings.append(
-                replace(paraphrase.distance_grid(stats, which), name=label.lower().replace(" ", "-"))
-            )
-        except MeasureError as error:
-            say(f"{label}: {error}", aside=True)
-    write_files(folder, ".", drawings, written)
-    say(f"written to {folder}", aside=True)
 
 
 def llm(

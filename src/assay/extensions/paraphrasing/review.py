@@ -85,12 +85,10 @@ def review(
     decisions.csv --out accepted.csv. Rows without a decision stay.
     """
     from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS, keep, read_decisions, write_sheet
-    from assay.perturb.words.grid.table import read, with_tasks
+    from assay.perturb.words.grid.table import read_grid
     from assay.support.files import replacing
 
-    rows = with_tasks(read(table, with_cells=True))
-    if not rows:
-        raise PerturbationError(f"{table} has no rows below its header: there is nothing to review")
+    rows = read_grid(table)
     if (sheet is None) == (decisions is None):
         raise PerturbationError(
             "valid: either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply one"

@@ -7,10 +7,10 @@ if the goal is another one in the same world, or if an object of the task is far
     D = distance from the trajectory to the nearest successful control of the same task, own seed or other
         (open-end dynamic time warping, metres: a trajectory may be slower, or begin later)
 
-is compared with the natural spread of the task (``own_paths``). A trajectory is *repeated* if D is within 95 % of that
-spread, or a centimetre, and the changed goal was not reached. The index is the share of repeated trajectories: 0 for a
-policy that reacts, near 1 for one that replays what it has learnt. It is tested over starts against chance: the share
-of controls of other tasks that could be taken for this one's, at least 5 %.
+is compared with the natural spread of the task (``paths``). A trajectory is *repeated* if D is within 95 % of that
+spread, or a centimetre, and the changed goal was not reached. The index is the fraction of repeated trajectories: 0
+for a policy that reacts, near 1 for one that replays what it has learnt. It is tested over starts against chance: the
+fraction of other tasks' controls that could be taken for this one's, at least 5 %.
 
 Not judged, and counted separately:
 
@@ -52,18 +52,19 @@ from assay.measures.frames import (
     valid_rows,
 )
 from assay.measures.measure import Measure, Panel, ReportedRun
-from assay.measures.memory.own_paths import (
+from assay.measures.memory.paths import (
     QUANTILE,
+    Paths,
     alike,
     by_chance,
     displacement,
+    distances,
     spreads,
     starting_elsewhere,
 )
-from assay.measures.memory.paths import Paths, distances
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import SHARES, Mark, forest_drawing
-from assay.measures.views.style import Drawing, series
+from assay.measures.views.style import Drawing, mark_style
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import KeyNumber, between, listed, number, plural
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 CHANCE = 1 - QUANTILE
-"""Minimum share of trajectories that are expected to be repeated by chance."""
+"""Minimum fraction of trajectories that are expected to be repeated by chance."""
 FAR = 0.1
 """Minimum displacement that requires another trajectory, metres."""
 MIN_SPREADS = 4
@@ -96,7 +97,7 @@ class Calls(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Index(Result):
-    """Share of repeated trajectories."""
+    """Fraction of repeated trajectories."""
 
     group: str
     """Axis, condition or reason for another trajectory; empty for all episodes."""
@@ -109,9 +110,9 @@ class Index(Result):
     """Number of judged episodes."""
     starts: Annotated[int, Column("starts", "count")]
     p: float
-    """One-sided p value, over starts, for a share above ``chance``."""
+    """One-sided p value, over starts, for an index above ``chance``."""
     chance: float
-    """Expected share by chance: the share of other tasks' controls that pass for this task's; at least 5 %."""
+    """Fraction expected by chance: that of other tasks' controls which pass for this task's; at least 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,8 +249,14 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
     sensible = have.get("plausible", pl.lit(True)).fill_null(True)
     guessed = pl.col("condition").is_in(guessable(rows)["condition"].unique().to_list())
     another = ~in_another_world() & (now != usual) & (now != "") & (usual != "")
+
+    def includes_control_task(row: dict[str, str]) -> bool:
+        """Return whether the request includes the goal of the control."""
+        now, usual = row["asked"], atoms(row["control_truth"])
+        return bool(usual) and usual <= (set(now.split(" and ")) if now else atoms(row["truth"]))
+
     composed = pl.struct(asked.alias("asked"), "truth", "control_truth").map_elements(
-        lambda row: _includes_control_task(**row), return_dtype=pl.Boolean
+        includes_control_task, return_dtype=pl.Boolean
     )
     world = pl.col("axis").fill_null("") != "words"
     return (
@@ -275,12 +282,6 @@ def _classify(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _includes_control_task(asked: str | None, truth: str, control_truth: str) -> bool:
-    """Return whether the request includes the goal of the control."""
-    now = set(asked.split(" and ")) if asked else atoms(truth)
-    return bool(usual := atoms(control_truth)) and usual <= now
-
-
 def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
     """Return the index for each value of a column (axis, condition, calls).
 
@@ -293,7 +294,7 @@ def indices_by(column: str, rows: pl.DataFrame) -> tuple[Index, ...]:
 
 
 def share_above(share: float, effective: float, chance: float) -> float:
-    """Return the one-sided p value for a share above ``chance``, observed in ``effective`` independent episodes.
+    """Return the one-sided p value for a fraction above ``chance``, observed in ``effective`` independent episodes.
 
     It is the tail of the binomial distribution, interpolated between integers by the incomplete beta function.
     """
@@ -330,7 +331,14 @@ def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         calls = {index.group: index for index in indices_by("calls", episodes)}
         controls = [profile.get("control") for _, profile in profiles]
         tasks = max(0 if control is None else control.tasks for control in controls)
-        detail = _group_by_call(episodes, tasks)
+        conditions = episodes.group_by("calls", maintain_order=True).agg(
+            pl.col("condition").unique(maintain_order=True)
+        )
+        counts = episodes.group_by("calls", "task", maintain_order=True).agg(pl.col("alike").sum(), pl.len())
+        by_task: dict[str, tuple[TaskRepeats, ...]] = {}
+        for call, *counted in counts.iter_rows():
+            by_task[call] = (*by_task.get(call, ()), TaskRepeats(*counted))
+        detail = CalledBy({call: tuple(names) for call, names in conditions.iter_rows()}, by_task, tasks)
     evidence = {}
     for call, index in calls.items():
         part = (index.group, index.index, index.interval, index.p, index.alike, index.count)
@@ -353,18 +361,8 @@ def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     yield Untested(Flaw.IGNORES_WORDS, MEMORISATION.name, notes=notes)
 
 
-def _group_by_call(episodes: pl.DataFrame, tasks: int) -> CalledBy:
-    by_call = episodes.group_by("calls", maintain_order=True)
-    conditions = by_call.agg(pl.col("condition").unique(maintain_order=True))
-    counts = episodes.group_by("calls", "task", maintain_order=True).agg(pl.col("alike").sum(), pl.len())
-    by_task: dict[str, tuple[TaskRepeats, ...]] = {}
-    for call, *counted in counts.iter_rows():
-        by_task[call] = (*by_task.get(call, ()), TaskRepeats(*counted))
-    return CalledBy({call: tuple(names) for call, names in conditions.iter_rows()}, by_task, tasks)
-
-
 def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
-    """Table of the memorisation index by axis and condition."""
+    """Return the table of the memorisation index by axis and condition."""
     rows = [(result.overall, "all"), *((index, "axis") for index in result.axes)]
     rows += [(index, "condition") for index in result.conditions]
     note = "Alike: trajectories that repeat the control's. 95 % Wilson intervals over starts."
@@ -385,17 +383,11 @@ def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
 
 
 def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
-    """Figure of the memorisation index by axis and by condition; one group for each run."""
+    """Draw the memorisation index by axis and by condition; one group for each run."""
 
     def mark(index: Index, place: int, label: str = "") -> Mark:
-        look = series(place)
-        numbers = (
-            number(index.index, 2),
-            between(index.interval, digits=2),
-            f"{index.alike:,}/{index.count:,}",
-        )
-        name = label or index.group
-        return Mark(name, index.index, index.interval, numbers, colour=look["color"], shape=look["marker"])
+        notes = number(index.index, 2), between(index.interval, digits=2), f"{index.alike:,}/{index.count:,}"
+        return Mark(label or index.group, index.index, index.interval, notes, **mark_style(place))
 
     groups: dict[str, list[Mark]] = {}
     sizes = []
@@ -412,8 +404,8 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
             groups["by axis"] = [mark(index, 0) for index in result.axes]
             groups["by condition"] = [mark(index, 1) for index in result.conditions]
     caption = (
-        "Share of trajectories that cannot be distinguished from the controls' although the change calls for another. "
-        f"{'; '.join(sizes)}. Lines: 95 % Wilson intervals over starts."
+        "Fraction of trajectories that cannot be distinguished from the controls' although the change calls for "
+        f"another. {'; '.join(sizes)}. Lines: 95 % Wilson intervals over starts."
     )
     return forest_drawing(
         "memorisation",
@@ -427,7 +419,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 
 
 def memorisation_sentences(result: Memorisation, profile: Profile) -> Iterator[str]:
-    """Sentences about the share of repeated trajectories."""
+    """Yield a sentence about the fraction of repeated trajectories."""
     index = result.overall
     yield (
         f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory it "
@@ -436,20 +428,22 @@ def memorisation_sentences(result: Memorisation, profile: Profile) -> Iterator[s
     )
 
 
-def memorisation_numbers(result: Memorisation, profile: Profile) -> Iterator[KeyNumber]:
-    """Key number: the memorisation index."""
-    index = result.overall
-    about = "Share of episodes whose change calls for another trajectory that repeat the control's."
-    yield KeyNumber.of("memorisation index", number(index.index, 2), index.interval, index.count, about, 1)
-
-
 MEMORISATION = Measure(
     "memorisation",
-    "Share of trajectories that repeat the control's although the change calls for another.",
+    "Fraction of trajectories that repeat the control's although the change calls for another.",
     lambda run: memorisation(run.frame, run.paths),
     continuous=True,
     panels=(Panel("Memorisation", (memorisation_table,), runs=memorisation_figure),),
     sentences=memorisation_sentences,
-    numbers=memorisation_numbers,
+    numbers=lambda result, profile: [
+        KeyNumber.of(
+            "memorisation index",
+            number(result.overall.index, 2),
+            result.overall.interval,
+            result.overall.count,
+            "Fraction of the episodes whose change calls for another trajectory that repeat the control's.",
+            scale=1,
+        )
+    ],
     tests=_test_memory,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +14,21 @@ from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import shares, variances
 from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, evidence_from, loss, one_sided_p
 from assay.measures.flaws import BY_CHANGE, Flaw, shown_by
-from assay.measures.frames import START, pairs, perturbed_rows, plausible, valid_rows
+from assay.measures.frames import (
+    START,
+    outcome_counts,
+    pairs,
+    perturbed_rows,
+    plausible,
+    start_table,
+    sums,
+    valid_rows,
+)
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.rates import CONTROLS, SUCCESS
-from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.forest import MOST, Mark, change_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import (
@@ -136,7 +144,7 @@ def drops(
     resampling: bool = True,
     stopped: Collection[str] = (),
 ) -> tuple[Drop, ...]:
-    """Drop of every group of perturbed episodes that share the columns ``by``, in order of appearance.
+    """Return the drop of every group of perturbed episodes with the same columns ``by``, in order of appearance.
 
     A family is an axis (words, world, senses), or the experiment without one; the axes themselves are one family.
     Changes after which success is not expected are separate. Without ``resampling`` there is no bootstrap, which takes
@@ -155,10 +163,32 @@ def drops(
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     totals = {key: len(group) for key, group in changed.group_by(by)}
-    result = [
-        _measure_group(dict(zip(by, key, strict=True)), group, totals[key] - len(group), resampling, stopped)
-        for key, group in matched.group_by(by, maintain_order=True)
-    ]
+    result = []
+    for key, group in matched.group_by(by, maintain_order=True):
+        usual, now = group["control_success"].to_numpy(), group["success"].to_numpy()
+        family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
+        if "axis" in by:
+            family = _AXES
+        sensible = len(plausible(group)) > 0
+        early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
+        outcomes: dict[str, Any] = {
+            name: int(((usual == before) & (now == after)).sum())
+            for name, (before, after) in _OUTCOMES.items()
+        }
+        used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
+        result.append(
+            Drop(
+                group=dict(zip(by, key, strict=True)),
+                family=family if sensible else f"{family}, success not expected",
+                plausible=sensible,
+                pairs=len(group),
+                unpaired=totals[key] - len(group),
+                **outcomes,
+                **_estimate(used, resampling=resampling, early=early),
+                p_holm=1.0,
+                stopped=early,
+            )
+        )
     adjusted: dict[str, list[float]] = {}
     for family in {drop.family for drop in result}:
         adjusted[family] = holm([drop.p for drop in result if drop.family == family])[::-1]
@@ -178,50 +208,11 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
     )
 
 
-def _measure_group(
-    group: dict[str, Label],
-    rows: pl.DataFrame,
-    unpaired: int,
-    resampling: bool,
-    stopped: Collection[str],
-) -> Drop:
-    usual, now = rows["control_success"].to_numpy(), rows["success"].to_numpy()
-    outcomes: dict[str, Any] = {
-        name: int(((usual == before) & (now == after)).sum()) for name, (before, after) in _OUTCOMES.items()
-    }
-    family = (rows["axis"][0] if "axis" in rows.columns else None) or rows["experiment"][0]
-    if "axis" in group:
-        family = _AXES
-    sensible = len(plausible(rows)) > 0
-    early = bool(stopped) and bool({CONTROL, *rows["condition"].unique()} & set(stopped))
-    return Drop(
-        group=group,
-        family=family if sensible else f"{family}, success not expected",
-        plausible=sensible,
-        pairs=len(rows),
-        unpaired=unpaired,
-        **outcomes,
-        **_estimate(
-            rows.select(name for name in _PAIR_COLUMNS if name in rows.columns),
-            resampling=resampling,
-            early=early,
-        ),
-        p_holm=1.0,
-        stopped=early,
-    )
-
-
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
     """Compute the statistics of pairs; ``early``: one of their conditions, or the control, was stopped early."""
-    table = rows.group_by(START, maintain_order=True).agg(
-        control=pl.col("control_success").sum(),
-        perturbed=pl.col("success").sum(),
-        count=pl.len(),
-        kept=(pl.col("success") * pl.col("control_success")).sum(),
-    )
-    kept = table["kept"].to_numpy().astype(float)
-    table = table.drop("kept")
-    outcomes = table.select("control", "perturbed", "count").to_numpy().astype(float)
+    table = start_table(rows)
+    kept = sums(rows, START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
+    outcomes = outcome_counts(table)
     control, changed, count = outcomes.T
     effective = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
     usual, ones = np.rint(control / count), np.ones(len(count))  # the majority, for a start in several runs
@@ -241,13 +232,17 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
     hits, tried = kept[control > 0], control[control > 0]
+
+    def change_of(totals: np.ndarray) -> np.ndarray:  # (draws, 3)
+        return np.asarray((totals[:, 1] - totals[:, 0]) / totals[:, 2])
+
     return {
         "starts": len(table),
         "control": estimate.first,
         "perturbed": estimate.second,
         "change": estimate.difference,
         "interval": interval,
-        "bootstrap": bootstrap(outcomes, _change_of_totals) if resampling else None,
+        "bootstrap": bootstrap(outcomes, change_of) if resampling else None,
         "p": p,
         "least_p": least_p(count_telling(control, changed)),
         "telling": count_telling(control, changed),
@@ -263,28 +258,19 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     }
 
 
-def _change_of_totals(totals: np.ndarray) -> np.ndarray:
-    """Return the change from totals (draws, 3) of control successes, perturbed successes, and pairs."""
-    return np.asarray((totals[:, 1] - totals[:, 0]) / totals[:, 2])
-
-
 def _has_wordings(rows: pl.DataFrame) -> bool:
     """Return whether some condition has several wordings of a task, each with several starts."""
     if "instruction" not in rows.columns:
         return False
-    names = ("task", "condition", "instruction")
-    wordings = set(zip(*(rows[name].to_list() for name in names), strict=True))
-    if len(wordings) == len(
-        {(task, condition) for task, condition, _ in wordings}
-    ):  # the common case, and fast
-        return False
-    variants = rows.group_by(names).agg(pl.struct(START).n_unique().alias("_starts"))
+    variants = rows.group_by("task", "condition", "instruction").agg(
+        pl.struct(START).n_unique().alias("_starts")
+    )
     several = variants.filter(pl.col("_starts") > 1).group_by("task", "condition").len()
     return bool((several["len"] > 1).any())
 
 
 def _anytime_p(rows: pl.DataFrame) -> float:
-    """Anytime-valid p, from starts in the order in which they were run.
+    """Return an anytime-valid p value, from starts in the order in which they were run.
 
     A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one control
     would all fall if that happened to succeed.
@@ -293,12 +279,6 @@ def _anytime_p(rows: pl.DataFrame) -> float:
     starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
     ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
     return Pairs.of(apart for *_, apart in ordered).p
-
-
-def _drops_by_change(run: RunData) -> tuple[Drop, ...]:
-    """Return the cost of each change, single or joint, over all conditions that make it."""
-    rows = run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL))
-    return drops(rows, ("change",), stopped=run.stopped)
 
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
@@ -360,8 +340,8 @@ def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         yield Untested(flaw, CHANGES.name)
 
 
-def drops_view(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun], Table]:
-    """Return a function that makes a table of drops with a name and a title."""
+def _panel(name: str, title: str, drawn: bool = True) -> Panel:
+    """Return the table of drops with a name and a title and, if ``drawn``, their forest plot."""
 
     def table(drops: Sequence[Drop], report: ReportedRun) -> Table:
         return Table.of(
@@ -383,69 +363,38 @@ def drops_view(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun],
                 "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
             ),
             "p_holm",
-            note="Paired differences to the control of the same task and seed, or of the requested task; 95 % Newcombe "
-            "intervals over starts. Both p belong to one test. If success is expected: of a loss, exact, one-sided, 1 "
-            "for a rise; Holm p is adjusted for all tests. If success is not expected, a loss is not a flaw: both are "
-            "two-sided, and Holm p is adjusted within the family.",
+            note="Paired differences to the control with the same task and seed, or with the requested task; 95 % "
+            "Newcombe intervals over starts. Both p values belong to one test. Where success is expected, the test is "
+            "exact and one-sided (a loss; 1 for a rise), and Holm p is adjusted for all tests. Where success is not "
+            "expected, a loss is not a flaw: both are two-sided, and Holm p is adjusted within the family.",
         )
-
-    return table
-
-
-def drops_drawing(name: str, title: str) -> Callable[[Sequence[Drop], ReportedRun], Drawing]:
-    """Return a function that draws a forest plot of drops with a name and a title.
-
-    It shows at most `MOST` drops, the largest losses.
-    """
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
         largest = sorted(drops, key=lambda drop: drop.change)[:MOST]
         groups: dict[str, list[Mark]] = {}
         for drop in (drop for drop in drops if drop in largest):
-            numbers = (
-                points(drop.change),
-                between(drop.interval, 100),
-                f"{drop.pairs:,}",
-                p_value(drop.p_holm),
-            )
-            groups.setdefault(drop.family, []).append(
-                Mark(
-                    group_name(drop.group),
-                    drop.change,
-                    drop.interval,
-                    numbers,
-                    sure=drop.p_holm < SURE,
-                    colour=BLUE if drop.plausible else FAINT,
-                    shape="o" if drop.plausible else "D",
-                )
-            )
+            look = {"colour": BLUE, "shape": "o"} if drop.plausible else {"colour": FAINT, "shape": "D"}
+            notes = f"{drop.pairs:,}", p_value(drop.p_holm)
+            mark = Mark.of_change(group_name(drop.group), drop, *notes, sure=drop.p_holm < SURE, **look)
+            groups.setdefault(drop.family, []).append(mark)
         left = (
             f" Of {len(drops)} conditions, the {MOST} largest losses are shown." if len(drops) > MOST else ""
         )
         grey = " Grey diamonds: changes after which success is not expected."
         caption = (
-            f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control of the same "
-            "task and seed. Lines: 95 % Newcombe intervals over starts. p: of a loss, exact, by flips over starts and "
-            "permutation within them (McNemar's if each has one pair), adjusted for all tests; "
+            f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with the same "
+            "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test of a loss, by flips over starts "
+            "and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
             f"filled marks: p < {SURE:g}.{'' if all(drop.plausible for drop in largest) else grey}{left}"
         )
-        return forest_drawing(
-            name,
-            title,
-            caption,
-            groups,
-            along="paired difference to the control, points",
-            heads=("points", "95 % interval", "pairs", "Holm p"),
-            unit="points",
-            zero=0.0,
-            least=0.1,
-        )
+        along, heads = "paired difference to the control, points", ("pairs", "Holm p")
+        return change_drawing(name, title, caption, groups, along=along, heads=heads)
 
-    return draw
+    return Panel(SUCCESS, (table,), (draw,) if drawn else ())
 
 
 def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """Sentences about the cost of changes to instruction, world and observations."""
+    """Yield sentences about the cost of changes to instruction, world and observations."""
     usual = profile.get(CONTROLS)
     for drop in sorted(axes, key=lambda drop: drop.change):
         name = group_name(drop.group).replace("+", " and ")
@@ -468,7 +417,7 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
 
 
 def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
-    """Sentences about the conditions with the largest losses."""
+    """Yield a sentence about the conditions with the largest losses."""
     losses = [drop for drop in drops if drop.plausible and drop.change < 0 and drop.certain]
     if losses:
         worst = listed(
@@ -481,14 +430,12 @@ def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
 CHANGES = Measure(
     "changes",
     "Paired difference to the control by change: names, position, appearance+object, ...",
-    _drops_by_change,
-    panels=(
-        Panel(
-            SUCCESS,
-            (drops_view("changes", "Cost by kind of change"),),
-            (drops_drawing("changes", "Cost of each kind of change"),),
-        ),
+    lambda run: drops(
+        run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL)),
+        ("change",),
+        stopped=run.stopped,
     ),
+    panels=(_panel("changes", "Cost by kind of change"),),
     tests=_test_changes,
 )
 AXES = Measure(
@@ -496,19 +443,13 @@ AXES = Measure(
     "Paired difference to the control by axis; only changes after which success is expected.",
     lambda run: drops(run.plausible, ("axis",), stopped=run.stopped),
     needs=("axis",),
-    panels=(Panel(SUCCESS, (drops_view("axes", "Cost by axis"),)),),
+    panels=(_panel("axes", "Cost by axis", drawn=False),),
     sentences=axes_sentences,
 )
 DROPS = Measure(
     "drops",
     "Paired difference to the control by condition.",
     lambda run: drops(run.frame, stopped=run.stopped),
-    panels=(
-        Panel(
-            SUCCESS,
-            (drops_view("drops", "Cost of each condition"),),
-            (drops_drawing("drops", "Cost of each condition"),),
-        ),
-    ),
+    panels=(_panel("drops", "Cost of each condition"),),
     sentences=drops_sentences,
 )

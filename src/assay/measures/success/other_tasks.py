@@ -87,9 +87,15 @@ def other_tasks(run: RunData) -> OtherTasks:
     goals = {
         str(task): atoms(truth) for task, truth in usual.select("task", "truth").unique("task").iter_rows()
     }
-    partner = pl.struct("task", "truth").map_elements(
-        lambda row: _partner(row["task"], atoms(row["truth"]), goals), return_dtype=pl.String
-    )
+
+    def find_partner(row: dict[str, str]) -> str | None:
+        """Return the other task of a goal that combines the episode's own task with another one."""
+        own, goal = goals.get(row["task"]), atoms(row["truth"])
+        if own is None or not own < goal:
+            return None
+        return next((other for other, theirs in goals.items() if theirs in (goal - own, goal)), None)
+
+    partner = pl.struct("task", "truth").map_elements(find_partner, return_dtype=pl.String)
     requests = requests.with_columns(source.cast(pl.String).alias("_known"), partner.alias("_partner"))
     single = requests.filter(pl.col("_known").is_not_null()).with_columns(task=pl.col("_known"))
     double = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_not_null())
@@ -110,15 +116,6 @@ def other_tasks(run: RunData) -> OtherTasks:
         for part in (table, own)
     )
     return OtherTasks(tuple(asked_drops), _new_goals(new, usual), unmatched, paired)
-
-
-def _partner(task: str, goal: frozenset[str], goals: dict[str, frozenset[str]]) -> str | None:
-    """Return the other task of a goal that combines the episode's own task with another one."""
-    own = goals.get(task)
-    if own is None or not own < goal:
-        return None
-    rest = goal - own
-    return next((other for other, theirs in goals.items() if theirs in (rest, goal)), None)
 
 
 def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:

@@ -14,9 +14,8 @@ from assay.measures.clustering import UNVARIED, shares
 from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.run_data import RunData
 from assay.measures.views.forest import MOST, SHARES, Mark, forest_drawing
-from assay.measures.views.style import Drawing, series
+from assay.measures.views.style import Drawing, mark_style
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import (
     KeyNumber,
@@ -81,7 +80,7 @@ def rates(
     """Return the success rates of the groups that share the columns ``by``, in order of appearance.
 
     Episodes without a value in one of the columns belong to no group. Tasks are fixed; starts and variants are
-    sampled. The interval allows for the intra-cluster correlation of episodes of one start or variant. A condition
+    sampled. The interval allows for the correlation of episodes that share a start or variant. A condition
     that was ``stopped`` early has the interval of its confidence sequence, which is valid at any stopping time.
     """
     for name in by:
@@ -95,7 +94,10 @@ def rates(
     counts = rows.group_by(by, maintain_order=True).agg(counted) if by else rows.select(counted)
     valid = rows.drop_nulls("success")
     estimates = shares(valid, "success", by) if len(valid) else {}
-    tasks = _task_sums(valid, by)
+    by_task = valid.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
+        pl.col("success").sum().alias("_hits"), pl.len().alias("_count")
+    )
+    tasks = {key: group.select("_hits", "_count") for key, group in group_rows(by_task, by)}
     early = rows.filter(pl.col("condition").is_in(list(stopped))) if stopped else rows.clear()
     stopped_groups = set(early.select(by).unique().iter_rows()) if by else {()} if len(early) else set()
     result = []
@@ -103,7 +105,7 @@ def rates(
         group, count = {name: row[name] for name in by}, row["count"]
         key = tuple(group.values())
         effective, interval = estimates.get(key, (None, None))
-        hits, tried = tasks.get(key, (np.zeros(0), np.zeros(0)))
+        hits, tried = tasks[key].to_numpy().astype(float).T if key in tasks else np.zeros((2, 0))
         if by == ("condition",) and row["condition"] in stopped:
             rule = stopped[row["condition"]]
             interval = Interval(float(rule["low"]), float(rule["high"]), "confidence sequence")
@@ -129,24 +131,13 @@ def rates(
     return tuple(result)
 
 
-def _task_sums(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], tuple[np.ndarray, np.ndarray]]:
-    """Return the successes and episodes of each task, (tasks,) each, in each group of columns ``by``."""
-    tasks = rows.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
-        pl.col("success").sum().alias("_hits"), pl.len().alias("_count")
-    )
-    return {
-        key: (group["_hits"].to_numpy().astype(float), group["_count"].to_numpy().astype(float))
-        for key, group in group_rows(tasks, by)
-    }
-
-
 def interval_note(rates: Iterable[Rate]) -> str:
     """Return a note with the methods of the intervals of rates."""
     return f"95 % intervals: {methods(rate.interval for rate in rates)}; errors are excluded."
 
 
 def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
-    """Table of success, steps to success and flawless success in each condition."""
+    """Return the table of success, steps to success and flawless success in each condition."""
     flawless = {group_name(part.group): part.rate for part in report.profile.get("no_mistakes") or ()}
     medians = {group_name(part.group): part.median for part in report.profile.get("time_to_success") or ()}
     if not rates:
@@ -164,7 +155,7 @@ def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None
 
 
 def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
-    """Table of success in each task."""
+    """Return the table of success in each task."""
     if not rates:
         return None
     return Table.of(
@@ -190,8 +181,7 @@ def rates_drawing(
                 rate.rate,
                 rate.interval,
                 (percent(rate.rate), between(rate.interval, 100), f"{rate.successes:,}/{rate.count:,}"),
-                colour=series(place)["color"],
-                shape=series(place)["marker"],
+                **mark_style(place),
             )
             for label, rate in rates
             if rate is not None and rate.rate is not None
@@ -208,7 +198,7 @@ def rates_drawing(
 
 
 def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
-    """Figure of success in each task, unperturbed and perturbed."""
+    """Draw success in each task, unperturbed and perturbed."""
     ordered = sorted(rates, key=lambda rate: natural(str(rate.group["task"])))
     tasks = {str(rate.group["task"]) for rate in rates if rate.count}
     groups = {
@@ -218,8 +208,8 @@ def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
         for name, perturbed in (("control", False), ("perturbed", True))
     }
     caption = (
-        f"{plural(sum(rate.count for rate in rates), 'episode')} of {plural(len(tasks), 'task')}; errors "
-        "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes of one start or variant."
+        f"{plural(sum(rate.count for rate in rates), 'episode')} of {plural(len(tasks), 'task')}; errors are "
+        "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes that share a start or variant."
     )
     return rates_drawing("tasks", "Success by task", caption, groups)
 
@@ -230,7 +220,7 @@ def has_perturbed_episodes(profile: Profile) -> bool:
 
 
 def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
-    """Sentences about the success rate and that of the controls."""
+    """Yield a sentence about the success rate and that of the controls."""
     control, perturbed = profile.get(CONTROLS), has_perturbed_episodes(profile)
     what = "perturbed episodes in which success is expected" if perturbed else "unperturbed episodes"
     text = (
@@ -246,26 +236,6 @@ def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
     yield text + "."
 
 
-def success_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
-    """Key number: success in perturbed episodes."""
-    if has_perturbed_episodes(profile) and rate.rate is not None:
-        about = "Share of perturbed episodes that succeed; only changes after which success is expected."
-        number = KeyNumber.of("success, perturbed", percent(rate.rate), rate.interval, rate.count, about)
-        yield number.over(rate.over_tasks)
-
-
-def control_numbers(rate: Rate, profile: Profile) -> Iterator[KeyNumber]:
-    """Key number: success in controls."""
-    about = "Share of controls, which are unperturbed, that succeed."
-    number = KeyNumber.of("success, control", percent(rate.rate), rate.interval, rate.count, about)
-    yield number.over(rate.over_tasks)
-
-
-def _rates_by_task(run: RunData) -> tuple[Rate, ...]:
-    rows = run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL)
-    return rates(rows, ("task", "perturbed"), run.stopped)
-
-
 SUCCESS = "Success and drops"
 """Section of the report about success rates and drops."""
 SUCCESS_RATE = Measure(
@@ -273,13 +243,25 @@ SUCCESS_RATE = Measure(
     "Success in perturbed episodes in which success is expected; in the controls, if there are none.",
     lambda run: success_rate(run.perturbed if len(run.perturbed) else run.plausible, run.stopped),
     sentences=success_sentences,
-    numbers=success_numbers,
+    numbers=lambda rate, profile: (
+        [
+            KeyNumber.of_rate(
+                "success, perturbed",
+                rate,
+                "Fraction of perturbed episodes that succeed; only changes after which success is expected.",
+            )
+        ]
+        if has_perturbed_episodes(profile) and rate.rate is not None
+        else []
+    ),
 )
 CONTROLS = Measure(
     "control",
     "Success in the controls.",
     lambda run: success_rate(run.frame.filter(pl.col("condition") == CONTROL), run.stopped),
-    numbers=control_numbers,
+    numbers=lambda rate, profile: [
+        KeyNumber.of_rate("success, control", rate, "Fraction of unperturbed episodes that succeed.")
+    ],
 )
 CONDITIONS = Measure(
     "conditions",
@@ -290,6 +272,10 @@ CONDITIONS = Measure(
 TASKS = Measure(
     "tasks",
     "Success by task, unperturbed and perturbed, if success is expected.",
-    _rates_by_task,
+    lambda run: rates(
+        run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL),
+        ("task", "perturbed"),
+        run.stopped,
+    ),
     panels=(Panel(SUCCESS, (tasks_table,), (tasks_figure,)),),
 )

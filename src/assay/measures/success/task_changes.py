@@ -1,7 +1,7 @@
 """Cost of each change in each task, and comparison of the changes, from the informative starts.
 
-Only a start whose control succeeds can lose success. *Kept* success is the share of such pairs that still succeed: a
-policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
+Only a start whose control succeeds can lose success. *Kept* success is the fraction of such pairs that still succeed:
+a policy with 20 % success that keeps all of it is robust, one with 90 % that keeps half of it is not.
 """
 
 from __future__ import annotations
@@ -16,10 +16,18 @@ import scipy
 
 from assay.episodes.perturbation import TOGETHER, Change
 from assay.measures.flaws import shown_by
-from assay.measures.frames import START, pairs, valid_rows
+from assay.measures.frames import (
+    START,
+    compare_sides,
+    outcome_counts,
+    pairs,
+    start_table,
+    two_sides,
+    valid_rows,
+)
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.memory.memorisation import MEMORISATION
-from assay.measures.memory.own_paths import displacement, starting_elsewhere
+from assay.measures.memory.paths import displacement, starting_elsewhere
 from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
 from assay.measures.run_data import RunData
 from assay.measures.sample_size import loss_p
@@ -36,8 +44,8 @@ from assay.measures.views.wording import (
     plural,
     points,
 )
-from assay.support.stats.intervals import Interval, share_interval, stratified_difference, widen_to_p
-from assay.support.stats.significance import SURE, holm, hypergeometric, paired_p, t_quantile
+from assay.support.stats.intervals import Interval, share_interval
+from assay.support.stats.significance import SURE, holm, hypergeometric, t_quantile
 from assay.support.streams import stream
 
 if TYPE_CHECKING:
@@ -67,7 +75,7 @@ class TaskChange(Result):
     p: Annotated[float, Column("p of a loss", "p")]
     """Exact one-sided p value over starts."""
     more_p: Annotated[float, Column("more than others: Holm p", "p")]
-    """Exact one-sided p value for a larger share of lost starts than in other tasks, adjusted by Holm."""
+    """Exact one-sided p value for a larger fraction of lost starts than in other tasks, adjusted by Holm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,7 @@ class ChangeCost(Result):
     count: Annotated[int, Column("n", "count")]
     """Number of pairs whose control succeeds."""
     share: Annotated[float | None, Column("kept, share", "share")]
-    """Share of kept successes, ``kept / count``; None if no control succeeds."""
+    """Fraction of kept successes, ``kept / count``; None if no control succeeds."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
     of_fall: Annotated[float | None, Column("part of the fall", "share")]
@@ -199,32 +207,24 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
                 more_p=1.0,
             )
         )
-    able = _by_start(rows.filter(pl.col("control_success") == 1))
+    able = start_table(rows.filter(pl.col("control_success") == 1))
     lost, tasks = (2 * able["perturbed"] <= able["count"]).to_numpy(), able["task"].to_numpy()
-    raised = holm([_more_lost_p(tasks == cell.task, lost) for cell in cells])
-    return [replace(cell, more_p=p) for cell, p in zip(cells, raised, strict=True)]
-
-
-def _more_lost_p(mine: np.ndarray, lost: np.ndarray) -> float:
-    """Return the one-sided p value for the starts ``mine`` being ``lost`` more often; (starts,) each."""
-    hits, count, total = int(lost[mine].sum()), int(mine.sum()), len(lost)
-    if not hits or count == total:
-        return 1.0
-    drawn = np.arange(hits, count + 1)
-    return float(hypergeometric(np.array(total), np.array(int(lost.sum())), np.array(count), drawn).sum())
-
-
-def _by_start(rows: pl.DataFrame, *more: str) -> pl.DataFrame:
-    """Return control, perturbed (successes of each) and count of each start, as in the table of a drop."""
-    return rows.group_by(*more, *START, maintain_order=True).agg(
-        control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
-    )
+    more_lost = []
+    for cell in cells:
+        mine = tasks == cell.task
+        hits, count = int(lost[mine].sum()), int(mine.sum())
+        if not hits or count == len(lost):
+            more_lost.append(1.0)
+            continue
+        total, won, drawn = (np.array(value) for value in (len(lost), int(lost.sum()), count))
+        more_lost.append(float(hypergeometric(total, won, drawn, np.arange(hits, count + 1)).sum()))
+    return [replace(cell, more_p=p) for cell, p in zip(cells, holm(more_lost), strict=True)]
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
     """Return task and change -> control, perturbed and count of the starts, (starts, 3), in the order of the rows."""
-    table = _by_start(rows, "change")
-    values = table.select("control", "perturbed", "count").to_numpy().astype(float)
+    table = start_table(rows, "change")
+    values = outcome_counts(table)
     places: dict[tuple[str, str], list[int]] = {}
     for place, key in enumerate(table.select("task", "change").iter_rows()):
         places.setdefault(key, []).append(place)
@@ -261,7 +261,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
     None for a single task.
     """
-    table = _by_start(rows.filter(pl.col("control_success") == 1))
+    table = start_table(rows.filter(pl.col("control_success") == 1))
     task = table["task"].rank("dense").to_numpy().astype(int) - 1 if len(table) else np.zeros(0, int)
     if not len(table) or task.max() < 1:
         return None
@@ -278,7 +278,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
 def _measure_cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
     """Measure the cost of a change, given the successes ``_all`` lost in each start under all changes."""
-    able = _by_start(rows.filter(pl.col("control_success") == 1))
+    able = start_table(rows.filter(pl.col("control_success") == 1))
     hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
     count = int(counts.sum())
     mine = rows.group_by(START).agg(_mine=(pl.col("control_success") - pl.col("success")).sum())
@@ -319,43 +319,28 @@ def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, f
 
     Only starts with both are compared.
     """
-    mine, success = pl.col("change") == change, pl.col("success")
-    table = (
-        rows.filter(pl.col("control_success") == 1)
-        .group_by(START, maintain_order=True)
-        .agg(
-            others=success.filter(~mine).sum(),
-            others_count=(~mine).sum(),
-            hits=success.filter(mine).sum(),
-            count=mine.sum(),
-        )
-        .filter((pl.col("count") > 0) & (pl.col("others_count") > 0))
-    )
+    table = two_sides(rows.filter(pl.col("control_success") == 1), START, pl.col("change") == change)
     if not len(table):
         return None
-    sides = table.select("others", "others_count", "hits", "count").to_numpy().astype(float).T
-    p = paired_p(*sides)
-    estimate = stratified_difference(*sides)
-    return estimate.difference, widen_to_p(estimate.interval, p), p
+    estimate, p = compare_sides(table)
+    return estimate.difference, estimate.interval, p
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Table of success kept under each change."""
+    """Return the table of success kept under each change."""
     if not result.costs:
         return None
     alike = ""
     if result.alike_p is not None:
-        verdict = (
-            "the changes differ in cost"
-            if result.alike_p < SURE
-            else "the changes do not differ significantly"
+        verdict = "differ in cost" if result.alike_p < SURE else "do not differ significantly"
+        alike = (
+            f"Overall, the changes {verdict} ({p_phrase(result.alike_p)}, Mantel-Haenszel, within starts)."
         )
-        alike = f"Overall, {verdict} ({p_phrase(result.alike_p)}, Mantel-Haenszel, within starts)."
     return Table.of(
         "kept",
         "Success kept, if the control succeeds",
         result.costs,
-        note="Pairs whose control succeeds; Wilson intervals over starts. Part of the fall: share of all successes "
+        note="Pairs whose control succeeds; Wilson intervals over starts. Part of the fall: fraction of all successes "
         "lost under all changes, which also depends on the number of episodes. Against other changes: success kept "
         f"with this change minus that kept with the others in the same starts. {alike}",
         shown_at_once=True,
@@ -363,7 +348,7 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
+    """Return the table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
     drops = [
         drop for drop in report.profile.get(CHANGES) or () if drop.plausible and drop.over_tasks is not None
     ]
@@ -389,7 +374,7 @@ def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Table of the cost of each change in each task."""
+    """Return the table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
@@ -409,25 +394,21 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
     )
 
 
-def _under(change: str) -> str:
-    if change in (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION):
-        return describe_change(change)
-    return f"under changes of {change.replace(TOGETHER, ' and ')}"
-
-
 def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
-    """Sentences about success kept under the costliest changes."""
+    """Yield sentences about success kept under the costliest changes."""
     costs = [cost for cost in result.costs if cost.share is not None]
     if not costs:
         return
-    shares = listed(
-        f"{percent(cost.share, 0)} {_under(cost.change)} "
-        f"({cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)})"
-        for cost in costs[:_MOST_NAMED]
-    )
+    events = (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION)
+    shares = []
+    for cost in costs[:_MOST_NAMED]:
+        change = cost.change.replace(TOGETHER, " and ")
+        under = describe_change(cost.change) if cost.change in events else f"under changes of {change}"
+        counts = f"{cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)}"
+        shares.append(f"{percent(cost.share, 0)} {under} ({counts})")
     rest = len(costs) - _MOST_NAMED
     more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
-    yield f"Of the successes of its controls it keeps {shares}{more}."
+    yield f"Of the successes of its controls it keeps {listed(shares)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]

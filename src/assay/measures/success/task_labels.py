@@ -73,7 +73,10 @@ def _rates_by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
     result = {}
     for family in label_families(run.frame):
         values = label_rates(rows, family)
-        if rows["task"].n_unique() >= MIN_TASKS and _is_of_tasks(rows, family):
+        # If a change names other objects, as level 4 of LIBERO-X does, its labels describe the change, not the task.
+        label = pl.col(f"{COLUMN}{family}").drop_nulls().n_unique().alias("labels")
+        of_tasks = bool((rows.group_by("task").agg(label)["labels"] <= 1).all())
+        if rows["task"].n_unique() >= MIN_TASKS and of_tasks:
             values = tuple(_against_others(rows, family, rate) for rate in values)
         result[family] = values
     return result
@@ -117,15 +120,6 @@ def _interval(shares: np.ndarray, mine: np.ndarray) -> Interval:
     return Interval(max(middle - half, -1.0), min(middle + half, 1.0), "student, over tasks")
 
 
-def _is_of_tasks(frame: pl.DataFrame, family: str) -> bool:
-    """Return whether all episodes of each task have the same labels of a family.
-
-    If a change names other objects, as level 4 of LIBERO-X does, its labels describe the change, not the task.
-    """
-    labels = frame.group_by("task").agg(pl.col(f"{COLUMN}{family}").drop_nulls().n_unique().alias("labels"))
-    return bool((labels["labels"] <= 1).all())
-
-
 def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
     """Test the label whose tasks are most clearly worse than those without it, if there are many tasks."""
     for run, profile in profiles:
@@ -138,13 +132,13 @@ def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
                     counts = (rate.successes, rate.count, rate.others, rate.others_count)
                     evidence.append(Evidence(run, LABELS.name, *part, *counts))
         if evidence:
-            best = min(evidence, key=lambda each: each.p or 0.0)
+            best = min(evidence, key=lambda part: part.p or 0.0)
             assert best.interval is not None and best.p is not None
             yield FlawTest(Flaw.KIND, (best,), min(1.0, best.p * len(evidence)), loss(best.interval))
 
 
 def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) -> Table | None:
-    """Table of success by label."""
+    """Return the table of success by label."""
     pairs = [(family, rate) for family, values in families.items() for rate in values]
     if not pairs:
         return None
@@ -225,7 +219,7 @@ def radar(
 
 
 def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
-    """Radar plot of success by label: one spoke for each label of each family, one line for each run."""
+    """Draw success by label: one spoke for each label of each family, one line for each run."""
     spokes = spokes_of(runs.values())
 
     def paint(figure: Figure) -> None:

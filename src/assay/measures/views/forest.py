@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis, printing
+from assay.measures.views.wording import between, points
 from assay.support.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ ROW = 0.19
 MOST = 60
 """Maximum number of rows of a readable plot."""
 SHARES = (-0.02, 1.02)
-"""Limits of an axis of shares, with room for marks at both ends."""
+"""Limits of an axis of fractions, with room for marks at both ends."""
 LETTERS = 7.2
 """Font size of the notes, points."""
 CHARACTER = 4.4
@@ -41,16 +42,16 @@ class Mark:
     colour: str = BLUE
     shape: str = "o"
 
+    @classmethod
+    def of_change(cls, label: str, result: Any, *notes: str, **look: Any) -> Mark:
+        """Return the row of a result with ``change`` and ``interval``: both in points, and further notes."""
+        numbers = points(result.change), between(result.interval, 100)
+        return cls(label, result.change, result.interval, (*numbers, *notes), **look)
+
 
 def height(groups: Mapping[str, Sequence[Mark]]) -> float:
     """Return the height of a forest plot, inches."""
     return 0.95 + ROW * sum(len(marks) + bool(name) for name, marks in groups.items())
-
-
-def fits_a_column(groups: Mapping[str, Sequence[Mark]]) -> bool:
-    """Return whether the labels leave room for a plot in a column of a paper."""
-    labels = (mark.label.partition("/")[2] or mark.label for marks in groups.values() for mark in marks)
-    return max(map(len, labels), default=0) <= LONGEST
 
 
 def forest_drawing(
@@ -67,7 +68,7 @@ def forest_drawing(
     least: float = 0.0,
     finish: Callable[[Any], None] = lambda axes: None,
 ) -> Drawing:
-    """A drawing of a forest plot as wide as the page; ``unit`` of the axis, ``finish`` draws more on the axes."""
+    """Return a forest plot as wide as the page; ``unit`` is that of the axis, and ``finish`` draws more on the axes."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -78,7 +79,25 @@ def forest_drawing(
             (percent_axis if unit == "share" else points_axis)(axes.xaxis)
         finish(axes)
 
-    return Drawing(name, title, caption, (WIDTH, height(groups)), paint, fits_a_column(groups))
+    labels = (mark.label.partition("/")[2] or mark.label for marks in groups.values() for mark in marks)
+    in_a_column = max(map(len, labels), default=0) <= LONGEST
+    return Drawing(name, title, caption, (WIDTH, height(groups)), paint, in_a_column)
+
+
+def change_drawing(
+    name: str,
+    title: str,
+    caption: str,
+    groups: Mapping[str, Sequence[Mark]],
+    *,
+    along: str,
+    heads: Sequence[str] = (),
+) -> Drawing:
+    """Return a forest plot of changes (`Mark.of_change`) in percentage points, with ``heads`` of the further notes."""
+    heads = ("points", "95 % interval", *heads)
+    return forest_drawing(
+        name, title, caption, groups, along=along, heads=heads, unit="points", zero=0.0, least=0.1
+    )
 
 
 def forest(
@@ -112,12 +131,17 @@ def forest(
         note(axes, head, end, -1.0, FAINT)
     for place, row in enumerate(rows):
         if isinstance(row, Mark):
-            _mark(axes, row, place)
+            if row.interval is not None:
+                axes.plot(
+                    [row.interval.low, row.interval.high], [place, place], color=row.colour, linewidth=1.3
+                )
+            fill = row.colour if row.sure else "white"
+            look: Any = {"color": row.colour, "markerfacecolor": fill, "markersize": 4.5, "zorder": 3}
+            axes.plot(row.value, place, row.shape, clip_on=False, **look)  # whole at the end of the axis, too
             for end, text in zip(ends, row.notes, strict=False):  # a narrow print has no room for all
                 note(axes, text, end, place)
-    inside = (
-        how is not None and how.narrow
-    )  # a group's name beside the labels would leave no room for the plot
+    # A group's name beside the labels would leave no room for a narrow plot.
+    inside = how is not None and how.narrow
     names = [row.label if isinstance(row, Mark) else "" if inside else row for row in rows]
     axes.set_yticks(range(len(rows)), names)
     for place, (tick, row) in enumerate(zip(axes.get_yticklabels(), rows, strict=True)):
@@ -136,21 +160,6 @@ def forest(
         axes.axvline(zero, color=FAINT, linewidth=0.9, zorder=1)
         axes.update_datalim([(zero - least, 0), (zero + least, 0)], updatey=False)
         axes.autoscale_view(scaley=False)
-
-
-def _mark(axes: Axes, mark: Mark, place: int) -> None:
-    if mark.interval is not None:
-        axes.plot([mark.interval.low, mark.interval.high], [place, place], color=mark.colour, linewidth=1.3)
-    axes.plot(
-        mark.value,
-        place,
-        mark.shape,
-        color=mark.colour,
-        markerfacecolor=mark.colour if mark.sure else "white",
-        markersize=4.5,
-        zorder=3,
-        clip_on=False,  # one at the end of the axis is whole
-    )
 
 
 def note(axes: Axes, text: str, end: float, place: float, colour: str = INK) -> None:

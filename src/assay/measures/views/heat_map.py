@@ -27,7 +27,7 @@ LIGHT = 0.55
 
 
 def fill_cell(axes: Axes, row: float, column: float, shade: float | None, *, hatch: str | None = None) -> str:
-    """Colour a cell by a place on the colour scale (0 dark to 1; None for empty); returns the colour of its text."""
+    """Fill a cell with a colour of the scale (0 is dark; None for empty); return the colour of its text."""
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
@@ -80,7 +80,7 @@ def grid_map(
     text: Callable[[float], str],
     shade: Callable[[float], float] = lambda value: value,
 ) -> Drawing:
-    """The 4 x 11 grid (object type, action type) with a number in each cell; ``shade`` is its colour, 0 (dark) to 1."""
+    """Draw the 4 x 11 grid (object type, action type) with a number in each cell; ``shade`` is 0 (dark) to 1."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Mapping
@@ -51,7 +50,7 @@ class Print:
     ) -> Print:
         """Return settings from command line options. Raises RunError with the valid values."""
         if format not in get_args(Format):
-            raise RunError(f"--figures {format}: valid: {' or '.join(get_args(Format))}")
+            raise RunError(f"--figures {format}: expected {' or '.join(get_args(Format))}")
         return cls(
             format,  # type: ignore[arg-type]
             _width(width),
@@ -68,16 +67,9 @@ class Print:
     @property
     def style(self) -> dict[str, Any]:
         """Settings for matplotlib's rcParams."""
-        sizes = (
-            "font.size",
-            "axes.labelsize",
-            "axes.titlesize",
-            "legend.fontsize",
-            "xtick.labelsize",
-            "ytick.labelsize",
-        )
+        sized = ("axes.label", "axes.title", "legend.font", "xtick.label", "ytick.label")
         return {
-            **dict.fromkeys(sizes, self.letters),
+            **dict.fromkeys(("font.size", *(f"{part}size" for part in sized)), self.letters),
             "font.family": self.font,
             "axes.titleweight": "normal",
             "pdf.fonttype": 42,  # TrueType, which the checkers of conferences accept
@@ -123,21 +115,19 @@ def _shorten(labels: list[str], how: Print) -> list[str]:
 
 
 def read_names(file: Path) -> dict[str, str]:
-    """Read names of conditions, tasks and runs from YAML or JSON: id -> name, in groups or not. Raises RunError."""
+    """Read names of conditions, tasks and runs (id -> name, in groups or not) from YAML or JSON. Raises RunError."""
     try:
-        text = file.read_text(encoding="utf-8")
-        data = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
+        data = yaml.safe_load(file.read_text(encoding="utf-8"))  # JSON is YAML
     except OSError as error:
         raise RunError(f"--names {file}: {error.strerror}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise RunError(f"--names {file}: not YAML or JSON: {str(error).splitlines()[0]}") from None
     names: dict[str, str] = {}
     for name, value in data.items() if isinstance(data, dict) else [("", None)]:
-        pairs = value.items() if isinstance(value, dict) else [(name, value)]
-        for key, label in pairs:
+        for key, label in value.items() if isinstance(value, dict) else [(name, value)]:
             if not isinstance(label, str | int | float):
                 raise RunError(
-                    f"--names {file}: valid: id: name, or groups of these; got {key}: {label!r:.40}"
+                    f"--names {file}: expected 'id: name', or groups of these; got {key}: {label!r:.40}"
                 )
             names[str(key)] = str(label)
     return names
@@ -150,7 +140,9 @@ def _width(text: str) -> float:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm|pt)", text.strip())
     width = float(match[1]) * _UNITS[match[2]] if match else 0.0
     if not 1.5 <= width <= 20:
-        raise RunError(f"--width '{text}': valid: column, page, or 1.5 to 20 inches as 3.25in, 8.5cm, 240pt")
+        raise RunError(
+            f"--width '{text}': expected column, page, or 1.5 to 20 inches such as 3.25in, 8.5cm, 240pt"
+        )
     return width
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -23,16 +22,8 @@ if TYPE_CHECKING:  # matplotlib takes half a second to import and is loaded when
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-    "#222222",
-)
-SERIES = (BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK)
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222")
+BLUE, ORANGE, GREEN, PINK, AMBER, SKY, BLACK = SERIES
 MARKS = ("o", "s", "^", "D", "v", "P", "X")
 # The dark style sheet (page.css) replaces these, but not white and black, which are text on shades.
 INK, FAINT, RULE, EMPTY = "#1d1d22", "#5f6068", "#d9d9de", "#ececf0"
@@ -83,7 +74,7 @@ _print: Print | None = None
 
 
 def printing() -> Print | None:
-    """Print settings of the figure being painted; None for the page."""
+    """Return the print settings of the figure being painted; None for the page."""
     return _print
 
 
@@ -150,44 +141,29 @@ class Drawing:
                 readable(figure, here)
                 written = BytesIO()
                 none = {"CreationDate": None, "Creator": None, "Producer": None}
-                with _glyphs_only():
-                    figure.savefig(
-                        written, format=how.format, metadata=none if how.format == "pdf" else _NO_METADATA
-                    )
+                metadata = none if how.format == "pdf" else _NO_METADATA
+                figure.savefig(written, format=how.format, metadata=metadata)
             finally:
                 _print = None
         return written.getvalue()
 
 
-@contextmanager
-def _glyphs_only() -> Iterator[None]:
-    """Embed only the glyphs of fonts in a PDF: subsetting their layout tables takes half of the time."""
-    from fontTools.subset import Options  # type: ignore[import-untyped]
-
-    usual = getattr(Options, "_drop_tables_default", [])  # without this list, saving takes longer
-    Options._drop_tables_default = [*usual, "GDEF", "GPOS", "GSUB"]
-    try:
-        yield
-    finally:
-        Options._drop_tables_default = usual
-
-
 def percent_axis(axis: Any) -> None:
-    """Format shares (0 to 1) along an axis as percentages."""
+    """Format fractions (0 to 1) along an axis as percentages."""
     from matplotlib.ticker import PercentFormatter
 
     axis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
 
 
 def points_axis(axis: Any) -> None:
-    """Format differences of shares (-1 to 1) along an axis as percentage points."""
+    """Format differences of fractions (-1 to 1) along an axis as percentage points."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: signed(100 * value, 0)))
 
 
 def share_limits(axes: Axes) -> None:
-    """Set the y axis to shares from 0 to 100 %, with room for marks at both ends."""
+    """Set the y axis to 0 to 100 %, with room for marks at both ends."""
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     percent_axis(axes.yaxis)
@@ -196,6 +172,11 @@ def share_limits(axes: Axes) -> None:
 def series(place: int) -> dict[str, Any]:
     """Return the colour and marker of the n-th series."""
     return {"color": SERIES[place % len(SERIES)], "marker": MARKS[place % len(MARKS)]}
+
+
+def mark_style(place: int) -> dict[str, Any]:
+    """Return the colour and shape of the n-th series, as keywords of `Mark`."""
+    return {"colour": SERIES[place % len(SERIES)], "shape": MARKS[place % len(MARKS)]}
 
 
 def aside(place: int, count: int) -> float:

@@ -27,7 +27,7 @@ from assay.support.stats.intervals import Interval
 Value = str | int | float | bool | Interval | None
 Kind = Literal["text", "count", "share", "chance", "change", "p", "number", "metres"]
 """Format of a column. Share and change are fractions, formatted as percentages and percentage points; a chance is a
-share that may be tiny."""
+fraction that may be tiny."""
 
 _DIGITS = {"share": 1, "change": 1, "number": 2, "metres": 3}
 _LATEX = {
@@ -143,7 +143,7 @@ class Table:
         ]
 
     def as_csv(self) -> str:
-        """Return the table as CSV with all digits: an interval becomes two columns, shares are fractions."""
+        """Return the table as CSV with all digits: an interval becomes two columns, percentages are fractions."""
         wide = [
             any(isinstance(row[place], Interval) for row in self.rows) for place in range(len(self.columns))
         ]
@@ -196,7 +196,7 @@ class Table:
 
 @cache
 def declared_columns(kind: type) -> dict[str, Column]:
-    """The columns declared on the fields of a result's class, in the order of the fields."""
+    """Return the columns declared on the fields of a result's class, in the order of the fields."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         field: replace(note, value=attrgetter(field))
@@ -208,7 +208,7 @@ def declared_columns(kind: type) -> dict[str, Column]:
 
 @cache
 def _find_column(kind: type, path: str) -> Column:
-    """The column of a field, ``path`` being its name or the dotted path to it through nested results."""
+    """Return the column of a field; ``path`` is its name, or the dotted path to it through nested results."""
     field, _, rest = path.partition(".")
     if not rest:
         return declared_columns(kind)[field]

@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from assay import tasks
 from assay.episodes.perturbation import TOGETHER
 from assay.episodes.spec import Label
 from assay.errors import AssayError
 from assay.support.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from assay.measures.success.rates import Rate
 
 NOT = "\N{EN DASH}"
 """Placeholder for a missing number."""
@@ -32,12 +36,12 @@ def signed(value: float, digits: int = 1) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """Format a share (0 to 1) in percent."""
+    """Format a fraction (0 to 1) in percent."""
     return NOT if share is None else f"{number(100 * share, digits)} %"
 
 
 def points(change: float) -> str:
-    """Format a difference of shares in percentage points, with its sign."""
+    """Format a difference of fractions in percentage points, with its sign."""
     return signed(100 * change)
 
 
@@ -118,18 +122,20 @@ class KeyNumber:
     about: str = ""
     """Definition in one line."""
 
-    def over(self, tasks: Interval | None) -> KeyNumber:
-        """Return a copy with the interval for tasks in general, if there is one."""
-        if tasks is None:
-            return self
-        return replace(self, detail=f"{self.detail}; tasks in general {between(tasks, 100)}")
-
     @classmethod
     def of(
         cls, name: str, value: str, interval: Interval | None, count: int, about: str = "", scale: float = 100
     ) -> KeyNumber:
-        """Key number with its interval, times ``scale``, and its count."""
+        """Return a key number with its interval, times ``scale``, and its count."""
         return cls(name, value, f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}", about)
+
+    @classmethod
+    def of_rate(cls, name: str, rate: Rate, about: str) -> KeyNumber:
+        """Return a success rate as a key number, with its interval for tasks in general if there is one."""
+        number = cls.of(name, percent(rate.rate), rate.interval, rate.count, about)
+        if rate.over_tasks is None:
+            return number
+        return replace(number, detail=f"{number.detail}; tasks in general {between(rate.over_tasks, 100)}")
 
 
 CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(

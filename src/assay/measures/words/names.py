@@ -20,18 +20,19 @@ from assay.measures.findings import (
     loss,
     one_sided_p,
     select_results,
+    shows_loss,
 )
 from assay.measures.flaws import Flaw
-from assay.measures.frames import JOINED, valid_rows
+from assay.measures.frames import JOINED, compare_sides, side_counts, two_sides, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.sample_size import least_one_sided
-from assay.measures.views.forest import MOST, Mark, forest_drawing
+from assay.measures.views.forest import MOST, Mark, change_drawing
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import between, p_value, plural, points
-from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
-from assay.support.stats.significance import SURE, holm, paired_p
+from assay.support.stats.intervals import Interval
+from assay.support.stats.significance import SURE, holm
 
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
@@ -109,32 +110,21 @@ def pool_names(gaps: Sequence[NameGap]) -> NameGap:
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
     """Compare kept with changed names within the strata that have both; None without such strata."""
-    new, success = pl.col("change") == Change.NAMES, pl.col("success")
-    table = rows.group_by("task", "manner", maintain_order=True).agg(
-        hits=success.filter(~new).sum(),
-        count=(~new).sum(),
-        new_hits=success.filter(new).sum(),
-        new_count=new.sum(),
-    )
-    table = table.filter((pl.col("count") > 0) & (pl.col("new_count") > 0))
+    table = two_sides(rows, ("task", "manner"), pl.col("change") == Change.NAMES)
     return _measure_gap(noun, table) if len(table) else None
 
 
 def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
-    columns = ("hits", "count", "new_hits", "new_count")
-    hits, count, new_hits, new_count = table.select(columns).to_numpy().astype(float).T
-    estimate, p = (
-        stratified_difference(hits, count, new_hits, new_count),
-        paired_p(hits, count, new_hits, new_count),
-    )
+    estimate, p = compare_sides(table)
+    kept, kept_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
     return NameGap(
         noun=noun,
-        kept=int(hits.sum()),
-        kept_count=int(count.sum()),
-        changed=int(new_hits.sum()),
-        changed_count=int(new_count.sum()),
+        kept=kept,
+        kept_count=kept_count,
+        changed=changed,
+        changed_count=changed_count,
         change=estimate.difference,
-        interval=widen_to_p(estimate.interval, p),
+        interval=estimate.interval,
         strata=len(table),
         p=p,
         table=table,
@@ -162,10 +152,8 @@ def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         if gaps := [gap for result in results if (gap := getattr(result, part))]:
             evidence.append(_gap_evidence(runs, pool_names(gaps), part))
     for gap, p in zip(nouns, adjusted, strict=True):
-        shows = Shows.NOTHING
-        if p < SURE and gap.interval.high < 0:
-            shows = Shows.LOSS
-        elif gap.interval.high >= 0 and gap.interval.low > -HARMLESS:
+        shows = shows_loss(p, gap.interval)
+        if shows is Shows.NOTHING and gap.interval.high >= 0 and gap.interval.low > -HARMLESS:
             shows = Shows.NO_HARM
         evidence.append(_gap_evidence(runs, gap, gap.noun, shows=shows))
     p = one_sided_p(overall.change, overall.p)
@@ -174,7 +162,7 @@ def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def names_table(result: NameGaps, report: ReportedRun) -> Table:
-    """Table of the cost of other names."""
+    """Return the table of the cost of other names."""
     return Table.of(
         "names",
         "Cost of other names",
@@ -186,19 +174,14 @@ def names_table(result: NameGaps, report: ReportedRun) -> Table:
 
 
 def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
-    """Figure of the cost of calling each object by another name."""
+    """Draw the cost of calling each object by another name."""
     marks = [
-        Mark(
+        Mark.of_change(
             f"the {gap.noun}" if gap.noun else "any name",
-            gap.change,
-            gap.interval,
-            (
-                points(gap.change),
-                between(gap.interval, 100),
-                f"{gap.kept:,}/{gap.kept_count:,}",
-                f"{gap.changed:,}/{gap.changed_count:,}",
-                p_value(gap.p),
-            ),
+            gap,
+            f"{gap.kept:,}/{gap.kept_count:,}",
+            f"{gap.changed:,}/{gap.changed_count:,}",
+            p_value(gap.p),
             sure=gap.p < SURE,
         )
         for gap in (result.overall, *result.nouns)
@@ -208,21 +191,12 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
         f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, each noun that "
         f"was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: p < {SURE:g}."
     )
-    return forest_drawing(
-        "names",
-        "Names it knows",
-        caption,
-        {"": marks[:MOST]},
-        along="change of success with another name, points",
-        heads=("points", "95 % interval", "name kept", "changed", "p"),
-        unit="points",
-        zero=0.0,
-        least=0.1,
-    )
+    along, heads = "change of success with another name, points", ("name kept", "changed", "p")
+    return change_drawing("names", "Names it knows", caption, {"": marks[:MOST]}, along=along, heads=heads)
 
 
 def names_sentences(result: NameGaps, profile: Profile) -> Iterator[str]:
-    """Sentences about the cost of other names."""
+    """Yield a sentence about the cost of other names."""
     gap = result.overall
     yield (
         f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep all names "

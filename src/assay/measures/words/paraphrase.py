@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Annotated
@@ -14,12 +14,11 @@ from assay.episodes.spec import CONTROL
 from assay.measures.frames import require, sums, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.success.rates import RATE, Rate, interval_note, rates
-from assay.measures.views.forest import SHARES, Mark, forest_drawing
+from assay.measures.success.rates import RATE, Rate, interval_note, rates, rates_drawing
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS, fill_cell, grid_axes, grid_map, rate_cell
 from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, series, share_limits
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import between, number, p_phrase, percent, plural, points
+from assay.measures.views.wording import between, number, p_phrase, plural, points
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, paired_difference
 from assay.support.stats.resampling import table_correlation
@@ -27,13 +26,12 @@ from assay.support.stats.resampling import table_correlation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from assay.perturb.words.grid.table import GridStats, ThingName
+    from assay.perturb.words.grid.table import GridStats
 
 
 _MARGIN_GAP = 0.25
 """Gap between the grid and its margins, in cells."""
 _PRESERVED = (NONE, "addition")
-_NONE = {"object": NONE, "action": NONE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +105,14 @@ def grid(frame: pl.DataFrame) -> Grid:
     """Measure success over the 4 x 11 grid, and its margins."""
     rows = paraphrases(frame)
     usual = frame.filter(pl.col("condition") == CONTROL).with_columns(
-        **{name: pl.lit(value) for name, value in _NONE.items()}
+        object=pl.lit(NONE), action=pl.lit(NONE)
     )
     scored = rows.with_columns(pd=pl.col("pd") if "pd" in rows.columns else pl.lit(None, pl.Float64))
     distances = {
         (thing, action): mean
         for thing, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
     }
-    distances[_NONE["object"], _NONE["action"]] = 0.0
+    distances[NONE, NONE] = 0.0
     by_cell = {
         (str(rate.group["object"]), str(rate.group["action"])): rate
         for part in (usual, rows)
@@ -125,9 +123,12 @@ def grid(frame: pl.DataFrame) -> Grid:
         for thing, action in product(OBJECTS, ACTIONS)
         if (thing, action) in by_cell
     )
-    return Grid(
-        cells, *(_margin(rows, name, order) for name, order in (("object", OBJECTS), ("action", ACTIONS)))
-    )
+
+    def margin(name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
+        by_value = {str(rate.group[name]): rate for rate in rates(rows, (name,))}
+        return tuple(by_value[value] for value in order if value in by_value)
+
+    return Grid(cells, margin("object", OBJECTS), margin("action", ACTIONS))
 
 
 def object_gap(frame: pl.DataFrame) -> ObjectGap:
@@ -137,17 +138,9 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
     if len(both) < 2:
         raise MeasureError("needs paraphrases that keep the object's name and others that change it")
     kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
-    table = sums(
-        valid_rows(rows),
-        wording_columns(rows),
-        hits=kept * success,
-        weights=kept,
-        other_hits=(1 - kept) * success,
-        other_weights=1 - kept,
-    ).T
-    hits, weights, other_hits, other_weights = table
-    most = (weights.sum(), other_weights.sum())
-    estimate = paired_difference((hits, other_hits), (weights, other_weights), most)
+    parts = {"hits": kept * success, "count": kept, "new_hits": (1 - kept) * success, "new_count": 1 - kept}
+    hits, count, new_hits, new_count = sums(valid_rows(rows), wording_columns(rows), **parts).T
+    estimate = paired_difference((hits, new_hits), (count, new_count), (count.sum(), new_count.sum()))
     return ObjectGap(both[True], both[False], estimate.difference, estimate.interval)
 
 
@@ -156,9 +149,7 @@ def distance_correlation(grid: Grid) -> Correlation:
     points = [
         (cell.object, cell.action, cell.pd, cell.rate.rate)
         for cell in grid.cells
-        if cell.pd is not None
-        and cell.rate.rate is not None
-        and (cell.object, cell.action) != tuple(_NONE.values())
+        if cell.pd is not None and cell.rate.rate is not None and (cell.object, cell.action) != (NONE, NONE)
     ]
     if len(points) < 4:
         raise MeasureError(f"{len(points)} scored cells; needs at least 4")
@@ -176,13 +167,8 @@ def wording_columns(rows: pl.DataFrame) -> list[str]:
     return [name for name in ("task", "condition", "instruction", "s_k", "s_t") if name in rows.columns]
 
 
-def _margin(rows: pl.DataFrame, name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
-    by_value = {str(rate.group[name]): rate for rate in rates(rows, (name,))}
-    return tuple(by_value[value] for value in order if value in by_value)
-
-
 def grid_table(grid: Grid, report: ReportedRun) -> Table:
-    """The grid of paraphrases."""
+    """Return the table of the paraphrase grid."""
     return Table.of(
         "paraphrase-grid",
         "The paraphrase grid",
@@ -193,7 +179,7 @@ def grid_table(grid: Grid, report: ReportedRun) -> Table:
 
 
 def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
-    """The 4 x 11 heat map with its margins."""
+    """Draw the 4 x 11 heat map with its margins."""
     cells: dict[tuple[float, float], Rate] = {
         (OBJECTS.index(cell.object), ACTIONS.index(cell.action)): cell.rate for cell in grid.cells
     }
@@ -228,7 +214,7 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
 
 
 def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
-    """Success of each cell against the mean distance of its instructions."""
+    """Draw the success of each cell against the mean distance of its instructions."""
     correlation = report.profile.get(DISTANCE_CORRELATION)
     points_by_object: dict[str, list[tuple[float, float, Interval]]] = {}
     for cell in grid.cells:
@@ -274,41 +260,22 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
 
 
 def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
-    """Success with the original names of objects and with other names."""
-    groups: dict[str, list[Mark]] = {}
-    for name, gap in runs.items():
-        groups[name if len(runs) > 1 else ""] = [
-            Mark(
-                label,
-                rate.rate or 0.0,
-                rate.interval,
-                (percent(rate.rate), f"{rate.successes:,}/{rate.count:,}"),
-                colour=series(place)["color"],
-                shape=series(place)["marker"],
-            )
-            for place, (label, rate) in enumerate(
-                (("name kept", gap.preserved), ("another name", gap.paraphrased))
-            )
-        ]
+    """Draw success with the original names of objects and with other names."""
+    several = len(runs) > 1
+    groups = {
+        name if several else "": [("name kept", gap.preserved), ("another name", gap.paraphrased)]
+        for name, gap in runs.items()
+    }
     costs = "; ".join(
-        (f"{name}: " if len(runs) > 1 else "")
+        (f"{name}: " if several else "")
         + f"{points(gap.change)} points (95 % interval {between(gap.interval, 100)}, Newcombe over wordings)"
         for name, gap in runs.items()
     )
     caption = (
-        "Paraphrases that keep the names of objects (none, addition) and those that change them. "
+        "Paraphrases that keep the names of objects (none, addition) and paraphrases that change them. "
         f"{costs}. Lines: 95 % Wilson intervals."
     )
-    return forest_drawing(
-        "object-gap",
-        "Cost of another name",
-        caption,
-        groups,
-        along="success",
-        heads=("success", "n"),
-        unit="share",
-        limits=SHARES,
-    )
+    return rates_drawing("object-gap", "Cost of another name", caption, groups)
 
 
 _NEEDS = ("object", "action")
@@ -343,7 +310,7 @@ DISTANCES = {
 
 
 def counts_table(stats: GridStats) -> Table:
-    """Table 8: paraphrases of each cell."""
+    """Return Table 8: the number of paraphrases of each cell."""
     counts = {key: cell.count for key, cell in stats.cells.items()}
     rows = [
         (action, *(counts.get((thing, action)) for thing in OBJECTS), stats.total(action=action))
@@ -364,7 +331,7 @@ def counts_table(stats: GridStats) -> Table:
 
 
 def originals_table(stats: GridStats) -> Table:
-    """Table 9: paraphrases of each original instruction."""
+    """Return Table 9: the number of paraphrases of each original instruction."""
     return Table(
         "originals",
         "Paraphrases of each original instruction",
@@ -373,26 +340,26 @@ def originals_table(stats: GridStats) -> Table:
     )
 
 
-def names_table(stats: GridStats, things: Sequence[ThingName] | None = None) -> Table:
-    """Figure 12 as a table: names of each object in the original instructions."""
-    from assay.perturb.words.grid.table import thing_names  # loads the simulator
+def names_table(stats: GridStats) -> Table:
+    """Return Figure 12 as a table: the names of each object in the original instructions."""
+    from assay.perturb.words.grid.table import object_names  # loads the simulator
 
-    things = thing_names(stats.originals) if things is None else things
-    if not things:
+    names = object_names(stats.originals)
+    if not names:
         raise MeasureError("needs originals of libero_goal: none of these instructions is one")
-    several = [thing.noun for thing in things if len(thing.names) > 1]
-    names = f"several names: {', '.join(several)}" if several else "each has one name in all instructions"
+    several = [noun for noun, forms in names.items() if len(forms) > 1]
+    note = f"several names: {', '.join(several)}" if several else "each has one name in all instructions"
     return Table(
         "names",
         "Names of each object in the original instructions",
         (Column("thing"), Column("called"), Column("instructions", "count")),
-        tuple((thing.noun, name, len(ids)) for thing in things for name, ids in thing.names.items()),
-        f"{plural(len(things), 'object')}; {names}.",
+        tuple((noun, name, len(ids)) for noun, forms in names.items() for name, ids in forms.items()),
+        f"{plural(len(names), 'object')}; {note}.",
     )
 
 
 def distance_grid(stats: GridStats, which: str) -> Drawing:
-    """Figures 5, 10 and 11: mean distance of each cell."""
+    """Draw Figure 5, 10 or 11: the mean distance of each cell."""
     cells = {key: value for key, cell in stats.cells.items() if (value := getattr(cell, which)) is not None}
     if not cells:
         raise MeasureError("needs both similarities of the paraphrases: add them with `assay words score`")

@@ -1,15 +1,15 @@
-"""Cost of the phrasing of the action and of spelling and punctuation, with all names kept."""
+"""Cost of the phrasing of the action, and of spelling and punctuation, with all names kept; success under nonsense."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
 from assay.measures.findings import (
+    Evidence,
     FlawTest,
     Profiles,
     Shows,
@@ -17,16 +17,19 @@ from assay.measures.findings import (
     evidence_from,
     loss,
     one_sided_p,
+    p_above_tolerated,
     select_results,
+    shows_loss,
 )
 from assay.measures.flaws import Flaw
-from assay.measures.frames import Codes, require, valid_rows
+from assay.measures.frames import compare_sides, guessable, require, side_counts, two_sides, valid_rows
 from assay.measures.measure import Measure
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
+from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided, telling
-from assay.measures.success.drops import Drop, drop_evidence, drops, pool_drops
-from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
-from assay.support.stats.significance import SURE, holm, within
+from assay.measures.success.drops import DROPS, Drop, drop_evidence, drops, pool_drops
+from assay.support.stats.intervals import Interval, wilson_interval
+from assay.support.stats.significance import holm, within
 
 STRATUM = ("task", "object")
 
@@ -81,55 +84,32 @@ def pool_actions(parts: Sequence[pl.DataFrame]) -> ActionGaps:
     rows = pl.concat(part.select(*STRATUM, "seed", "action", "instruction", "success") for part in parts)
     usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
     wordings = rows.group_by(*STRATUM, "action", "instruction", maintain_order=True).agg(usual)
-    episodes = _Outcomes.of(rows, STRATUM)
-    # Seeds of one wording are not independent, and another start is not another phrasing.
-    units = (_Outcomes.of(wordings, STRATUM), _Outcomes.of(rows, (*STRATUM, "seed")))
-    gaps = [
-        gap for action in sorted(rows["action"].unique()) if (gap := _measure_gap(action, episodes, units))
-    ]
+    gaps = []
+    for action in sorted(rows["action"].unique()):
+        chosen = pl.col("action") == action
+        table = two_sides(rows, STRATUM, chosen)
+        if not len(table):
+            continue
+        # Seeds of one wording are not independent, and another start is not another phrasing.
+        units = (two_sides(wordings, STRATUM, chosen), two_sides(rows, (*STRATUM, "seed"), chosen))
+        p = max(within(*side_counts(unit)[[2, 3, 0, 1]]) for unit in units)
+        others, others_count, hits, count = (int(side.sum()) for side in side_counts(table))
+        estimate, _ = compare_sides(table, p)
+        gap = ActionGap(
+            action=action,
+            successes=hits,
+            count=count,
+            others=others,
+            others_count=others_count,
+            change=estimate.difference,
+            interval=estimate.interval,
+            strata=len(table),
+            p=p,
+        )
+        gaps.append(gap)
     adjusted = holm([gap.p for gap in gaps])
     gaps = [replace(gap, p_holm=p) for gap, p in zip(gaps, adjusted, strict=True)]
     return ActionGaps(tuple(sorted(gaps, key=lambda gap: gap.change)), rows)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Outcomes:
-    """Episodes or wordings, (n,) each: number of the stratum, phrasing, success (0 or 1)."""
-
-    stratum: np.ndarray
-    action: np.ndarray
-    success: np.ndarray
-
-    @classmethod
-    def of(cls, rows: pl.DataFrame, strata: Sequence[str]) -> _Outcomes:
-        return cls(Codes(rows)(strata), rows["action"].to_numpy(), rows["success"].to_numpy().astype(float))
-
-    def sides(self, action: str) -> np.ndarray:
-        """Successes and counts with this phrasing and with the others, in each stratum that has both: (4, strata)."""
-        mine = self.action == action
-        sums = (self.success * mine, mine, self.success * ~mine, ~mine)
-        table = np.array([np.bincount(self.stratum, values) for values in sums])
-        return table[:, (table[1] > 0) & (table[3] > 0)]
-
-
-def _measure_gap(action: str, episodes: _Outcomes, units: Sequence[_Outcomes]) -> ActionGap | None:
-    strata = episodes.sides(action)
-    if not strata.size:
-        return None
-    p = max(within(*outcomes.sides(action)) for outcomes in units)
-    hits, count, others, others_count = strata
-    estimate = stratified_difference(others, others_count, hits, count)
-    return ActionGap(
-        action=action,
-        successes=int(hits.sum()),
-        count=int(count.sum()),
-        others=int(others.sum()),
-        others_count=int(others_count.sum()),
-        change=estimate.difference,
-        interval=widen_to_p(estimate.interval, p),
-        strata=strata.shape[1],
-        p=p,
-    )
 
 
 def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
@@ -144,8 +124,7 @@ def _test_phrasings(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     for p, gap in ranked:
         part = (ACTIONS.name, gap.action, gap.change, gap.interval, one_sided_p(gap.change, gap.p))
         counts = (gap.successes, gap.count, gap.others, gap.others_count)
-        shows = Shows.LOSS if p < SURE and gap.interval.high < 0 else Shows.NOTHING
-        evidence.append(evidence_from(runs, *part, *counts, shows=shows))
+        evidence.append(evidence_from(runs, *part, *counts, shows=shows_loss(p, gap.interval)))
     p, worst = ranked[0]
     yield FlawTest(Flaw.WORDING, tuple(evidence), p, loss(worst.interval))
 
@@ -176,10 +155,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     adjusted = holm([one_sided_p(drop.change, drop.p) for _, drop in forms])
     ranked = sorted(zip(adjusted, forms, strict=True), key=lambda entry: (entry[0], entry[1][1].change))
     evidence = tuple(
-        replace(
-            drop_evidence(runs, SURFACE.name, form, drop),
-            shows=Shows.LOSS if p < SURE and drop.interval.high < 0 else Shows.NOTHING,
-        )
+        replace(drop_evidence(runs, SURFACE.name, form, drop), shows=shows_loss(p, drop.interval))
         for p, (form, drop) in ranked
     )
     together = pool_drops([drop for _, drop in forms])
@@ -196,4 +172,53 @@ SURFACE = Measure(
     lambda run: drops(run.frame, (SURFACE_LABEL,), stopped=run.stopped),
     needs=(SURFACE_LABEL,),
     tests=_test_forms,
+)
+
+
+def nonsense(run: RunData) -> Drop:
+    """Return the nonsense or counterfactual condition in which the task's goal is reached least often.
+
+    Guessable instructions are excluded: following them does not show that they were ignored.
+    """
+    guessed = set(guessable(run.frame)["condition"])
+    drops = [
+        drop
+        for drop in run.result(DROPS)
+        if not drop.plausible
+        and drop.family.startswith("words")
+        and drop.group.get("condition") not in guessed
+    ]
+    if all(drop.control == 0 for drop in drops):
+        raise MeasureError(
+            "no episode has a nonsense or counterfactual instruction and a control that succeeds"
+        )
+    return min(drops, key=lambda drop: drop.perturbed)
+
+
+def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
+    """Test success under nonsense, for runs without trajectories."""
+    for run, profile in profiles:
+        drop = profile.get(NONSENSE)
+        if drop is None or profile.get("memorisation") is not None:
+            continue
+        independent = int(drop.perturbed * drop.starts + 1e-9)  # episodes of one start may be identical
+        p, interval = (
+            p_above_tolerated(independent, drop.starts),
+            wilson_interval(drop.perturbed, drop.starts),
+        )
+        (condition,) = drop.group.values()
+        hits = drop.both + drop.only_perturbed
+        evidence = Evidence(
+            run, NONSENSE.name, str(condition), drop.perturbed, interval, p, hits=hits, count=drop.pairs
+        )
+        least = p_above_tolerated(drop.starts, drop.starts)
+        yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=least)
+    yield Untested(Flaw.IGNORES_WORDS, NONSENSE.name)
+
+
+NONSENSE = Measure(
+    "nonsense",
+    "How often the task's goal is reached although the instruction does not ask for it.",
+    nonsense,
+    tests=_test_nonsense,
 )

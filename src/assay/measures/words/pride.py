@@ -140,13 +140,13 @@ class _Sums:
         self.totals = self._parts.sum(axis=0, keepdims=True)
 
     def value(self, totals: np.ndarray, alpha: float) -> np.ndarray:
-        """PRIDE from totals (draws, 6): (draws,)."""
+        """Return PRIDE from totals (draws, 6): (draws,)."""
         hits = alpha * totals[:, self.KEYWORDS_HIT] + (1 - alpha) * totals[:, self.STRUCTURE_HIT]
         weights = alpha * totals[:, self.KEYWORDS] + (1 - alpha) * totals[:, self.STRUCTURE]
         return np.asarray(100 * hits / weights)
 
     def pride(self, alpha: float) -> Pride:
-        """PRIDE at one weight."""
+        """Return PRIDE at one weight."""
         weighed = self._rows.with_columns(_pd=1 - (alpha * pl.col("s_k") + (1 - alpha) * pl.col("s_t")))
         if not weighed["_pd"].sum() > 0:
             raise MeasureError(f"at alpha {alpha:g} no paraphrase differs from the original")
@@ -156,7 +156,7 @@ class _Sums:
         return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-        """Interval of a statistic of the totals, by linearisation; None for few or uniform wordings."""
+        """Return the linearised interval of a statistic of the totals; None for few or uniform wordings."""
         if self._wordings < MIN_WORDINGS or self.totals[0, self.SUCCESS] in (0, self.totals[0, self.COUNT]):
             return None  # without variation the variance is unknown, not 0
         steps = np.diag(1e-4 * np.maximum(self.totals[0], 1e-9))
@@ -170,14 +170,14 @@ class _Sums:
 
 
 def pride_table(sweep: Sweep, report: ReportedRun) -> Table:
-    """Table of PRIDE by weight."""
+    """Return the table of PRIDE by weight."""
     return Table.of(
         "pride", "PRIDE over its weight", sweep.points, note="95 % Wilson intervals over wordings."
     )
 
 
 def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
-    """Figure of PRIDE by weight; one line for each run."""
+    """Draw PRIDE by weight, one line for each run."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -193,26 +193,24 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
         if len(runs) > 1:
             figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
 
-    slopes = "; ".join(
-        (f"{name}: slope " if len(runs) > 1 else "Slope ")
-        + f"{signed(sweep.slope)} per unit of alpha"
-        + (
-            f" (95 % interval {between(sweep.interval)}, {methods([sweep.interval])})"
-            if sweep.interval
-            else ""
+    slopes = []
+    for name, sweep in runs.items():
+        interval = sweep.interval
+        method = f" (95 % interval {between(interval)}, {methods([interval])})" if interval else ""
+        size = (
+            f"{plural(sweep.points[0].episodes, 'episode')} of {plural(sweep.points[0].wordings, 'wording')}"
         )
-        + f", {plural(sweep.points[0].episodes, 'episode')} of {plural(sweep.points[0].wordings, 'wording')}"
-        for name, sweep in runs.items()
-    )
+        head = f"{name}: slope" if len(runs) > 1 else "Slope"
+        slopes.append(f"{head} {signed(sweep.slope)} per unit of alpha{method}, {size}")
     caption = (
         "PRIDE with more weight on structure (left) or keywords (right); band: 95 % Wilson intervals over wordings. "
-        f"{slopes}."
+        f"{'; '.join(slopes)}."
     )
     return Drawing("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
 
 
 def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
-    """Sentences about PRIDE, and whether the success rate overestimates it."""
+    """Yield sentences about PRIDE, and whether the success rate overestimates it."""
     over = profile.get(OVERESTIMATION)
     text = (
         f"Weighted by the distance of the instruction, success is PRIDE {number(pride.pride)} of 100 "
@@ -227,19 +225,6 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
     yield text + "."
 
 
-def pride_numbers(pride: Pride, profile: Profile) -> Iterator[KeyNumber]:
-    """Key number: PRIDE."""
-    about = "Success on paraphrases, each weighted by its distance from the original; 0 to 100."
-    detail = f"{between(pride.interval)}; n = {pride.episodes:,}"
-    yield KeyNumber("PRIDE", number(pride.pride), detail, about)
-
-
-def overestimation_numbers(over: Overestimation, profile: Profile) -> Iterator[KeyNumber]:
-    """Key number: the excess of the success rate over PRIDE."""
-    about = "Excess of the success rate on paraphrases over PRIDE, as a share of that rate."
-    yield KeyNumber.of("overestimation", percent(over.overestimation), over.interval, over.episodes, about)
-
-
 _NEEDS = ("s_k", "s_t")
 PRIDE = Measure(
     "pride",
@@ -247,7 +232,14 @@ PRIDE = Measure(
     lambda run: pride(run.frame),
     needs=_NEEDS,
     sentences=pride_sentences,
-    numbers=pride_numbers,
+    numbers=lambda pride, profile: [
+        KeyNumber(
+            "PRIDE",
+            number(pride.pride),
+            f"{between(pride.interval)}; n = {pride.episodes:,}",
+            "Success on paraphrases, each weighted by its distance from the original; 0 to 100.",
+        )
+    ],
 )
 SWEEP = Measure(
     "sweep",
@@ -261,5 +253,13 @@ OVERESTIMATION = Measure(
     "Excess of the success rate over PRIDE: (success rate - PRIDE) / success rate.",
     lambda run: overestimation(run.frame),
     needs=_NEEDS,
-    numbers=overestimation_numbers,
+    numbers=lambda over, profile: [
+        KeyNumber.of(
+            "overestimation",
+            percent(over.overestimation),
+            over.interval,
+            over.episodes,
+            "Excess of the success rate on paraphrases over PRIDE, as a fraction of that rate.",
+        )
+    ],
 )

@@ -89,7 +89,7 @@ def test_episodes_missed_by_a_failing_dashboard_are_exported_once(played: Path, 
 
 
 def test_an_unknown_tracker_or_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(RunError, match="there is no tracker 'wandbb': did you mean 'wandb'"):
+    with pytest.raises(RunError, match="unknown tracker 'wandbb': did you mean 'wandb'"):
         load_tracker("wandbb")
     monkeypatch.setitem(sys.modules, "trackio", None)
     with pytest.raises(RunError, match=r"the package trackio.* pip install 'assay-robotics\[trackio"):

@@ -21,18 +21,6 @@ TEXTS = (
     "I'd like the stove on. Could you see to that?",
     "is the middle compartment still shut?",
 )
-NEIGHBOURS = (
-    "there is room on the plate",
-    "is there room?",
-    "there was the bowl that is there",
-    "let's open it",
-    "let the bowl's rim be",
-    "the bowl's rim",
-    "i'm gonna open it and you gotta close it",
-    "c'mon y'all, it ain't on the stove",
-    "the stove is on",
-)
-"""Where what stands beside a word decides what it is, and the same words where it does not."""
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +36,13 @@ def test_a_model_that_reads_otherwise_is_rejected(
     rules = srsly.msgpack_loads((folder / "attribute_ruler" / "patterns").read_bytes())
     (folder / "attribute_ruler" / "patterns").write_bytes(srsly.msgpack_dumps(rules[:100]))
     monkeypatch.setattr(parsing, "parser_folder", lambda: folder)
-    with pytest.raises(ModelError, match=r"reads otherwise than en_core_web_sm 3\.8\.0 does.*spaCy 3\."):
+    with pytest.raises(ModelError, match=r"does not parse like en_core_web_sm 3\.8\.0 \(spaCy 3\."):
         Parser()
 
 
-def test_what_is_left_out_and_what_is_remembered_changes_nothing(parser: Parser):
-    whole, texts = spacy.load(parser_folder()), [*TEXTS, *NEIGHBOURS]
-    for parse, document in zip(parser.parse(texts), whole.pipe(map(str.lower, texts)), strict=True):
+def test_disabled_components_change_nothing(parser: Parser):
+    documents = spacy.load(parser_folder()).pipe(map(str.lower, TEXTS))
+    for parse, document in zip(parser.parse(TEXTS), documents, strict=True):
         assert parse.lemmas == tuple(token.lemma_ for token in document if token.pos_ in CONTENT)
         sentence = next(document.sents)
         assert sorted(map(tuple, parse.tree.labels.tolist())) == sorted(

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.perturb.words.distance import Distance, DistanceError, distance, distances, pride
-from assay.perturb.words.distance.pride import attempts, cached_distances, memory_file
+from assay.perturb.words.distance.pride import attempts, cache_file, cached_attempts
 
 pytestmark = pytest.mark.usefixtures("models")
 STOVE = "turn on the stove"
@@ -69,7 +69,7 @@ def test_alpha_weighs_keywords_against_structure():
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
 def test_an_alpha_outside_of_0_to_1_is_rejected(alpha: float):
-    with pytest.raises(DistanceError, match=f"alpha is {alpha}: valid: 0"):
+    with pytest.raises(DistanceError, match=f"alpha is {alpha}: expected 0"):
         distance(STOVE, STOVE, alpha=alpha)
 
 
@@ -79,6 +79,7 @@ def test_an_alpha_outside_of_0_to_1_is_rejected(alpha: float):
         ("", STOVE, "the original is empty"),
         (STOVE, " ", "the paraphrase is empty"),
         (STOVE, "turn\x07on", "control character"),
+        (STOVE, "turn on \ud83d", r"half a surrogate pair \(U\+D83D\) at place 9"),
         (STOVE, "x" * 10_000, "10000 characters"),
         ("is it on?", STOVE, "the original has no content words"),
     ],
@@ -86,6 +87,8 @@ def test_an_alpha_outside_of_0_to_1_is_rejected(alpha: float):
 def test_a_pair_without_a_distance_is_an_error(original: str, paraphrase: str, message: str):
     with pytest.raises(DistanceError, match=message):
         distance(original, paraphrase)
+    (cached,) = cached_attempts([(original, paraphrase)])
+    assert isinstance(cached, DistanceError)
 
 
 @pytest.mark.parametrize(
@@ -161,9 +164,9 @@ def test_what_is_remembered_is_what_was_scored_warnings_included(
     models: object, monkeypatch: pytest.MonkeyPatch
 ):
     scored = distances(PAIRS)
-    assert cached_distances(PAIRS) == scored and any(each.warnings for each in scored)
+    assert cached_attempts(PAIRS) == scored and any(each.warnings for each in scored)
     monkeypatch.setattr(pride, "attempts", nobody)
-    assert cached_distances(PAIRS) == scored
+    assert cached_attempts(PAIRS) == scored
 
 
 @pytest.mark.parametrize("trouble", ["no database", "no folder"])
@@ -171,6 +174,6 @@ def test_a_memory_that_cannot_be_used_costs_time_and_nothing_else(models: object
     if trouble == "no folder":
         cache.write_text("this is a file")
     else:
-        memory_file().parent.mkdir(parents=True)
-        memory_file().write_text("these are my notes, " * 100)
-    assert cached_distances(PAIRS) == distances(PAIRS)
+        cache_file().parent.mkdir(parents=True)
+        cache_file().write_text("these are my notes, " * 100)
+    assert cached_attempts(PAIRS) == distances(PAIRS)

@@ -10,10 +10,10 @@ from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import grid
 from assay.perturb.words.grid.table import (
     COLUMNS,
-    GridWording,
+    GridRow,
     grid_stats,
     read,
-    read_wordings,
+    read_grid,
     with_tasks,
     write,
 )
@@ -65,13 +65,13 @@ def test_a_table_of_ones_own_may_say_as_little_as_original_and_text(tmp_path: Pa
 @pytest.mark.parametrize("score", ["much", "-0.1", "1.1", "nan"])
 def test_a_similarity_that_is_none_is_rejected_with_its_line(score: str, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"task,paraphrase,s_k,s_t\nlibero_goal/7,light the stove,{score},1\n")
-    with pytest.raises(PerturbationError, match=r"a\.csv:2: s_k: '.*' is no similarity; valid: 0 to 1"):
+    with pytest.raises(PerturbationError, match=r"a\.csv:2: s_k: '.*' is not a similarity: expected 0 to 1"):
         read(tmp_path / "a.csv")
 
 
 def test_a_file_that_is_not_text_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(",".join(COLUMNS).encode() + b"\n\xff\xfe,,,,\n")
-    with pytest.raises(PerturbationError, match="no CSV file in UTF-8"):
+    with pytest.raises(PerturbationError, match="not a CSV file in UTF-8"):
         read(tmp_path / "a.csv")
 
 
@@ -95,7 +95,7 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_cells_and_originals_are_counted_and_distances_averaged(tmp_path: Path):
-    found = grid_stats(read_wordings(written(tmp_path, HEADER + ROWS)))
+    found = grid_stats(read_grid(written(tmp_path, HEADER + ROWS)))
     renamed, hint = found.cells["habitual", "none"], found.cells["none", "hint"]
     assert (renamed.count, renamed.scored, hint.count, hint.scored) == (2, 2, 1, 0)
     assert (renamed.keyword_distance, renamed.structural_distance) == pytest.approx((0.3, 0.1))
@@ -108,6 +108,6 @@ def test_cells_and_originals_are_counted_and_distances_averaged(tmp_path: Path):
 
 
 def test_the_release_s_columns_are_read_as_ours_are(tmp_path: Path):
-    (row,) = read_wordings(written(tmp_path, OFFICIAL))
-    assert row == GridWording(STOVE, "habitual", "none", "turn on the range", 0.6, 1.0)
+    (row,) = read_grid(written(tmp_path, OFFICIAL))
+    assert row == GridRow(2, "libero_goal/7", "habitual", "none", STOVE, "turn on the range", 0.6, 1.0)
     assert row.pd == pytest.approx(0.2)

@@ -21,7 +21,7 @@ from assay.measures.views.wording import methods, task_instruction
 from assay.measures.words import paraphrase
 from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
-from assay.perturb.words.grid.table import GridStats, GridWording, grid_stats
+from assay.perturb.words.grid.table import GridRow, GridStats, grid_stats
 from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
 from assay.support.stats.significance import t_below
@@ -323,7 +323,7 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
         for worded in wordings_of(run)
         if worded.s_k is not None
         and worded.s_t is not None
-        and (worded.original, *worded.key, worded.text) in success
+        and (worded.original, *worded.key, worded.paraphrase) in success
     ]
     if not wordings:
         raise MeasureError("needs paraphrases with both similarities")
@@ -331,21 +331,21 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
         require("words", "Table 10 needs sacrebleu")
         from assay.perturb.words.distance.baselines import baselines
 
-        others = baselines([(worded.original, worded.text) for worded in wordings])
+        others = baselines([(worded.original, worded.paraphrase) for worded in wordings])
     except AssayError as error:
         raise MeasureError(str(error)) from None
     return pl.DataFrame(
         [
             {
                 "original": worded.original,
-                "object": worded.object,
-                "action": worded.action,
-                "text": worded.text,
-                "success": success[worded.original, *worded.key, worded.text],
+                "object": worded.object_type,
+                "action": worded.action_type,
+                "text": worded.paraphrase,
+                "success": success[worded.original, *worded.key, worded.paraphrase],
                 "PD": worded.pd,
                 "1 - S_K": 1 - (worded.s_k or 0.0),
                 "1 - S_T": 1 - (worded.s_t or 0.0),
-                **{f"1 - {name}": 1 - value for name, value in other.columns.items()},
+                **{f"1 - {name}": 1 - value for name, value in other.items()},
             }
             for worded, other in zip(wordings, others, strict=True)
         ]
@@ -451,13 +451,13 @@ EXHIBITS = (
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
     """Return statistics of the paraphrases of all runs, each with its largest multiplicity in a run and seed."""
     results, _ = of_each(runs, wordings_of)
-    together: Counter[GridWording] = Counter()
+    together: Counter[GridRow] = Counter()
     for wordings in results.values():
         together |= wordings
     return grid_stats(together.elements())
 
 
-def wordings_of(run: PaperRun) -> Counter[GridWording]:
+def wordings_of(run: PaperRun) -> Counter[GridRow]:
     """Return the paraphrases of a run with their maximum multiplicity within a seed."""
     rows = paraphrases(run.data.frame)
     scores = [
@@ -472,7 +472,7 @@ def wordings_of(run: PaperRun) -> Counter[GridWording]:
     originals = {task: task_instruction(task) or task for task in table["task"].unique()}
     return Counter(
         {
-            GridWording(originals[task], thing, action, text.strip(), s_k, s_t): count
+            GridRow(0, "", thing, action, originals[task], text.strip(), s_k, s_t): count
             for task, thing, action, text, s_k, s_t, count in table.iter_rows()
         }
     )

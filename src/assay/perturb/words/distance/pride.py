@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
-
-from assay.perturb.words.distance.models import MINILM, minilm_files
-
-if TYPE_CHECKING:
-    from assay.perturb.words.distance.scorer import Scorer
 import hashlib
 import json
 import sqlite3
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.errors import AssayError
-from assay.perturb.words.distance.models import MINILM_SHA256, PARSER_VERSION
+from assay.perturb.words.distance.models import MINILM, MINILM_SHA256, PARSER_VERSION, minilm_files
 from assay.support.files import KeyValues, cache_folder
+
+if TYPE_CHECKING:
+    from assay.perturb.words.distance.scorer import Scorer
 
 ALPHA = 0.5
 
@@ -69,13 +66,8 @@ def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list
 
     Raises DistanceError that names the first pair without a distance.
     """
-    return all_scored(attempts(pairs, alpha=alpha))
-
-
-def all_scored(found: Iterable[Distance | DistanceError]) -> list[Distance]:
-    """Return the distances if every pair has one. Raises DistanceError for the first that has none."""
     scored: list[Distance] = []
-    for number, result in enumerate(found, start=1):
+    for number, result in enumerate(attempts(pairs, alpha=alpha), start=1):
         if isinstance(result, DistanceError):
             raise DistanceError(f"pair {number}: {result}")
         scored.append(result)
@@ -85,7 +77,7 @@ def all_scored(found: Iterable[Distance | DistanceError]) -> list[Distance]:
 def attempts(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance | DistanceError]:
     """As ``distances``, but with the error in place of the distance for a pair that has none."""
     if not 0.0 <= alpha <= 1.0:
-        raise DistanceError(f"alpha is {alpha}: valid: 0 (structure only) to 1 (keywords only)")
+        raise DistanceError(f"alpha is {alpha}: expected 0 (structure only) to 1 (keywords only)")
     return scorer().score(list(pairs), alpha)
 
 
@@ -106,48 +98,34 @@ RECIPE = 1
 Pair = tuple[str, str]
 
 
-def cached_distances(pairs: Sequence[Pair]) -> list[Distance]:
-    """As ``distances``, but with a cache on disk; the models are loaded only for new pairs."""
-    return all_scored(cached_attempts(pairs))
-
-
 def cached_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
-    """As ``cached_distances``, but with the error in place of the distance for a pair that has none."""
+    """As ``attempts``, but with a cache on disk: the models are loaded only for new pairs."""
+    columns = ("s_k", "s_t", "parser", "warnings")
+    results: dict[Pair, Distance | DistanceError] = {}
     try:
-        with closing(_scores()) as scores:
-            results: dict[Pair, Distance | DistanceError] = {**_read_scores(scores, pairs)}
+        with closing(
+            KeyValues(cache_file(), "scores", ("original", "paraphrase"), columns, wal=False)
+        ) as scores:
+            for pair in pairs:
+                if row := scores.get(*pair):
+                    s_k, s_t, parser, notes = row
+                    pd = ALPHA * (1 - s_k) + (1 - ALPHA) * (1 - s_t)
+                    results[pair] = Distance(s_k, s_t, pd, parser, warnings=tuple(json.loads(notes)))
             new = [pair for pair in dict.fromkeys(pairs) if pair not in results]
             if new:
                 scored = dict(zip(new, attempts(new), strict=True))
                 results |= scored
                 scores.put_all(
-                    (*pair, *_row(result)) for pair, result in scored.items() if isinstance(result, Distance)
+                    (*pair, result.s_k, result.s_t, result.parser, json.dumps(result.warnings))
+                    for pair, result in scored.items()
+                    if isinstance(result, Distance)
                 )
             return [results[pair] for pair in pairs]
-    except (sqlite3.Error, OSError):
-        return attempts(pairs)  # without a place to remember, it takes longer, and that is all
+    except (sqlite3.Error, OSError, UnicodeEncodeError):
+        return attempts(pairs)  # without the cache: no place for it, or a text that SQLite cannot store
 
 
-def memory_file() -> Path:
+def cache_file() -> Path:
     """Return the cache file of distances, which depends on the models and `RECIPE`."""
     made_with = json.dumps([RECIPE, MINILM_SHA256, PARSER_VERSION], sort_keys=True)
     return cache_folder() / f"distances-{hashlib.sha256(made_with.encode()).hexdigest()[:12]}.sqlite"
-
-
-def _scores() -> KeyValues:
-    columns = ("s_k", "s_t", "parser", "warnings")
-    return KeyValues(memory_file(), "scores", ("original", "paraphrase"), columns, wal=False)
-
-
-def _read_scores(scores: KeyValues, pairs: Sequence[Pair]) -> dict[Pair, Distance]:
-    stored: dict[Pair, Distance] = {}
-    for pair in pairs:
-        if row := scores.get(*pair):
-            s_k, s_t, parser, warnings = row
-            pd = ALPHA * (1 - s_k) + (1 - ALPHA) * (1 - s_t)
-            stored[pair] = Distance(s_k, s_t, pd, parser, warnings=tuple(json.loads(warnings)))
-    return stored
-
-
-def _row(found: Distance) -> tuple[float, float, str, str]:
-    return found.s_k, found.s_t, found.parser, json.dumps(found.warnings)

@@ -70,46 +70,41 @@ class Scorer:
         before, after = self._parses[original], self._parses[paraphrase]
         if not before.lemmas:
             return DistanceError("the original has no content words, so there is nothing to compare")
-        s_k = self._keyword_similarity(self._keywords[original], self._keywords[paraphrase])
+        s_k, rows, columns = 0.0, self._keywords[original], self._keywords[paraphrase]
+        if len(columns):
+            cosines = self._vectors[rows] @ self._vectors[columns].T  # (original's words, paraphrase's words)
+            cosines[rows[:, None] == columns] = 1.0
+            s_k = round(float(cosines.max(axis=1).mean()), DIGITS)
         s_t = 1 - edit_distance(before.tree, after.tree) / (len(before.tree) + len(after.tree))
         pd = alpha * (1 - s_k) + (1 - alpha) * (1 - s_t)
-        doubts = [*_doubts(before, after), *_blindness(original, paraphrase, pd)]
-        return Distance(s_k, s_t, pd, self.parser, warnings=tuple(doubts))
-
-    def _keyword_similarity(self, before: NDArray[np.int64], after: NDArray[np.int64]) -> float:
-        if not len(after):
-            return 0.0
-        cosines = self._vectors[before] @ self._vectors[after].T  # (original's words, paraphrase's words)
-        cosines[before[:, None] == after] = 1.0
-        return round(float(cosines.max(axis=1).mean()), DIGITS)
+        texts = {"the original": (original, before), "the paraphrase": (paraphrase, after)}
+        return Distance(s_k, s_t, pd, self.parser, warnings=tuple(_warnings(texts, pd)))
 
 
-def _refusal(original: object, paraphrase: object) -> DistanceError | None:
-    try:
-        check_text(original, "the original")
-        check_text(paraphrase, "the paraphrase")
-    except DistanceError as error:
-        return error
-    return None
-
-
-def _doubts(before: Parse, after: Parse) -> Iterator[str]:
-    for parse, what in ((before, "the original"), (after, "the paraphrase")):
+def _warnings(texts: Mapping[str, tuple[str, Parse]], pd: float) -> Iterator[str]:
+    """Yield the reasons why a score may be unreliable, and differences that it ignores: the order of siblings."""
+    for name, (_, parse) in texts.items():
         if parse.english < ENGLISH:
-            yield f"{what} does not look like English, and the models know nothing else"
+            yield f"{name} does not look like English, and the models know nothing else"
         if parse.roots > 1:
-            yield f"{what} is more than one sentence: only the first counts in s_t"
-    if not after.lemmas:
+            yield f"{name} is more than one sentence: only the first counts in s_t"
+    if not texts["the paraphrase"][1].lemmas:
         yield "the paraphrase has no content words: s_k is 0"
-
-
-def _blindness(original: str, paraphrase: str, pd: float) -> Iterator[str]:
-    """Yield a warning about differences that the score ignores: order of siblings in the trees, and of words."""
-    before, after = original.lower().split(), paraphrase.lower().split()
+    before, after = (text.lower().split() for text, _ in texts.values())
     if before != after and sorted(before) == sorted(after):
         yield "the same words in another order: pd does not say whether they still mean the same"
     elif before != after and pd < NO_DISTANCE:
         yield f"pd is {pd:.2f} although the texts differ: it does not see in what"
+
+
+def _refusal(*pair: object) -> DistanceError | None:
+    """Return an error if one of two texts cannot be parsed."""
+    try:
+        for text, name in zip(pair, ("the original", "the paraphrase"), strict=True):
+            check_text(text, name)
+    except DistanceError as error:
+        return error
+    return None
 
 
 MOST_CHARACTERS = 2000

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from assay import tasks
 from assay.errors import PerturbationError
@@ -36,6 +35,8 @@ OFFICIAL = ("high", "mid", "low")
 """LIBERO-Para's columns for object type and action type."""
 ROUNDING = 1e-6
 """Amount by which a published similarity may exceed 1."""
+Key = tuple[str, str]
+"""An object type and an action type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,18 @@ class GridRow:
     """Keyword and structural similarity to the original, 0 to 1; None unless the table has both."""
     parser: str = ""
     """Parser that ``assay words score`` used for the similarities; empty for other scores."""
+
+    @property
+    def key(self) -> Key:
+        """Object type and action type."""
+        return self.object_type, self.action_type
+
+    @property
+    def pd(self) -> float | None:
+        """Paraphrase distance from the original; None if not scored."""
+        if self.s_k is None or self.s_t is None:
+            return None
+        return 1 - (ALPHA * self.s_k + (1 - ALPHA) * self.s_t)
 
 
 def write(
@@ -91,6 +104,14 @@ def read(path: Path, *, with_cells: bool = False) -> tuple[GridRow, ...]:
     return tuple(_row(path, line, fields) for line, fields in rows(path, (("task", *ORIGINAL), *cells, TEXT)))
 
 
+def read_grid(path: Path) -> tuple[GridRow, ...]:
+    """Return the rows of a table with cells, with their tasks filled in. Raises PerturbationError if it has none."""
+    table = with_tasks(read(path, with_cells=True))
+    if not table:
+        raise PerturbationError(f"{path} has no rows below its header")
+    return table
+
+
 def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
     """Return the rows with missing tasks and originals filled in, each from the other.
 
@@ -103,19 +124,14 @@ def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
     of_all = next((suite for suite in suites.values() if originals <= suite.keys()), None)
     places = (of_all,) if of_all is not None else (_by_instruction(tasks.resolve("all")), suites["libero_90"])
 
-    def home(row: GridRow) -> str:
-        if row.task:
-            return row.task
-        original = plain(row.original)
-        ids = next((place[original] for place in places if original in place), [])
-        return ids[0] if len(ids) == 1 else ""
-
     texts = {id: text for suite in suites.values() for text, ids in suite.items() for id in ids}
 
     def complete(row: GridRow) -> GridRow:
-        task = home(row)
-        if row.task and row.original:
-            return row
+        if row.task:
+            return row if row.original else replace(row, original=texts.get(row.task, ""))
+        original = plain(row.original)
+        ids = next((place[original] for place in places if original in place), [])
+        task = ids[0] if len(ids) == 1 else ""
         return replace(row, task=task, original=texts.get(task, row.original))
 
     return tuple(map(complete, table))
@@ -161,7 +177,7 @@ def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             yield csv.DictReader(stream)
     except (UnicodeDecodeError, csv.Error) as error:
-        raise PerturbationError(f"{path} is no CSV file in UTF-8: {error}") from None
+        raise PerturbationError(f"{path} is not a CSV file in UTF-8: {error}") from None
     except OSError as error:
         raise PerturbationError(f"{path}: cannot be read: {error.strerror or error}") from None
 
@@ -210,38 +226,8 @@ def _similarity(text: str, place: str) -> float | None:
     except ValueError:
         value = -1.0
     if not 0 <= value <= 1 + ROUNDING:
-        raise PerturbationError(f"{place}: '{text[:40]}' is no similarity; valid: 0 to 1")
+        raise PerturbationError(f"{place}: '{text[:40]}' is not a similarity: expected 0 to 1")
     return value
-
-
-Key = tuple[str, str]
-"""An object type and an action type."""
-
-
-@dataclass(frozen=True, slots=True)
-class GridWording:
-    """A paraphrase with its similarity to the original."""
-
-    original: str
-    object: str
-    action: str
-    text: str
-    s_k: float | None = None
-    """Keyword similarity, 0 to 1; None if not scored."""
-    s_t: float | None = None
-    """Structural similarity, 0 to 1; None if not scored."""
-
-    @property
-    def key(self) -> Key:
-        """Object type and action type."""
-        return self.object, self.action
-
-    @property
-    def pd(self) -> float | None:
-        """Paraphrase distance from the original; None if not scored."""
-        if self.s_k is None or self.s_t is None:
-            return None
-        return 1 - (ALPHA * self.s_k + (1 - ALPHA) * self.s_t)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,16 +242,6 @@ class CellStats:
     """1 - S_K"""
     structural_distance: float | None
     """1 - S_T"""
-
-
-@dataclass(frozen=True, slots=True)
-class ThingName:
-    """Names of one object in the instructions of several tasks."""
-
-    noun: str
-    """Default name in the lexicon."""
-    names: dict[str, tuple[str, ...]]
-    """Name -> tasks whose instructions use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,82 +262,43 @@ class GridStats:
             if object in (None, key[0]) and action in (None, key[1])
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the statistics as plain JSON types."""
-        return {
-            "paraphrases": self.paraphrases,
-            "cells": [
-                {
-                    "object": thing,
-                    "action": action,
-                    "count": cell.count,
-                    "scored": cell.scored,
-                    "pd": cell.pd,
-                    "keyword_distance": cell.keyword_distance,
-                    "structural_distance": cell.structural_distance,
-                }
-                for (thing, action), cell in self.cells.items()
-            ],
-            "originals": self.originals,
-        }
 
+def grid_stats(table: Iterable[GridRow]) -> GridStats:
+    """Count paraphrases, and average their distances; duplicates count twice.
 
-def read_wordings(path: Path) -> tuple[GridWording, ...]:
-    """Return the paraphrases, with any scores, of a table with cells: LIBERO-Para's metadata or Assay's.
-
-    Raises PerturbationError that names the invalid line.
+    Raises PerturbationError for a row with invalid types.
     """
-    return tuple(_wording(path, row) for row in with_tasks(read(path, with_cells=True)))
-
-
-def grid_stats(wordings: Iterable[GridWording]) -> GridStats:
-    """Count paraphrases, and average their distances; duplicates count twice."""
-    all_of_them = tuple(wordings)
-    members: dict[Key, list[GridWording]] = {
-        (thing, action): [] for thing in ObjectType for action in ActionType
-    }
-    for wording in all_of_them:
-        members[wording.key].append(wording)
+    table = tuple(table)
+    members: dict[Key, list[GridRow]] = {(thing, action): [] for thing in ObjectType for action in ActionType}
+    for row in table:
+        try:
+            cell_of(*row.key)
+        except PerturbationError as error:
+            raise PerturbationError(f"line {row.line}: {error}") from None
+        members[row.key].append(row)
     return GridStats(
-        len(all_of_them),
+        len(table),
         {key: _cell(mine) for key, mine in members.items() if mine},
-        dict(Counter(wording.original for wording in all_of_them).most_common()),
+        dict(Counter(plain(row.original) for row in table).most_common()),
     )
 
 
-def thing_names(originals: Iterable[str], among: Sequence[Task] | None = None) -> tuple[ThingName, ...]:
-    """Return the names of each object in original instructions (default: libero_goal's), in order of mention."""
-    wanted = {plain(original) for original in originals}
-    tasks_by_name: dict[str, dict[str, list[str]]] = {}
-    for task in tasks.suite(SUITE) if among is None else among:
-        if plain(task.instruction.text) in wanted:
-            for mention in read_task(task, lexicon()).mentions:
-                tasks_by_name.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
-    return tuple(
-        ThingName(noun, {name: tuple(ids) for name, ids in names.items()})
-        for noun, names in tasks_by_name.items()
-    )
-
-
-def _cell(wordings: Sequence[GridWording]) -> CellStats:
-    scored = [
-        (wording.s_k, wording.s_t)
-        for wording in wordings
-        if wording.s_k is not None and wording.s_t is not None
-    ]
+def _cell(table: Sequence[GridRow]) -> CellStats:
+    scored = [(row.s_k, row.s_t) for row in table if row.s_k is not None and row.s_t is not None]
     if not scored:
-        return CellStats(len(wordings), 0, None, None, None)
+        return CellStats(len(table), 0, None, None, None)
     # A published similarity may be above 1 by rounding.
     keywords, structure = (max(0.0, 1 - sum(values) / len(scored)) for values in zip(*scored, strict=True))
     distance = ALPHA * keywords + (1 - ALPHA) * structure
-    return CellStats(len(wordings), len(scored), distance, keywords, structure)
+    return CellStats(len(table), len(scored), distance, keywords, structure)
 
 
-def _wording(path: Path, row: GridRow) -> GridWording:
-    try:
-        cell_of(row.object_type, row.action_type)
-    except PerturbationError as error:
-        raise PerturbationError(f"{path}:{row.line}: {error}") from None
-    return GridWording(
-        plain(row.original), row.object_type, row.action_type, row.paraphrase, row.s_k, row.s_t
-    )
+def object_names(originals: Iterable[str]) -> dict[str, dict[str, list[str]]]:
+    """Return noun -> name -> task ids: the names of each object in libero_goal's instructions, in order of mention."""
+    wanted = {plain(original) for original in originals}
+    names: dict[str, dict[str, list[str]]] = {}
+    for task in tasks.suite(SUITE):
+        if plain(task.instruction.text) in wanted:
+            for mention in read_task(task, lexicon()).mentions:
+                names.setdefault(mention.noun.name, {}).setdefault(mention.form, []).append(task.id)
+    return names

@@ -6,7 +6,7 @@
     telegraphic, typos    styles of hurried writing
     surface               the same words with a full stop, in capitals, ...
     corrupt, gobbledygook from shuffled words to meaningless strings
-    designs               sets of rewordings for experiments: LADDER, LEVEL5, other_tasks(task), ...
+    designs               sets of rewordings for experiments: LADDER, LEVEL5, STYLES
 
 Importing this package registers the perturbations by their kinds.
 """
@@ -22,14 +22,11 @@ from assay.perturb.words.rewordings.corrupted import (
 from assay.perturb.words.rewordings.designs import (
     LADDER,
     LEVEL5,
-    SEMANTIC,
     STYLES,
     Counterfactual,
     OtherTask,
     Rewording,
     compositions,
-    other_tasks,
-    to_rewordings,
 )
 from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
 from assay.perturb.words.rewordings.sentences import (
@@ -45,7 +42,6 @@ from assay.perturb.words.rewordings.sentences import (
 __all__ = [
     "LADDER",
     "LEVEL5",
-    "SEMANTIC",
     "STYLES",
     "Alternative",
     "Concise",
@@ -67,6 +63,4 @@ __all__ = [
     "alternatives",
     "compositions",
     "new_goals",
-    "other_tasks",
-    "to_rewordings",
 ]

@@ -5,18 +5,20 @@ policy followed the new instruction.
 
 `Counterfactual` changes the instruction alone. Success is still measured by the task's own goal, so a policy that
 follows the instruction does *not* succeed, and one that replays the behaviour learnt for this scene does: the success
-rate is the share of episodes in which the instruction was ignored. The requested goal is in the perturbation, and in
+rate is the fraction of episodes in which the instruction was ignored. The requested goal is in the perturbation, and in
 the label ``asked_goal``. Both perturbations give a policy the same scene, seed and text, so a pair of their episodes
 shows whether a behaviour followed the instruction and whether it was memorised.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from assay.episodes import Change, Effect, Perturbation, perturbation
+from assay.episodes import Change, Effect, Label, Perturbation, perturbation
 from assay.errors import PerturbationError, TaskError
 from assay.perturb.words.rewordings.corrupted import (
     GobbledygookTokens,
@@ -25,7 +27,7 @@ from assay.perturb.words.rewordings.corrupted import (
     Substitute,
     Typos,
 )
-from assay.perturb.words.rewordings.goals import Alternative, _owner, alternatives
+from assay.perturb.words.rewordings.goals import alternatives
 from assay.perturb.words.rewordings.sentences import (
     Concise,
     Passive,
@@ -36,6 +38,7 @@ from assay.perturb.words.rewordings.sentences import (
     Verbose,
 )
 from assay.perturb.words.text import Mask, Say
+from assay.perturb.world.ground import owner
 from assay.tasks import Atom, Goal, Instruction, Predicate, Scene, Task
 from assay.tasks.checks import flaws, parse_atom
 
@@ -92,11 +95,6 @@ class Counterfactual(Perturbation):
         return _goal(self.goal, task, self.kind)
 
 
-def fields_of(alternative: Alternative) -> tuple[str, tuple[str, ...]]:
-    """Return the fields of a perturbation for an alternative."""
-    return alternative.text, tuple(str(atom) for atom in alternative.goal.atoms)
-
-
 def _goal(atoms: tuple[str, ...], task: Task, kind: str) -> Goal:
     try:
         goal = Goal(tuple(parse_atom(atom.split() or [""]) for atom in atoms))
@@ -107,81 +105,50 @@ def _goal(atoms: tuple[str, ...], task: Task, kind: str) -> Goal:
     return goal
 
 
-Label = str | int | bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class Rewording:
-    """A rewording of a task in an experiment."""
+class Rewording(NamedTuple):
+    """A rewording in an experiment."""
 
     name: str
     """Name, unique in its design and valid as the name of a condition."""
     perturbation: Perturbation
-    plausible: bool
-    labels: dict[str, Label] = field(default_factory=dict)
-    """Labels for the measures, including ``plausible``."""
+    labels: dict[str, Label]
+    """Labels for the measures: ``plausible``, and the number of the rewording in its design, from 1."""
 
 
-def _design(numbered: str, *rewordings: tuple[str, Perturbation, bool]) -> tuple[Rewording, ...]:
-    """Return rewordings with a label that numbers them from 1."""
+def _design(numbered: str, perturbations: Mapping[str, Perturbation]) -> tuple[Rewording, ...]:
     return tuple(
-        Rewording(name, change, plausible, {"plausible": plausible, numbered: number})
-        for number, (name, change, plausible) in enumerate(rewordings, start=1)
+        Rewording(name, change, {"plausible": change.plausible, numbered: number})
+        for number, (name, change) in enumerate(perturbations.items(), start=1)
     )
 
 
 LADDER = _design(
     "rung",
-    ("paraphrase", Semantic(), True),
-    ("synonyms", Synonyms(), True),
-    ("substitute", Substitute(), False),
-    ("shuffle", Shuffle(), False),
-    ("gobbledygook_words", GobbledygookWords(), False),
-    ("gobbledygook_tokens", GobbledygookTokens(), False),
-    ("xxx", Say("xxx", plausible=False), False),
-    ("empty", Mask(), False),
+    {
+        "paraphrase": Semantic(),
+        "synonyms": Synonyms(),
+        "substitute": Substitute(),
+        "shuffle": Shuffle(),
+        "gobbledygook_words": GobbledygookWords(),
+        "gobbledygook_tokens": GobbledygookTokens(),
+        "xxx": Say("xxx", plausible=False),
+        "empty": Mask(),
+    },
 )
 """The corruption ladder: decreasing information in the instruction, from rung 1 to rung 8."""
 LEVEL5 = _design(
     "form",
-    ("synonym", Synonyms(), True),
-    ("concise", Concise(), True),
-    ("reorder", Reorder(), True),
-    ("passive", Passive(), True),
-    ("verbose", Verbose(), True),
+    {
+        "synonym": Synonyms(),
+        "concise": Concise(),
+        "reorder": Reorder(),
+        "passive": Passive(),
+        "verbose": Verbose(),
+    },
 )
 """LIBERO-X's level 5, in its order: 5-1 to 5-5."""
-SEMANTIC = _design("variant", ("semantic", Semantic(), True))
-"""LIBERO-PRO's semantic perturbation."""
-STYLES = _design("style", ("telegraphic", Telegraphic(), True), ("typos", Typos(), True))
+STYLES = _design("style", {"telegraphic": Telegraphic(), "typos": Typos()})
 """Styles of hurried writing."""
-
-
-def other_tasks(task: Task, change: type[OtherTask | Counterfactual] = OtherTask) -> tuple[Rewording, ...]:
-    """Return every other goal known for the scene or derived from the task's own, with its instruction.
-
-    The numbering is the same for both changes: of two episodes with one number and one seed, `OtherTask` shows
-    whether the policy followed the instruction, and `Counterfactual` whether it replayed its training.
-    """
-    return to_rewordings(alternatives(task), change)
-
-
-def to_rewordings(
-    others: tuple[Alternative, ...], change: type[OtherTask | Counterfactual] = OtherTask
-) -> tuple[Rewording, ...]:
-    """Turn other goals into perturbations, numbered from 1."""
-    plausible = change is OtherTask
-    name = "task" if plausible else "counterfactual"
-    return tuple(
-        Rewording(
-            f"{name}_{number}",
-            change(*fields_of(other)),
-            plausible,
-            {"plausible": plausible, "asked_goal": str(other.goal), "asked_from": other.known_from},
-        )
-        for number, other in enumerate(others, start=1)
-    )
-
 
 _OPPOSITES = (
     {Predicate.OPEN, Predicate.CLOSE},
@@ -190,28 +157,21 @@ _OPPOSITES = (
 _PLACING = frozenset(
     {Predicate.ON, Predicate.IN, Predicate.EXACT_IN, Predicate.STACK, Predicate.UPRIGHT_ON, Predicate.SIDE_ON}
 )
+_WIDE = ("basket", "wooden_tray")
+"""Categories that hold several objects."""
 
 
 def compositions(task: Task) -> tuple[OtherTask, ...]:
-    """Return combinations of a task with each known, compatible goal in its scene, as one instruction."""
+    """Return combinations of a task with each known goal in its scene that its atoms allow, as one instruction."""
+    own = task.goal.atoms
     return tuple(
         OtherTask(
             f"{task.instruction.text} and {other.text}",
-            tuple(str(atom) for atom in dict.fromkeys((*task.goal.atoms, *other.goal.atoms))),
+            tuple(str(atom) for atom in dict.fromkeys((*own, *other.goal.atoms))),
         )
-        for other in companions(task)
-    )
-
-
-def companions(task: Task) -> tuple[Alternative, ...]:
-    """Return the known goals that are compatible with a task's own, as far as their atoms show."""
-    return tuple(
-        alternative
-        for alternative in alternatives(task)
-        if alternative.known_from is not None
-        and not any(
-            _collide(atom, other, task.scene) for atom in task.goal.atoms for other in alternative.goal.atoms
-        )
+        for other in alternatives(task)
+        if other.known_from is not None
+        and not any(_collide(atom, second, task.scene) for atom in own for second in other.goal.atoms)
     )
 
 
@@ -219,21 +179,14 @@ def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
     """Whether two atoms cannot hold together, or one obstructs the other."""
     if one == other:
         return False
-    placing = one.predicate in _PLACING and other.predicate in _PLACING
-    if placing and one.arguments[0] == other.arguments[0]:
-        return True
-    # Two things in one place, and what is carried while something stands on it, are left to those who know.
-    if placing and _owner(scene, one.arguments[1]) == _owner(scene, other.arguments[1]):
-        return one.arguments[1] == other.arguments[1] and _owner(scene, one.arguments[1]) not in _wide(scene)
-    if placing and {one.arguments[0], other.arguments[0]} & {
-        _owner(scene, one.arguments[1]),
-        _owner(scene, other.arguments[1]),
-    }:
-        return True
-    same = one.arguments == other.arguments
-    return same and {one.predicate, other.predicate} in _OPPOSITES
-
-
-def _wide(scene: Scene) -> set[str]:
-    """Return the names of entities that hold several objects."""
-    return {entity.name for entity in scene.entities if entity.category in ("basket", "wooden_tray")}
+    if one.predicate in _PLACING and other.predicate in _PLACING:
+        carried = {one.arguments[0], other.arguments[0]}
+        places = {owner(scene, one.arguments[1]), owner(scene, other.arguments[1])}
+        if len(carried) == 1:
+            return True
+        if len(places) == 1:  # only a basket or a tray holds two objects at one place
+            wide = {entity.name for entity in scene.entities if entity.category in _WIDE}
+            return one.arguments[1] == other.arguments[1] and not places <= wide
+        if carried & places:  # an object is carried while another stands on it
+            return True
+    return one.arguments == other.arguments and {one.predicate, other.predicate} in _OPPOSITES

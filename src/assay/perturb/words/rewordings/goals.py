@@ -14,13 +14,14 @@ scene.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations
 
 from assay import tasks
 from assay.errors import PerturbationError
+from assay.perturb.world.ground import owner
 from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
 from assay.tasks.checks import flaws
 from assay.tasks.language import Step, read_steps
@@ -48,13 +49,28 @@ class Alternative:
     known_from: str | None = None
     """Id of the catalogue task of a known goal; None for a derived goal."""
 
+    @property
+    def atoms(self) -> tuple[str, ...]:
+        """Atoms of the goal, as the perturbations that request it store them."""
+        return tuple(str(atom) for atom in self.goal.atoms)
+
+    @property
+    def labels(self) -> dict[str, str | None]:
+        """Labels of an episode in which it is requested."""
+        return {"asked_goal": str(self.goal), "asked_from": self.known_from}
+
 
 def alternatives(task: Task) -> tuple[Alternative, ...]:
     """Return the alternative goals in a task's scene, known goals first, without duplicates."""
+    candidates = (*_known_goals(task), *_derived_goals(task))
+    return _distinct(candidate for candidate in candidates if _is_another(candidate.goal, task))
+
+
+def _distinct(candidates: Iterable[Alternative]) -> tuple[Alternative, ...]:
+    """Return the first alternative with each goal."""
     goals: dict[frozenset[Atom], Alternative] = {}
-    for known_goal in (*_known_goals(task), *_derived_goals(task)):
-        if _is_another(known_goal.goal, task):
-            goals.setdefault(frozenset(known_goal.goal.atoms), known_goal)
+    for candidate in candidates:
+        goals.setdefault(frozenset(candidate.goal.atoms), candidate)
     return tuple(goals.values())
 
 
@@ -75,61 +91,48 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
         _two_at_once(task),
     )
     for source in sources:
-        goals: dict[frozenset[Atom], Alternative] = {}
-        for other in source:
-            possible = _is_another(other.goal, task, longer=True) and not _is_beyond(other.goal, task.scene)
-            if possible and not _is_trained(other, task):
-                goals.setdefault(frozenset(other.goal.atoms), other)
+        goals = _distinct(
+            other
+            for other in source
+            if _is_another(other.goal, task, longer=True)
+            and not _is_beyond(other.goal, task.scene)
+            and not _is_trained(other, task)
+        )
         if goals:
-            return tuple(goals.values())
+            return goals
     return ()
 
 
 def _like(task: Task) -> Iterator[Alternative]:
     """Yield goals derived from a task's own, also for objects identified by their place."""
-    for derived_goal in (
-        *_derived_goals(task),
-        *_instead_of_what_is_located(task),
-        *_located_elsewhere(task),
-    ):
+    for derived_goal in (*_derived_goals(task), *_instead_of_what_is_located(task)):
         if len(derived_goal.goal.atoms) <= len(task.goal.atoms):
             yield derived_goal
 
 
 def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
-    """Yield goals with another object, unique in its category, for one identified by its place."""
-    step, name = _located_step(task)
-    if step is None:
+    """Yield other goals for a single object that the instruction identifies by its place.
+
+    First with another object that is unique in its category, then with a stove or the top of furniture as its place.
+    """
+    steps, carried = _steps(task.instruction.text), _carried_things(task.goal)
+    if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
         return
-    named = {_owner(task.scene, argument) for atom in task.goal.atoms for argument in atom.arguments}
+    step, name = steps[0], carried[0]
+    named = {owner(task.scene, argument) for atom in task.goal.atoms for argument in atom.arguments}
     for other in task.scene.objects:
         apart = other.name not in named and other.category not in _LEFT
         if apart and _is_alone(task.scene, other) and not _is_occupied(other.name, task.scene):
             text = task.instruction.text.replace(step.thing, f"the {names_of(other.category)[0]}", 1)
             yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
-
-
-def _located_elsewhere(task: Task) -> Iterator[Alternative]:
-    """Yield goals that put an object identified by its place on a stove or on top of furniture."""
-    step, name = _located_step(task)
-    if step is None:
-        return
     for region in task.scene.regions:
-        owner = next((fixture for fixture in task.scene.fixtures if fixture.name == region.target), None)
+        fixture = next((fixture for fixture in task.scene.fixtures if fixture.name == region.target), None)
         relation = {"cook_region": "on", "top_side": "on top of"}.get(region.name)
-        if owner is None or relation is None or _is_occupied(region.full_name, task.scene):
+        if fixture is None or relation is None or _is_occupied(region.full_name, task.scene):
             continue
-        place = f"{relation} the {names_of(owner.category)[0]}"
+        place = f"{relation} the {names_of(fixture.category)[0]}"
         goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
         yield Alternative(f"pick up {step.thing} and place it {place}", goal)
-
-
-def _located_step(task: Task) -> tuple[Step | None, str]:
-    """Return the only step of an instruction and its object, if the object is identified by its place."""
-    steps, carried = _steps(task.instruction.text), _carried_things(task.goal)
-    if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
-        return None, ""
-    return steps[0], carried[0]
 
 
 def _two_at_once(task: Task) -> Iterator[Alternative]:
@@ -137,7 +140,7 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
     own, place = task.goal.atoms[0].arguments
-    container = next(entity for entity in task.scene.entities if entity.name == _owner(task.scene, place))
+    container = next(entity for entity in task.scene.entities if entity.name == owner(task.scene, place))
     free = [
         obj
         for obj in task.scene.objects
@@ -170,7 +173,7 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
     A goal of one atom counts only if it is trained in the task's suite or scene, since elsewhere the motion differs.
     """
     suite, wanted = task.id.split("/")[0], set(alternative.goal.atoms)
-    owners = {_owner(task.scene, name) for atom in wanted for name in atom.arguments}
+    owners = {owner(task.scene, name) for atom in wanted for name in atom.arguments}
     here = {entity.name: entity.category for entity in task.scene.entities}
     for other in tasks.trained_with(suite):
         if other.instruction.text.lower() == alternative.text.lower():
@@ -178,16 +181,11 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
         there = {entity.name: entity.category for entity in other.scene.entities}
         beside = len(wanted) > 1 or other.scene == task.scene or other.id.split("/")[0] == suite
         same = beside and all(here.get(name) == there.get(name) for name in owners)
-        if same and wanted <= {*other.goal.atoms, *_on_the_way(other.goal)}:
+        # A drawer is open when an object is put inside.
+        inside = (atom.arguments[1] for atom in other.goal.atoms if atom.predicate is Predicate.IN)
+        if same and wanted <= {*other.goal.atoms, *(Atom(Predicate.OPEN, (place,)) for place in inside)}:
             return True
     return False
-
-
-def _on_the_way(goal: Goal) -> Iterator[Atom]:
-    """Yield intermediate states on the way to a goal: drawers are open when an object is put inside."""
-    for atom in goal.atoms:
-        if atom.predicate is Predicate.IN:
-            yield Atom(Predicate.OPEN, (atom.arguments[1],))
 
 
 def _known_goals(task: Task) -> Iterator[Alternative]:
@@ -203,13 +201,13 @@ def _names_the_same(other: Task, scene: Scene) -> bool:
     here = {entity.name: entity.category for entity in scene.entities}
     there = {entity.name: entity.category for entity in other.scene.entities}
     for atom in other.goal.atoms:
-        for owner in (_owner(other.scene, name) for name in atom.arguments):
-            if owner not in there:  # a place on a table: another scene does not know where that is
+        for name in (owner(other.scene, argument) for argument in atom.arguments):
+            if name not in there:  # a place on a table: another scene does not know where that is
                 return False
-            if here.get(owner) != there[owner] or not _is_alone(scene, Entity(owner, there[owner])):
+            if here.get(name) != there[name] or not _is_alone(scene, Entity(name, there[name])):
                 return False
-            # What is turned away from the robot may be out of its reach.
-            if atom.predicate in _OPERATED and _facing(scene, owner) != _facing(other.scene, owner):
+            # A fixture that faces away from the robot may be out of its reach.
+            if atom.predicate in _OPERATED and _facing(scene, name) != _facing(other.scene, name):
                 return False
     return not any(is_located(step.thing) for step in _steps(other.instruction.text))
 
@@ -225,13 +223,17 @@ def _derived_goals(task: Task) -> Iterator[Alternative]:
     yield from _exchange_things(task)
     yield from _elsewhere(task)
     yield from _with_another_part(task)
-    yield from _switch_off(task)
+    for atom in task.scene.initial:  # a device that is on at the start is turned off
+        if atom.predicate is Predicate.TURN_ON:
+            entity = next(entity for entity in task.scene.entities if entity.name == atom.arguments[0])
+            goal = Goal((Atom(Predicate.TURN_OFF, atom.arguments),))
+            yield Alternative(f"turn off the {names_of(entity.category)[0]}", goal)
 
 
 def _with_another_thing(task: Task) -> Iterator[Alternative]:
     """Yield the task's goal with another object of the scene."""
     objects = {entity.name: entity for entity in task.scene.objects}
-    named = {_owner(task.scene, name) for atom in task.goal.atoms for name in atom.arguments}
+    named = {owner(task.scene, name) for atom in task.goal.atoms for name in atom.arguments}
     for name in dict.fromkeys(_carried_things(task.goal)):
         for other in objects.values():
             if name not in objects or other.name in named or other.category in _RECEPTACLES:
@@ -262,19 +264,14 @@ def _with_another_part(task: Task) -> Iterator[Alternative]:
         name for atom in task.goal.atoms for name in atom.arguments if task.scene.region(name) is not None
     }
     for name in sorted(names):
-        for part, other in _other_parts(name.split("_")):
+        words = name.split("_")
+        pairs = (pair for parts in _PARTS for pair in permutations(parts, 2) if words.count(pair[0]) == 1)
+        for part, other in pairs:
             changed = re.sub(rf"(?<![a-z_]){part}(?=_)|(?<=_){part}(?=_)", other, name)
             if task.scene.region(changed) is not None and len(re.findall(rf"\b{part}\b", text)) == 1:
                 yield Alternative(
                     re.sub(rf"\b{part}\b", other, text), _map_arguments(task.goal, {name: changed})
                 )
-
-
-def _other_parts(words: list[str]) -> Iterator[tuple[str, str]]:
-    for parts in _PARTS:
-        for part in parts:
-            if words.count(part) == 1:
-                yield from ((part, other) for other in parts if other != part)
 
 
 def _elsewhere(task: Task) -> Iterator[Alternative]:
@@ -305,15 +302,6 @@ def _relation(region: Region, scene: Scene) -> str | None:
         ):
             return f"to the {beside['side']} of {thing}"
     return None
-
-
-def _switch_off(task: Task) -> Iterator[Alternative]:
-    """Yield goals that turn off a device that is on at the start."""
-    for atom in task.scene.initial:
-        if atom.predicate is Predicate.TURN_ON:
-            entity = next(entity for entity in task.scene.entities if entity.name == atom.arguments[0])
-            goal = Goal((Atom(Predicate.TURN_OFF, atom.arguments),))
-            yield Alternative(f"turn off the {names_of(entity.category)[0]}", goal)
 
 
 def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
@@ -391,11 +379,6 @@ def _map_arguments(goal: Goal, names: dict[str, str]) -> Goal:
     )
 
 
-def _owner(scene: Scene, name: str) -> str:
-    region = scene.region(name)
-    return name if region is None else region.target
-
-
 def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
     """Whether a goal is valid, does not hold at the start, and neither contains the task's goal nor is part of it.
 
@@ -406,11 +389,10 @@ def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
         return False
     if len(wanted) > len(own) and not longer:  # the time is that of the task's own goal
         return False
-    return not any(_holds_at_first(atom, task.scene) for atom in goal.atoms)
-
-
-def _holds_at_first(atom: Atom, scene: Scene) -> bool:
-    opposite = {Predicate.CLOSE: Predicate.OPEN, Predicate.TURN_OFF: Predicate.TURN_ON}.get(atom.predicate)
-    if opposite is not None:
-        return Atom(opposite, atom.arguments) not in scene.initial
-    return atom in scene.initial
+    opposites = {Predicate.CLOSE: Predicate.OPEN, Predicate.TURN_OFF: Predicate.TURN_ON}
+    return not any(
+        Atom(opposites[atom.predicate], atom.arguments) not in task.scene.initial
+        if atom.predicate in opposites
+        else atom in task.scene.initial
+        for atom in goal.atoms
+    )
