@@ -75,7 +75,9 @@ def test_an_episode_ends_when_the_goal_holds(env: Env):
         play.step(action)
     assert play.succeeded and play.over and not play.truncated
     assert same(play.finish(), solved)
-    with pytest.raises(StateError, match=rf"the episode is over after {solved.steps} steps: reset first"):
+    with pytest.raises(
+        StateError, match=rf"the episode is over after {solved.steps} steps; call reset first"
+    ):
         play.step(action)
 
 

@@ -63,7 +63,7 @@ def test_options_that_contradict_a_shards_file_are_refused(parts: Path):
         ({}, "contains shard 1/3"),
         ({"shard": "1/3", "seeds": 3}, "contains shard 1/3"),
         ({"shard": "9/9"}, "more shards than the plan has starts"),
-        ({"shard": "0/3"}, "valid: part/parts"),
+        ({"shard": "0/3"}, "expected part/parts"),
         ({"shard": "1/3", "until": "decided=0.5"}, "--shard cannot be combined with --until"),
     ):
         with pytest.raises(RunError, match=reason):

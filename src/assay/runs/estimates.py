@@ -118,7 +118,7 @@ def parse_duration(text: str | float) -> float:
         text = f"{text}s"
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", text)
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", "", text).strip():
-        raise RunError(f"budget '{text}': valid: a time such as 90s, 20min, 2h or 1h30m")
+        raise RunError(f"budget '{text}': expected a time such as 90s, 20min, 2h or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 

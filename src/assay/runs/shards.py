@@ -41,7 +41,7 @@ class Shard:
         match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
         if match is None or not 1 <= int(match[1]) <= int(match[2]):
             last = match[2] if match is not None and int(match[2]) else "16"
-            raise RunError(f"--shard '{text}': valid: part/parts, 1/{last} to {last}/{last}")
+            raise RunError(f"--shard '{text}': expected part/parts, 1/{last} to {last}/{last}")
         return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
@@ -60,16 +60,16 @@ class ShardPart:
     """A digest of the whole plan."""
 
     def place(self, spec: EpisodeSpec) -> int:
-        """Position of an episode in the whole plan, from 0."""
+        """Return the position of an episode in the whole plan, from 0."""
         return self.places[_key_without_limit(spec)]
 
     def as_json(self) -> dict[str, object]:
-        """The shard as a run stores it."""
+        """Return the shard as a run stores it."""
         return {"number": self.shard.number, "of": self.shard.of, "plan": self.plan}
 
     @classmethod
     def of(cls, specs: Sequence[EpisodeSpec], shard: Shard) -> ShardPart:
-        """A shard of a plan: every ``shard.of``-th start. Raises RunError if there are fewer starts than shards."""
+        """Return a shard of a plan: every ``shard.of``-th start. Raises RunError if there are too few starts."""
         distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
         starts = {start: place for place, start in enumerate(distinct)}
         if shard.of > len(starts):

@@ -124,6 +124,8 @@ class Store:
                 _check(path, connection)
                 (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
                 connection.execute("PRAGMA synchronous = NORMAL")
+                # Read once: SQLite opens the log on first access, and cannot checkpoint one that was never opened.
+                connection.execute("SELECT name FROM meta").fetchall()
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":

@@ -64,5 +64,5 @@ def test_an_evaluation_never_resumes_a_file(tmp_path: Path):
     (tmp_path / "run.assay").touch()
     with pytest.raises(RunError, match="every evaluation needs a new file"):
         assay.evaluate(Still(), "pro", out=tmp_path / "run.assay", **GIVEN)
-    with pytest.raises(RunError, match="budget 'soon': valid: a time such as"):
+    with pytest.raises(RunError, match="budget 'soon': expected a time such as"):
         assay.evaluate(Still(), "pro", budget="soon", **GIVEN)
