@@ -29,7 +29,7 @@ from pathlib import Path
 start = time.perf_counter()
 from assay.extensions.interop.importing.libero_para import import_libero_para
 logs, metadata, out = map(Path, sys.argv[1:])
-done = import_libero_para(logs, metadata, out)
+(done,) = import_libero_para([logs], metadata, out)
 assert done.paths == done.episodes
 usage = resource.getrusage(resource.RUSAGE_SELF)
 print(done.episodes, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)

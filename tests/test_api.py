@@ -101,14 +101,14 @@ def test_a_policy_that_breaks_is_told_in_what_is_printed():
     with pytest.raises(assay.AssayError, match="cannot be written"):
         broken.report("/proc/x")
     found = assay.evaluate(Breaks(), "libero", tasks="libero_goal/7", seeds=1, steps=1)
-    assert "ended in an error and are excluded: 1 of 1 episodes" in str(found)
+    assert "excluded because of errors: 1 of 1 episodes" in str(found)
 
 
 def test_runs_are_compared_on_what_they_share(run: assay.Run, tmp_path: Path):
     options = {"tasks": "libero_goal/7", "seeds": "0-1", "steps": 3, "workers": 0}
     other = assay.run("libero", policy="idle", out=tmp_path / "idle.assay", **options)
     compared = assay.compare(run, other.path)
-    assert compared.comparison.shared == 2 and compared.comparison.overall[0].change == 0
+    assert compared.shared == 2 and compared.overall[0].change == 0
     with pytest.raises(RunError, match="at least two different runs"):
         assay.compare(run, run.path)
 

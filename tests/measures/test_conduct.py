@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
-from assay.measures.conduct.progress import progress
+from assay.measures.conduct.progress import final_stage, progress, stops
 from assay.measures.conduct.side_effects import side_effects
-from assay.measures.conduct.stops import final_stage, stops
 from assay.measures.result import MeasureError
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"

@@ -11,6 +11,7 @@ from bench.diagnosis import AsRead
 from assay.measures import Claim, Degree, Evidence, Finding, Flaw, Untested, Verdict, diagnose, profile
 from assay.measures.diagnosis import examine
 from assay.measures.findings import Fall, Shows, Unnoticed, loss
+from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.sentences import format_finding
 from assay.measures.success.task_labels import LabelRate
 from assay.measures.world.curves import DistanceRate, Onset
@@ -248,8 +249,8 @@ def test_each_run_has_its_own_p_per_row(run, made):
         )
 
     both = measured(True), measured(False)
-    found = examine(*both)
-    lost, kept = (found.with_adjusted_p(each, number)["drops"][0].p_holm for number, each in enumerate(both))
+    _, adjusted = examine(*both)
+    lost, kept = (with_adjusted_p(each, adjusted, run)["drops"][0].p_holm for run, each in enumerate(both))
     assert lost < 0.05 and kept == 1.0
 
 

@@ -11,6 +11,7 @@ from bench.synthetic import GOALS, Synthetic, asked_tasks, drawn, even, planned,
 from assay.measures import Finding, Flaw, Verdict, profile
 from assay.measures.diagnosis import examine
 from assay.measures.findings import Fall
+from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.success.other_tasks import OTHER_TASKS
 from assay.support.stats.intervals import plain
 
@@ -107,10 +108,10 @@ def test_row_is_significant_only_if_its_interval_excludes_zero():
     specs = planned("factors", GOALS[:4], 3)
     with drawn(Synthetic(even(0.8), {"position": 0.6}), specs, "rows").written() as store:
         found = profile(store)
-    told = examine(found)
-    (position,) = (each for each in told.findings if each.flaw == Flaw.POSITION)
+    findings, adjusted = examine(found)
+    (position,) = (each for each in findings if each.flaw == Flaw.POSITION)
     assert position.verdict is Verdict.FOUND and position.evidence[0].measure == "attribution"
-    shown = told.with_adjusted_p(found)
+    shown = with_adjusted_p(found, adjusted)
     (row,) = (drop for drop in shown["changes"] if drop.group["change"] == "position")
     (effect,) = (each for each in shown["attribution"].effects if each.factors == ("world",))
     assert effect.p == position.p < 0.05 <= row.p_holm

@@ -25,9 +25,8 @@ def official(shared: Path, tmp_path_factory: pytest.TempPathFactory):
     """LIBERO-Para's published run, imported."""
     path = tmp_path_factory.mktemp("official") / "run.assay"
     libero_para = pytest.importorskip("assay.extensions.interop.importing.libero_para")
-    libero_para.import_libero_para(
-        shared / "libero_para" / "logs", shared / "libero_para" / "metadata.csv", path
-    )
+    folder = shared / "libero_para"
+    list(libero_para.import_libero_para([folder / "logs"], folder / "metadata.csv", path))
     with Store.reading(path) as store:
         yield store.frame()
 

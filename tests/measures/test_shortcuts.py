@@ -1,20 +1,21 @@
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 from assay.measures.result import MeasureError
-from assay.measures.shortcuts import MEMORY, WORDS, Probe, Solved, shortcuts
-from assay.measures.views.wording import NOT
-from assay.report.audit import (
+from assay.measures.shortcuts import (
+    MEMORY,
+    WORDS,
+    Probe,
+    Solved,
     describe_shortcuts,
-    markdown,
+    shortcuts,
     shortcuts_table,
-    write_figure,
 )
+from assay.measures.views.wording import NOT
 
 ORACLE = Probe("oracle", "oracle")
 BLIND, REPLAY = Probe("blind", "blind", WORDS), Probe("replay", "replay", MEMORY)
@@ -40,12 +41,9 @@ ALL = {
 
 def test_blind_spots_are_conditions_solved_significantly_with_success_expected():
     found = shortcuts(ALL)
-    assert found.blind_spots(BLIND) == ("control", "moved", "said")
-    assert (found.blind_spots(REPLAY), found.telling(REPLAY), found.open(REPLAY)) == (
-        ("control",),
-        ("moved",),
-        ("said",),
-    )
+    assert found.conditions(BLIND, Solved.YES) == ["control", "moved", "said"]
+    conditions = [found.conditions(REPLAY, solved) for solved in (Solved.YES, Solved.NO, Solved.OPEN)]
+    assert conditions == [["control"], ["moved"], ["said"]]
     assert found.rows[-1].condition == "xxx" and not found.rows[-1].expected
     assert found.lacking == (BLIND, REPLAY)
     told = found.as_json()
@@ -63,7 +61,7 @@ def test_few_episodes_are_undecided_and_a_stricter_share_changes_the_answer():
     ]
     enough = shortcuts({BLIND: frame({"control": 1}, seeds=2)})
     assert enough.too_few == {} and enough.fewest == 4
-    assert shortcuts(ALL, least=0.9).blind_spots(BLIND) == ()
+    assert shortcuts(ALL, least=0.9).conditions(BLIND, Solved.YES) == []
     with pytest.raises(MeasureError, match="between 0 and 1"):
         shortcuts(ALL, least=1.5)
 
@@ -76,15 +74,13 @@ def test_condition_without_episodes_of_a_policy_is_reported():
         shortcuts({BLIND: frame({})})
 
 
-def test_audit_has_sentences_a_table_and_a_figure(tmp_path: Path):
+def test_audit_has_sentences_and_a_table():
     found = shortcuts(ALL)
     said = describe_shortcuts(found)
     assert said[0] == (
         "without words (blind): solves 3 of 3 conditions in which success is expected, so success there is no "
-        "evidence that the words were understood: control, moved, said."
+        "evidence that the policy understands the words: control, moved, said."
     )
     assert "fails moved; undecided: said" in said[1] and "Not counted as blind spots: xxx" in said[2]
-    text = markdown(shortcuts_table(found, "pro"), said)
+    text = shortcuts_table(found, "pro").as_markdown()
     assert "| moved | 16 | 100 (81 to 100) | 100 (81 to 100) | 0 (0 to 19) | words |" in text
-    write_figure(found, "pro", tmp_path / "new" / "a.png")
-    assert (tmp_path / "new" / "a.png").read_bytes().startswith(b"\x89PNG")

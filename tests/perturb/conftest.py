@@ -179,8 +179,11 @@ def _settled(compiled: CompiledScene) -> Iterator[tuple[str, Any]]:
         yield from ((f"settled {name} place", place[:2]), (f"settled {name} height", place[2]))
         yield f"settled {name} axes", rotation
     for index, region in compiled.regions.items():
-        if region.joints:
-            yield f"settled {index} joints", world.data.qpos[compiled.model.jnt_qposadr[list(region.joints)]]
+        if region.inner_joints:
+            yield (
+                f"settled {index} joints",
+                world.data.qpos[compiled.model.jnt_qposadr[list(region.inner_joints)]],
+            )
     yield "settled arm joints", seen.joints
     yield "settled arm base", world.data.body("robot0_base").xpos - np.array(compiled.layout.offset)
     world.close()

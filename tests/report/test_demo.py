@@ -4,7 +4,6 @@ from pathlib import Path
 
 from assay.api.demo import PARTS, DemoExperiment, run_demo
 from assay.measures import Flaw
-from assay.measures.flaws import CLAIMS
 from assay.runs.store import Store
 
 
@@ -24,7 +23,7 @@ def test_a_small_demo_reports_on_each_policy_and_compares_them(tmp_path: Path):
     assert [each.findings[0].flaw for each in patients] == [Flaw.NOTHING, Flaw.UNABLE]
     text = page.read_text()
     assert "2 of 2 (34 to 100)" in text and "0 of 2 (0 to 66)" in text
-    assert f"{CLAIMS[Flaw.UNABLE]}: 2 of 2 unperturbed episodes fail" in text
+    assert f"{Flaw.UNABLE.claim}: 2 of 2 unperturbed episodes fail" in text
     assert 'src="contact_sheet.png"' in text
     for policy in ("oracle", "idle"):
         assert f'href="{policy}/index.html"' in text and (tmp_path / policy / "index.html").is_file()

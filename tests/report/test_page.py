@@ -52,7 +52,7 @@ def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Repo
     figures = (
         "alpha-sweep attribution changes corruption displacement dissimilarity distance-success "
         "drops events grounding-moved grounding-touched labels levels memorisation names "
-        "near-far near-far-types object-gap paraphrase-grid paths-3d paths-success paths-top "
+        "near-far object-gap paraphrase-grid paths-3d paths-top "
         "side_effects stops tasks time-limits time-to-success"
     )
     assert {file.stem for file in (folder / "figures").iterdir()} == set(figures.split())
@@ -239,7 +239,7 @@ def test_runs_of_one_suite_are_paired_and_others_are_not(tmp_path: Path, write, 
     runs = name_runs([tmp_path / f"{name}.assay" for name in ("good", "bad", "other")])
     reports = [RunReport.read(path, name) for name, path in runs.items()]
     (group,) = groups = compare_suites(runs, reports)
-    assert group.names == ("good", "bad") and group.found.comparison.overall[0].change == pytest.approx(-0.7)
+    assert group.names == ("good", "bad") and group.comparison.overall[0].change == pytest.approx(-0.7)
     several = build(reports, groups, {"lost": "lost.assay: there is no such run"})
     page = replace(undrawn(several), shared=several.shared).write(tmp_path / "out")
     text = page.read_text()
@@ -267,7 +267,7 @@ def test_a_comparison_counts_what_does_not_match(tmp_path: Path, write, made):
         ],
     )
     found = compare_runs({"one": one, "other": other})
-    assert found.comparison.shared == 3 and found.errors == {"one": 0, "other": 1}
+    assert found.shared == 3 and found.errors == {"one": 0, "other": 1}
     assert found.unmatched == {"one": 3, "other": 3}
     with pytest.raises(MeasureError, match="share no episode"):
         compare_runs({"one": one, "far": write(tmp_path / "far.assay", [made(True, seed=50)])})

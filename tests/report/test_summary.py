@@ -7,7 +7,7 @@ import pytest
 
 from assay.measures import Profile, profile
 from assay.measures.views.wording import number
-from assay.report.summary import key_numbers, sentences
+from assay.report.summary import describe_results
 from assay.runs.store import Store
 from assay.support.stats.intervals import Interval
 
@@ -23,11 +23,11 @@ def found(everything: Path) -> Profile:
 
 
 def test_sentences_and_key_numbers_are_the_measured_ones(found: Profile):
-    text = " ".join(sentences(found))
+    text = " ".join(describe_results(found)[0])
     rate, memory, failures = found["success_rate"], found["memorisation"].overall, found["failures"]
     assert f"in {rate.successes} of {rate.count} " in text and f"In {memory.alike} of {memory.count} " in text
     assert f"{failures.far['max']} (" in text and f"PRIDE {number(found['pride'].pride)}" in text
-    assert [each.name for each in key_numbers(found)] == [
+    assert [each.name for each in describe_results(found)[1]] == [
         "success, perturbed",
         "success, control",
         "PRIDE",
@@ -41,7 +41,7 @@ def test_a_certain_loss_is_a_cost_and_an_uncertain_one_is_not(tmp_path: Path, wr
     episodes = [made(True, seed=seed) for seed in range(20)]
     episodes += [made(False, "lost", {"axis": "words"}, seed=seed) for seed in range(20)]
     episodes += [made(seed > 0, "kept", {"axis": "world"}, seed=seed) for seed in range(20)]
-    text = " ".join(sentences(measured(write(tmp_path / "run.assay", episodes))))
+    text = " ".join(describe_results(measured(write(tmp_path / "run.assay", episodes)))[0])
     assert "Changes of the words cost 100.0 points" in text
     assert "Under changes of the world success goes from 100 % to 95 % of 20 pairs" in text
     assert "significant effect" not in text, "verdicts are the diagnosis's alone"
@@ -53,7 +53,9 @@ def test_overestimation_is_reported_only_if_significant(found: Profile):
         found["overestimation"], overestimation=0.125, interval=Interval(0.031, 0.204, "bootstrap")
     )
     told = {
-        interval: " ".join(sentences(found.with_results(overestimation=replace(over, interval=interval))))
+        interval: " ".join(
+            describe_results(found.with_results(overestimation=replace(over, interval=interval)))[0]
+        )
         for interval in (over.interval, Interval(-0.01, 0.26, "bootstrap"), None)
     }
     sure, *unsure = told.values()

@@ -12,7 +12,6 @@ from assay.cli.runs import _terminal_summary
 from assay.measures import Paths, failures
 from assay.measures.failure.failures import (
     failures_table,
-    near_far_types_figure,
     types_table,
 )
 from assay.measures.failure.near_far import PAPER, NearFarFailures, NearFarRule
@@ -180,10 +179,6 @@ def test_unjudged_failures_count_in_shares_of_all_and_in_the_note(found):
 
 
 def test_types_of_paraphrase_add_up(found):
-    some = found(4, 8)
-    table = types_table(some, None)
+    table = types_table(found(4, 8), None)
     assert column(table, "axis") == ["names", "names", "action"]
     assert column(table, "n") == [17, 16, 33] and column(table, "far") == [4, 4, 8]
-    drawing = near_far_types_figure(some, None)
-    assert "Between 66.7 % (habitual) and 66.7 % (none) of the failures are far" in drawing.caption
-    assert "1 failure could not be judged" in drawing.caption

@@ -34,11 +34,11 @@ def test_a_drawers_region_moves_with_its_own_joint(compiled: Compiled):
     data = mujoco.MjData(result.model)
     for level in ("top", "middle", "bottom"):
         region = result.regions[f"wooden_cabinet_1_{level}_region"]
-        assert region.parent == "wooden_cabinet_1" and len(region.joints) == 1
+        assert region.parent == "wooden_cabinet_1" and len(region.inner_joints) == 1
         mujoco.mj_resetData(result.model, data)
         mujoco.mj_kinematics(result.model, data)
         before = data.site_xpos[region.site].copy()
-        data.qpos[result.model.jnt_qposadr[region.joints[0]]] = -0.1
+        data.qpos[result.model.jnt_qposadr[region.inner_joints[0]]] = -0.1
         mujoco.mj_kinematics(result.model, data)
         assert np.linalg.norm(data.site_xpos[region.site] - before) == pytest.approx(0.1)
 

@@ -14,7 +14,8 @@ from assay.episodes.events import at_step
 from assay.perturb.words.text import Say
 from assay.perturb.world import Displace, Relight
 from assay.policies.registry import load_policy
-from assay.sim.side_effects import measure_jerk
+from assay.sim.robot_contacts import ARENA
+from assay.sim.side_effects import EffectWatch
 from assay.sim.trace import AFTERMATH_STEPS, simulate_aftermath
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate
@@ -136,11 +137,14 @@ def test_looking_whether_success_lasts_changes_nothing(env: LiberoEnv, bowl: Epi
     assert np.array_equal(goes_on(look=True), goes_on(look=False))
 
 
-def test_jerk_is_that_of_a_known_curve():
+def test_jerk_is_that_of_a_known_curve(env: LiberoEnv):
     time = np.arange(100) / 20
     cubic = np.column_stack([time**3, np.zeros(100), np.zeros(100)])
-    assert measure_jerk(cubic) == pytest.approx(6.0)
-    assert measure_jerk(cubic[:3]) == 0
+    env.reset(EpisodeSpec("libero_goal/7", 0))
+    simulation = env.simulation
+    effects = EffectWatch(simulation.compiled, Goal(()), simulation.data, (ARENA,)).effects
+    assert effects(simulation.data, cubic).jerk == pytest.approx(6.0)
+    assert effects(simulation.data, cubic[:3]).jerk == 0
 
 
 @pytest.mark.parametrize("change", [Say("turn it on, please"), Relight(0.5), Displace(0.05, "plate_1")])
@@ -154,7 +158,7 @@ def test_side_effects_before_an_event_count_and_what_it_moves_itself_does_not(
     entities, regions = simulation.compiled.entities, simulation.compiled.regions
     bottle = 1 + int(model.jnt_qposadr[entities["wine_bottle_1"].joints[-1]])
     vector[bottle] -= 0.06  # as if somebody had pushed it, and opened a drawer
-    drawer = 1 + int(model.jnt_qposadr[regions["wooden_cabinet_1_middle_region"].joints[0]])
+    drawer = 1 + int(model.jnt_qposadr[regions["wooden_cabinet_1_middle_region"].inner_joints[0]])
     vector[drawer] = -0.15
     simulation.overwrite(vector)
     mujoco.mj_forward(model, simulation.data)

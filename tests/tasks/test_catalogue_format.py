@@ -43,10 +43,9 @@ tasks:
 
 
 def test_a_suite_is_read_as_it_is_written():
-    suite = parse_suite(TEXT, file="mine.yaml")
-    first, second = suite.entries
+    about, (first, second) = parse_suite(TEXT, file="mine.yaml")
     scene = first.task.scene
-    assert (suite.name, suite.about) == ("mine", "A suite for tests.")
+    assert about == "A suite for tests."
     assert (first.task.id, second.task.id) == ("mine/0", "mine/1")
     assert (first.file, first.file_wording) == ("a_file", "Put it there")
     assert (second.file, second.file_wording) == (None, None)
@@ -60,7 +59,7 @@ def test_a_suite_is_read_as_it_is_written():
 
 
 def test_a_scene_like_another_takes_over_what_it_does_not_say():
-    first, second = parse_suite(TEXT, file="mine.yaml").entries
+    _, (first, second) = parse_suite(TEXT, file="mine.yaml")
     assert second.task.scene.regions == first.task.scene.regions
     assert [str(atom) for atom in second.task.scene.initial] == ["TurnOn flat_stove_1"]
 
@@ -72,7 +71,7 @@ def test_a_scene_like_another_takes_over_what_it_does_not_say():
         ("arena: kitchen", "arena: kitchn", "scenes.counter.arena"),
         ("half: [0.01, 0.01]", "halb: [0.01, 0.01]", "halb"),
         ("yaw: pi,", "yaw: po,", "mug_region"),
-        ("like: counter", "like: conter", "no scene 'conter'"),
+        ("like: counter", "like: conter", "unknown scene 'conter'"),
         ("[Turnon flat_stove_1]", "[Turno flat_stove_1]", "unknown predicate 'Turno'"),
         ("goal: [TurnOff flat_stove_1]", "goal: []", "mine/1: goal: the goal is empty"),
         ("scenes:", "\tscenes:", "mine.yaml: "),

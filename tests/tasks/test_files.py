@@ -108,16 +108,16 @@ def test_stored_states_are_found_beside_a_task_file(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "plate", "message"),
     [
-        ({"format": "other"}, {}, "is not a task file: valid: an object"),
-        ({"goals": []}, {}, "there is no key 'goals': did you mean 'goal'?"),
+        ({"format": "other"}, {}, "format: input should be 'assay-task/1'"),
+        ({"goals": []}, {}, "goals: extra inputs are not permitted"),
         ({"goal": ["On plate_1"]}, {}, "On takes 2 names, not 1"),
-        ({"goal": "On"}, {}, "'goal' must be a list of texts"),
+        ({"goal": "On"}, {}, "goal: input should be a valid list"),
         ({"instruction": " "}, {}, "the instruction is empty"),
-        ({}, {"size": -1}, "the size of 'plate_1' is -1; valid: a factor above 0"),
-        ({}, {"size": 1e999}, "is not a finite number"),
+        ({}, {"size": -1}, "the size of 'plate_1' is -1; expected a factor above 0"),
+        ({}, {"size": 1e999}, "scene.objects.0.size: input should be a finite number"),
         ({}, {"size": "big"}, "scene.objects.0.size: input should be a valid number"),
         ({}, {"finish": {"colour": [2, 0, 0]}}, "the colour of 'plate_1' needs three numbers"),
-        ({}, {"colour": [1, 0, 0]}, "there is no field 'scene.objects.0.colour'"),
+        ({}, {"colour": [1, 0, 0]}, "scene.objects.0.colour: unexpected keyword argument"),
     ],
 )
 def test_a_file_with_an_invalid_value_is_rejected_with_its_place(
@@ -142,7 +142,7 @@ def test_a_missing_or_binary_file_is_rejected(tmp_path: Path):
         (f"{tmp_path}/b.json", "is not JSON"),
         (f"{tmp_path}/none.json", "cannot be read: No such file"),
         (f"{tmp_path}/none.bddl", "cannot be read: No such file"),
-        (f"{tmp_path}/empty", "no task file there"),
+        (f"{tmp_path}/empty", "no .bddl or .json file there"),
         ("scenez", "unknown task or suite 'scenez'"),
     ):
         with pytest.raises(TaskError, match=message):

@@ -21,9 +21,9 @@ from assay.support.console import number_of, output, say
 from assay.support.plugins import PluginWarning, load_plugins
 
 if TYPE_CHECKING:
+    from assay.measures.compare import Comparison
     from assay.measures.findings import Finding
     from assay.measures.profile import Profile
-    from assay.report.comparison import Compared
 
 
 def load_run(path: str | Path) -> Run:
@@ -32,7 +32,7 @@ def load_run(path: str | Path) -> Run:
         return Run(Path(path))
 
 
-def compare(*runs: Run | str | Path, margin: float = 0.05) -> Compared:
+def compare(*runs: Run | str | Path, margin: float = 0.05) -> Comparison:
     """Compare runs on the episodes that all of them have, pair by pair; ``margin``: the smallest relevant difference.
 
     Raises MeasureError if none match.
@@ -82,11 +82,11 @@ class Run:
     def summary(self) -> str:
         """Return the first sentences of the report, one per line: findings (or why there are none) and key numbers."""
         from assay.report.run_report import RunReport
-        from assay.report.summary import sentences
+        from assay.report.summary import describe_results
 
         report = RunReport.read(self.path, self.path.stem)
         return "\n".join(
-            [*report.conclusions.found, *([] if report.only_errors else sentences(report.profile))]
+            [*report.conclusions.found, *([] if report.only_errors else describe_results(report.profile)[0])]
         )
 
     def show(self) -> RunStatus:

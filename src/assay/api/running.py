@@ -316,13 +316,13 @@ class Audit:
     """Conditions of an experiment that policies without some input solve."""
 
     shortcuts: Shortcuts
-    """Success by condition and policy, with intervals; ``blind_spots(probe)`` lists the solved conditions."""
+    """Success by condition and policy, with intervals; ``conditions(probe, Solved.YES)`` lists the blind spots."""
     runs: Mapping[str, Run]
     """The policies' runs, by name."""
     left: int
     """Number of episodes that the same call would still execute; 0 if the audit is complete."""
 
     def __str__(self) -> str:
-        from assay.report.audit import describe_shortcuts
+        from assay.measures.shortcuts import describe_shortcuts
 
         return "\n".join(describe_shortcuts(self.shortcuts))

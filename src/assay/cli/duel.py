@@ -151,9 +151,11 @@ def _print_judgement(
     judgement: Judgement, name: str, target: str | None, junit_file: Path | None, markdown_file: Path | None
 ) -> None:
     """Write the files, and print the verdict, the table and the notes."""
-    from assay.measures.gate import HEADS, junit, markdown, table_rows, verdict_sentences
+    from assay.measures.gate import judgement_table, junit, verdict_sentences
 
-    texts = {junit_file: junit(judgement, name), markdown_file: markdown(judgement)}
+    results = judgement_table(judgement)
+    markdown = f"## B is {judgement.verdict}\n\n{results.as_markdown()}"
+    texts = {junit_file: junit(judgement, name), markdown_file: markdown}
     for file, text in texts.items():
         if file is not None:
             file.write_text(text, encoding="utf-8")
@@ -162,10 +164,10 @@ def _print_judgement(
         return
     verdict, *notes = verdict_sentences(judgement)
     output.print(style_text(verdict, "bold"), soft_wrap=True, highlight=False)
-    condition, *numbers = HEADS
+    condition, *numbers = (column.heading for column in results.columns)
     columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
     table = table_of(Column(condition), *columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in table_rows(judgement):
+    for row in results.formatted_rows:
         table.add_row(*row)
     output.print(table)
     for note in notes:

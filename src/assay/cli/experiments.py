@@ -26,7 +26,7 @@ from assay.cli.options import (
     run_options,
     write_json,
 )
-from assay.errors import ExperimentError, RunError
+from assay.errors import ExperimentError
 from assay.runs.options import RunOptions
 from assay.support.console import number_of, output, progress_bar, say, table_of
 
@@ -238,9 +238,6 @@ def audit(
     out: Annotated[Path | None, typer.Option(help="A folder for the runs, one per policy.")] = None,
     target: JsonFile = None,
     markdown: Markdown = None,
-    figure: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the table: a .png, .svg or .pdf.")
-    ] = None,
     yes: Yes = False,
 ) -> None:
     """Measure how much of an experiment a policy solves without words, without sight, or by memory alone.
@@ -250,11 +247,8 @@ def audit(
     """
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay
-    from assay.report.audit import FORMATS, describe_shortcuts, shortcuts_table, write_figure
-    from assay.report.audit import markdown as as_markdown
+    from assay.measures.shortcuts import describe_shortcuts, shortcuts_table
 
-    if figure is not None and figure.suffix not in FORMATS:
-        raise RunError(f"--figure {figure}: valid: a name that ends in {', '.join(FORMATS)}")
     with ConfirmingDisplay(yes=yes) as display:
         result = api.audit(
             experiment,
@@ -268,15 +262,15 @@ def audit(
     shortcuts = result.shortcuts
     table, sentences = shortcuts_table(shortcuts, experiment), describe_shortcuts(shortcuts)
     if markdown is not None:
-        markdown.write_text(as_markdown(table, sentences), encoding="utf-8")
+        text = "\n".join(
+            [f"## {table.title}", "", *(f"- {line}" for line in sentences), "", table.as_markdown()]
+        )
+        markdown.write_text(text, encoding="utf-8")
         say(f"written to {markdown}", aside=True)
     if target is None or not write_json({"experiment": experiment, **shortcuts.as_json()}, target):
         print_table(table)
         for line in sentences:
             say(line)
-    if figure is not None:
-        write_figure(shortcuts, experiment, figure)
-        say(f"written to {figure}", aside=True)
     if result.left:
         say(f"{number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)

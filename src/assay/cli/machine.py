@@ -268,21 +268,17 @@ def show_command() -> None:
 def sheet_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The .png file to write.")],
     assets: Annotated[str, typer.Option(help="The asset pack.")] = "primitives",
-    patterns: Annotated[
-        bool,
-        typer.Option("--patterns", help="Draw every movable object in every pattern, not every object once."),
-    ] = False,
 ) -> None:
     """Draw a pack's objects as the main camera sees them in an image of 256 x 256, three times as large.
 
-    Example: `assay assets sheet out/things.png`
+    Example: `assay assets sheet out/objects.png`
     """
     from assay.cli.options import check_picture
     from assay.report.scene_images import save_asset_sheet
     from assay.sim.packs.registry import load_pack
 
     check_picture(file, "FILE")
-    say(f"sheet: {save_asset_sheet(file, load_pack(assets), patterns=patterns)}")
+    say(f"sheet: {save_asset_sheet(file, load_pack(assets))}")
 
 
 def _print_assets(assets: LocatedAssets) -> None:

@@ -27,11 +27,11 @@ from assay.errors import AssayError, RunError
 from assay.support.console import number_of, output, say, style_text, table_of, working
 
 if TYPE_CHECKING:
-    from assay.measures.compare import Robustness, RunContrast
+    from assay.measures.compare import Comparison, Robustness, RunContrast
     from assay.measures.failure.near_far import NearFarRule
     from assay.measures.sentences import Diagnosis
     from assay.measures.views.printing import Print
-    from assay.report.comparison import Compared, ComparedGroup
+    from assay.report.comparison import ComparedGroup
     from assay.report.run_report import RunReport
 
 Line = tuple[str, str]
@@ -142,7 +142,7 @@ def _runs(paths: list[Path]) -> list[Path]:
 
 def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
     """Print the findings of each run, of all runs of a policy together, and the comparison of policies."""
-    from assay.report.comparison import Compared
+    from assay.measures.compare import Comparison
 
     for place, paragraph in enumerate(_terminal_summary(reports)):
         if place and paragraph:
@@ -150,9 +150,9 @@ def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
         for line, style in paragraph:
             output.print(style_text(line, style), soft_wrap=True, highlight=False)
     for group in compared:
-        if isinstance(group.found, Compared) and group.found.verdicts:
+        if isinstance(group.comparison, Comparison):
             say("")
-            for line in group.found.verdicts:
+            for line in group.comparison.verdicts():
                 output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
 
 
@@ -174,7 +174,7 @@ def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
 
 def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
     """The summary of one run; untested flaws only if it is ``alone``."""
-    from assay.report.summary import advice, banners, key_numbers, sentences
+    from assay.report.summary import advice, banners, describe_results
 
     yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
     for line in banners(report):
@@ -185,11 +185,11 @@ def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
         yield from ((traceback, "") for traceback in report.tracebacks[:3])
     for step in advice(report):
         yield f"{step.text} {step.command}".strip(), "cyan"
-    numbers = key_numbers(report.profile)
+    results, numbers = describe_results(report.profile)
     widest = max((len(number.name) for number in numbers), default=0)
     for number in numbers:
         yield f"  {number.name:<{widest}}  {number.value}  ({number.detail})", ""
-    for line in sentences(report.profile):
+    for line in results:
         yield f"- {line}", ""
     for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
         yield f"- {line}", "dim"
@@ -260,7 +260,7 @@ def compare(
     Episodes match if task, seed, assets and perturbations are equal. With --out: tables (LaTeX, CSV, Markdown) and a
     figure of the losses.
     """
-    from assay.report.comparison import compare_runs, verdicts
+    from assay.report.comparison import compare_runs
     from assay.report.run_report import name_runs
 
     how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
@@ -269,17 +269,16 @@ def compare(
     if len(set(paths)) < len(paths):
         raise RunError("compare: the same run twice")
     runs = name_runs(paths, label or ())
-    compared = compare_runs(runs, margin=margin / 100)
+    comparison = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:
-        _write_comparison(compared, out, how)
+        _write_comparison(comparison, out, how)
     if target is not None:
-        write_json(compared.as_json(), target)
+        write_json(comparison.as_json(), target)
     if target == "-":
         return
-    comparison = compared.comparison
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
-        for line in verdicts(comparison, *pair):
+        for line in comparison.verdicts(*pair):
             output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
@@ -289,25 +288,24 @@ def compare(
         if comparison.implausible:
             say("Conditions in which success is not expected, not included above:")
             _show_contrasts(pair, comparison.implausible)
-    say(compared.note)
+    say(comparison.note)
     for name in runs:
-        unmatched, errors = compared.unmatched[name], compared.errors[name]
+        unmatched, errors = comparison.unmatched[name], comparison.errors[name]
         say(f"{name}: {comparison.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
 
 
-def _write_comparison(compared: Compared, folder: Path, how: Print) -> None:
+def _write_comparison(comparison: Comparison, folder: Path, how: Print) -> None:
     """Write the comparison's tables, and its figure if something was changed."""
-    from assay.measures.compare import robustness_figure
+    from assay.measures.compare import comparison_tables, robustness_figure
     from assay.measures.result import MeasureError
-    from assay.report.comparison import comparison_tables
     from assay.report.for_papers import write_printed
 
     try:
-        drawings = [robustness_figure(compared.comparison)]
+        drawings = [robustness_figure(comparison)]
     except MeasureError as error:
         drawings = []
         say(f"no figure: {error}", aside=True)
-    write_printed(folder, drawings, list(comparison_tables(compared)), how, every_form=True)
+    write_printed(folder, drawings, list(comparison_tables(comparison)), how, every_form=True)
     say(f"written to {folder}", aside=True)
 
 
@@ -335,7 +333,6 @@ def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> 
 def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
     """Print one row per condition: both drops, their difference, and the verdict."""
     from assay.measures.views.wording import between, points
-    from assay.report.comparison import describe_decision
 
     heads = ("A", "B", "B - A", "95 % interval", "B is")
     numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]
@@ -348,7 +345,7 @@ def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
                 points(drop.second_value),
                 points(drop.change),
                 between(drop.interval, 100),
-                describe_decision(drop),
+                drop.verdict,
             )
     output.print(table)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
@@ -189,7 +190,7 @@ def check(
 
     with _FileCounter() as counter:
         result = audit(path, on_file=counter.count)
-    typer.echo(json.dumps(result.to_plain(), indent=2))
+    typer.echo(json.dumps(asdict(result), indent=2))
     if result.failures:
         raise typer.Exit(1)
 

@@ -147,14 +147,18 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     rows = valid_rows(frame.filter(mine))
     names = [name for name in named if _on(rows[name]).n_unique() > 1]
     if not 1 <= len(names) <= MOST_FACTORS:
-        raise MeasureError(f"the run varies {len(names)} factors; valid: 1 to {MOST_FACTORS}")
+        raise MeasureError(f"expected 1 to {MOST_FACTORS} factors, but the run varies {len(names)}")
     factors = tuple(name.removeprefix(PREFIX) for name in names)
     cell = sum(
         (_on(rows[name]).cast(pl.Int64) * 2**place for place, name in enumerate(names)),
         pl.zeros(len(rows), pl.Int64, eager=True),
     )
     rows = rows.with_columns(_cell=cell)
-    hits, counts = _count_cells(rows, 2 ** len(names))
+    table = rows.group_by(*START, "_cell").agg(pl.col("success").sum(), pl.len().alias("count"))
+    start = table.select(pl.struct(START).rank("dense") - 1).to_series().to_numpy()
+    hits, counts = np.zeros((2, int(start.max()) + 1, 2 ** len(names)))  # (starts, cells) each
+    where = start, table["_cell"].to_numpy()
+    hits[where], counts[where] = table["success"].to_numpy(), table["count"].to_numpy()
     if len(hits) < FEWEST:
         raise MeasureError(f"{len(hits)} starts; needs at least {FEWEST}")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
@@ -171,16 +175,16 @@ def attribution(frame: pl.DataFrame) -> Attribution:
         )
         return np.asarray(np.where(count > 0, hit / np.maximum(count, 1), modelled))
 
-    table = np.hstack([hits, counts])
-    whole = values(table.sum(axis=0)[None])[0]
+    totals = np.hstack([hits, counts])
+    whole = values(totals.sum(axis=0)[None])[0]
     seen = (counts.sum(axis=0) > 0).all()
-    draws = values(resample(table)) if not seen and len(table) >= ENOUGH else np.empty((0, len(on)))
+    draws = values(resample(totals)) if not seen and len(totals) >= ENOUGH else np.empty((0, len(on)))
 
     def interval(weights: np.ndarray) -> Interval | None:
         """Return the interval of ``weights @ success``; weights: (cells,)."""
         if seen:
             return _linear(weights, hits, counts)
-        return percentiles(draws @ weights, len(table)) if len(draws) else None
+        return percentiles(draws @ weights, len(totals)) if len(draws) else None
 
     def effect(members: tuple[str, ...], term: float, error: float) -> FactorEffect:
         free = len(hits) - 1
@@ -200,7 +204,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     return Attribution(
         factors=factors,
         episodes=len(rows),
-        starts=len(table),
+        starts=len(totals),
         effects=tuple(effect(*term) for term in zip(terms_of, terms, errors, strict=True)),
         aliased=aliased,
         drop=float(whole @ drop),
@@ -259,16 +263,6 @@ def _contrast(
 
 def _on(values: pl.Series) -> pl.Series:
     return ~values.cast(pl.String).fill_null("").str.to_lowercase().is_in(_OFF)
-
-
-def _count_cells(rows: pl.DataFrame, cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count the successes and episodes of every start in every combination: (starts, cells) each."""
-    table = rows.group_by(*START, "_cell").agg(pl.col("success").sum(), pl.len().alias("count"))
-    start = table.select(pl.struct(START).rank("dense") - 1).to_series().to_numpy()
-    hits, counts = np.zeros((2, int(start.max()) + 1, cells))
-    where = start, table["_cell"].to_numpy()
-    hits[where], counts[where] = table["success"].to_numpy(), table["count"].to_numpy()
-    return hits, counts
 
 
 def _design(
@@ -354,7 +348,7 @@ def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> 
 
 
 def effects_table(result: Attribution, report: ReportedRun) -> Table:
-    """Table of the effects of factors on the log-odds."""
+    """Make the table of the effects of factors on the log-odds."""
     return Table.of(
         "effects",
         "Effects on the log-odds of success",
@@ -366,7 +360,7 @@ def effects_table(result: Attribution, report: ReportedRun) -> Table:
 
 
 def shares_table(result: Attribution, report: ReportedRun) -> Table:
-    """Table of the Shapley shares of the drop."""
+    """Make the table of the Shapley shares of the drop."""
     return Table.of(
         "shares",
         "Shapley shares of the drop",
@@ -380,7 +374,7 @@ def shares_table(result: Attribution, report: ReportedRun) -> Table:
 
 
 def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
-    """Figure of the factors' effects on the log-odds and of their shares of the drop."""
+    """Draw the effects of factors on the log-odds and their shares of the drop."""
     effects, shares = [], []
     for effect in result.effects:
         colour, shape = (ORANGE, "s") if len(effect.factors) > 1 else (BLUE, "o")

@@ -8,11 +8,11 @@ episodes whose own control succeeds. A policy with a higher success rate may los
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import combinations
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -20,10 +20,11 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.measures.clustering import UNIT, difference, variances
 from assay.measures.frames import PAIR, START, sums, valid_rows
-from assay.measures.result import MeasureError, Result
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import BLUE, ORANGE, Drawing
-from assay.measures.views.wording import between, p_value, plural, points
+from assay.measures.views.table import Column, Kind, Table
+from assay.measures.views.wording import between, number, p_phrase, p_value, percent, plural, points
 from assay.support.stats.intervals import Interval, Z, mean_over_tasks, widen_to_p
 from assay.support.stats.power import POWER
 from assay.support.stats.significance import SURE, holm, least_p, normal_below, normal_quantile, sign_flip
@@ -55,95 +56,96 @@ class Aspect(StrEnum):
     """Success of the perturbed episodes whose control succeeds with the same policy."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunContrast(Result):
-    """Success of two runs on the same episodes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast(Result):
+    """Difference between two runs on the same episodes."""
 
-    first: str
-    second: str
-    condition: str | None
+    first: Annotated[str, Column("first")]
+    second: Annotated[str, Column("second")]
+    condition: Annotated[str | None, Column("condition")]
     """Condition; None for all conditions in which success is expected.
 
     If it is expected in none, None stands for all conditions.
     """
-    count: int
-    """Number of shared specs."""
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
-    first_rate: float
-    second_rate: float
-    change: float
-    """Success of the second run minus success of the first."""
-    interval: Interval
-    """Newcombe interval over starts and wordings; extended to include 0 if the test is not significant."""
-    p: float
-    """The larger p value of an exact test over starts and of Student's test over starts and wordings.
-
-    The exact test is McNemar's if each start has one episode.
-    """
-    p_holm: float
-    """p value adjusted for all pairs of runs and, for a single condition, for all conditions (Holm)."""
     starts: int
     """Number of shared starts (task and initial state)."""
     telling: int
     """Number of informative starts: those in which at least one run succeeded at least once."""
-    least_p: float
-    """Smallest adjusted p value that the informative starts can reach."""
     tasks: int
+    change: Annotated[float, Column("second less first", "change")]
+    """Value of the second run minus value of the first: positive if the second run is better."""
+    interval: Annotated[Interval, Column("95 % interval", "change")]
+    """Interval over starts and wordings: Student for drops, Newcombe otherwise.
+
+    It is extended to include 0 if the test is not significant.
+    """
+    p: Annotated[float, Column("p", "p")]
+    """The larger p value of an exact test over starts and of Student's test over starts and wordings.
+
+    The exact test is McNemar's if each start has one episode.
+    """
+    p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
+    """p value adjusted for all pairs of runs, both aspects of robustness and, for a single condition, for all
+    conditions (Holm)."""
+    least_p: float = 1.0
+    """Smallest adjusted p value that the informative starts can reach."""
     over_tasks: Interval | None
     """Student interval for tasks in general, if these tasks are a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
     """Exact p value over tasks, not adjusted."""
-    decision: Decision
+    decision: Decision = Decision.UNDECIDED
     margin: float
     """Margin of equivalence, 0 to 1."""
-    starts_needed: int | None
+    starts_needed: int | None = None
     """Starts that would detect the observed difference with 80 % power after adjustment.
 
     None without a difference.
     """
+    variance: float = field(metadata=FOR_DRAWING)
+    """Variance of the difference between starts."""
+
+    @property
+    def additional_seeds(self) -> int | None:
+        """Additional seeds per task that would make the observed difference significant; None if none would."""
+        if self.starts_needed is None or not self.tasks or self.starts_needed <= self.starts:
+            return None
+        return math.ceil((self.starts_needed - self.starts) / self.tasks)
+
+    @property
+    def verdict(self) -> str:
+        """The decision as an entry of a table."""
+        if self.decision is not Decision.UNDECIDED or self.least_p < SURE:
+            return str(self.decision)
+        return "too few starts" + (f": {seeds} more seeds" if (seeds := self.additional_seeds) else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Robustness(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunContrast(Contrast):
+    """Success of two runs on the same episodes."""
+
+    count: Annotated[int, Column("n", "count")]
+    """Number of shared specs."""
+    both: int
+    only_first: Annotated[int, Column("only first", "count")]
+    only_second: Annotated[int, Column("only second", "count")]
+    neither: int
+    first_rate: Annotated[float, Column("first's success", "share")]
+    second_rate: Annotated[float, Column("second's success", "share")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Robustness(Contrast):
     """Cost of a change for two runs, on the same episodes and controls."""
 
-    first: str
-    second: str
     aspect: Aspect
-    condition: str | None
-    """Condition; None for all perturbed episodes in which success is expected."""
-    pairs: int
+    pairs: Annotated[int, Column("pairs", "count")]
     """Number of shared perturbed specs with a control."""
-    starts: int
-    telling: int
-    """Number of informative starts: those in which a run succeeded at least once, perturbed or not."""
-    tasks: int
     first_control: float
     """Success rate of the first run's controls, one per pair."""
     second_control: float
     first_value: float
-    """Drop of the first run (negative for a loss), or its share of kept successes."""
+    """Drop of the first run (negative for a loss), or its fraction of kept successes."""
     second_value: float
-    change: float
-    """Value of the second run minus value of the first: positive if the second run is more robust."""
-    interval: Interval
-    """Interval over starts and wordings: Student for drops, Newcombe for kept success.
-
-    It is extended to include 0 if the test is not significant.
-    """
-    p: float
-    """The larger p value of an exact test over starts and Student's over starts and wordings."""
-    p_holm: float
-    """p value adjusted for all pairs of runs, both aspects and, for a single condition, for all conditions (Holm)."""
-    least_p: float
-    over_tasks: Interval | None
-    p_over_tasks: float | None
-    decision: Decision
-    margin: float
-    starts_needed: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,8 @@ class Comparison(Result):
 
     runs: dict[str, int]
     """Number of episodes of each run without an error."""
+    errors: dict[str, int]
+    """Number of episodes of each run that ended in an error."""
     shared: int
     """Number of specs that all runs share; other specs are left out."""
     overall: tuple[RunContrast, ...]
@@ -163,16 +167,37 @@ class Comparison(Result):
     """Robustness over all changes after which success is expected; empty without a shared control."""
     robustness_by_condition: tuple[Robustness, ...]
 
+    @property
+    def unmatched(self) -> dict[str, int]:
+        """Number of episodes of each run, without errors, that another run did not finish."""
+        return {name: count - self.shared for name, count in self.runs.items()}
+
+    @property
+    def note(self) -> str:
+        """Description of the comparison's method."""
+        return (
+            f"{plural(self.shared, 'shared episode')}; 95 % Newcombe intervals over starts and wordings; p: the larger "
+            "p value of an exact test over starts (McNemar's, if each has one episode) and a t test over both, with "
+            "Holm's correction."
+        )
+
+    def verdicts(self, first: str | None = None, second: str | None = None) -> list[str]:
+        """Return sentences on success, drop and retained successes, for each pair of runs or for one pair."""
+        contrasts: Sequence[RunContrast | Robustness] = (*self.overall, *self.robustness)
+        return [
+            _describe_contrast(contrast)
+            for overall in self.overall
+            if (first, second) in ((None, None), (pair := (overall.first, overall.second)))
+            for contrast in contrasts
+            if (contrast.first, contrast.second) == pair
+        ]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the comparison as plain JSON types, with the verdicts in sentences."""
+        return {**Result.as_json(self), "unmatched": self.unmatched, "verdicts": self.verdicts()}
+
 
 C = TypeVar("C", RunContrast, Robustness)
-
-
-class _Unadjusted(NamedTuple, Generic[C]):
-    """A contrast before adjustment for multiple testing."""
-
-    contrast: C
-    needed: float | None
-    """Number of starts needed, divided by the squared sum of the quantiles of level and power."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Comparison:
@@ -184,7 +209,7 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
     if len(frames) < 2:
         raise MeasureError(f"compare: {len(frames)} run; needs at least two")
     if not 0 < margin < 1:
-        raise MeasureError(f"compare: margin {margin:g}: valid: between 0 and 1")
+        raise MeasureError(f"compare: margin {margin:g}: expected a number between 0 and 1")
     tables = {}
     for name, frame in frames.items():
         try:
@@ -194,49 +219,45 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
     first = next(iter(tables.values()))
     sensible = pl.col("plausible").fill_null(True) if "plausible" in first.columns else pl.lit(True)
     shared = first.select("key", "condition", *PAIR, "start", "instruction", plausible=sensible)
-    for number, table in enumerate(tables.values()):
-        shared = shared.join(
-            table.select("key", pl.col("success").alias(f"_{number}")), on="key", maintain_order="left"
-        )
+    for run, table in enumerate(tables.values()):
+        success = table.select("key", pl.col("success").alias(f"_{run}"))
+        shared = shared.join(success, on="key", maintain_order="left")
     counts = {name: len(table) for name, table in tables.items()}
     if not len(shared):
         sizes = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise MeasureError(
-            f"compare: the runs share no episode ({sizes}): other tasks, seeds, experiments, assets, "
-            "or settings such as --steps"
+            f"compare: the runs share no episode ({sizes}): they differ in tasks, seeds, experiments, assets, or "
+            "settings such as --steps"
         )
-    twos = list(combinations(enumerate(tables), 2))
+    pairs = list(combinations(enumerate(tables), 2))
     fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))
-    overall = [_contrast(fair if len(fair) else shared, one, other, None, margin) for one, other in twos]
-    conditions, implausible = (
-        [
-            _contrast(group, one, other, str(condition), margin)
-            for one, other in twos
-            for (condition,), group in part.group_by("condition", maintain_order=True)
-        ]
-        for part in (fair, nonsense)
-    )
-    changed = _with_controls(fair, len(tables))
-    robust = [
-        _robustness(changed, one, other, None, aspect, margin)
-        for one, other in twos
-        for aspect in Aspect
-        if len(changed)
-    ]
-    by_condition = [
-        _robustness(group, one, other, str(condition), aspect, margin)
-        for one, other in twos
-        for aspect in Aspect
-        for (condition,), group in changed.group_by("condition", maintain_order=True)
-    ]
+    perturbed = _with_controls(fair, len(tables))
+
+    def by_condition(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+        return [(str(name), group) for (name,), group in rows.group_by("condition", maintain_order=True)]
+
+    def contrasts(groups: Sequence[tuple[str | None, pl.DataFrame]]) -> tuple[RunContrast, ...]:
+        return _decide([_contrast(rows, *pair, name, margin) for pair in pairs for name, rows in groups])
+
+    def robustness(groups: Sequence[tuple[str | None, pl.DataFrame]]) -> tuple[Robustness, ...]:
+        results = (
+            _robustness(rows, *pair, name, aspect, margin)
+            for pair in pairs
+            for aspect in Aspect
+            for name, rows in groups
+            if len(rows)
+        )
+        return _decide([result for result in results if result is not None])
+
     return Comparison(
         runs=counts,
+        errors={name: int((frame["outcome"] == "error").sum()) for name, frame in frames.items()},
         shared=len(shared),
-        overall=_decide(overall),
-        conditions=_decide(conditions),
-        implausible=_decide(implausible),
-        robustness=_decide([result for result in robust if result is not None]),
-        robustness_by_condition=_decide([result for result in by_condition if result is not None]),
+        overall=contrasts([(None, fair if len(fair) else shared)]),
+        conditions=contrasts(by_condition(fair)),
+        implausible=contrasts(by_condition(nonsense)),
+        robustness=robustness([(None, perturbed)]),
+        robustness_by_condition=robustness(by_condition(perturbed)),
     )
 
 
@@ -249,21 +270,19 @@ def _with_controls(rows: pl.DataFrame, runs: int) -> pl.DataFrame:
 
 def _contrast(
     rows: pl.DataFrame, first: tuple[int, str], second: tuple[int, str], condition: str | None, margin: float
-) -> _Unadjusted[RunContrast]:
+) -> RunContrast:
     one, other = f"_{first[0]}", f"_{second[0]}"
     estimate, error = difference(rows, one, other)
     mine, theirs = (rows[name].to_numpy().astype(bool) for name in (one, other))
     both, only_first, only_second = (
         int(which.sum()) for which in (mine & theirs, mine & ~theirs, theirs & ~mine)
     )
-    apart, won = sums(rows, START, apart=pl.col(other) - pl.col(one), won=pl.max_horizontal(one, other)).T
-    exact = sign_flip(apart)
-    approximate = float(2 * normal_below(-abs(estimate.difference) / error)) if error > 0 else 0.0
-    p = max(exact, approximate)
-    contrast = RunContrast(
+    apart = pl.col(other) - pl.col(one)
+    return RunContrast(
         first=first[1],
         second=second[1],
         condition=condition,
+        margin=margin,
         count=len(rows),
         both=both,
         only_first=only_first,
@@ -271,19 +290,8 @@ def _contrast(
         neither=len(rows) - both - only_first - only_second,
         first_rate=estimate.first,
         second_rate=estimate.second,
-        change=estimate.difference,
-        interval=widen_to_p(estimate.interval, p),
-        p=p,
-        p_holm=1.0,
-        starts=len(apart),
-        telling=int((won > 0).sum()),
-        least_p=1.0,
-        **_over_tasks(rows, pl.col(other) - pl.col(one), estimate.interval),
-        decision=Decision.UNDECIDED,
-        margin=margin,
-        starts_needed=None,
+        **_test(rows, apart, estimate.difference, estimate.interval, error, (one, other)),
     )
-    return _Unadjusted(contrast, _starts_needed(rows, pl.col(other) - pl.col(one), estimate.difference))
 
 
 def _robustness(
@@ -293,7 +301,7 @@ def _robustness(
     condition: str | None,
     aspect: Aspect,
     margin: float,
-) -> _Unadjusted[Robustness] | None:
+) -> Robustness | None:
     """Compare the robustness of two runs; None for kept success if a run has no successful control."""
     one, other = f"_{first[0]}", f"_{second[0]}"
     before, before_other = f"_control_{first[0]}", f"_control_{second[0]}"
@@ -304,7 +312,12 @@ def _robustness(
             for now, usual in ((one, before), (other, before_other))
         ]
         weight = UNIT
-        interval, error = _student(rows, apart)
+        # Student's interval of a mean over starts and wordings; one start in favour of each run is added, so that the
+        # variance is positive.
+        middle, starts = float(rows.select(apart.mean()).item()), rows.select(START).n_unique()
+        (spread,) = variances(rows, (apart - middle) / len(rows), given=("task", "condition"))
+        error = (spread + 2 / (starts + 2) ** 2) ** 0.5
+        interval = Interval(max(-1.0, middle - Z * error), min(1.0, middle + Z * error), "student")
     else:
         if not rows[before].sum() or not rows[before_other].sum():
             return None
@@ -320,93 +333,192 @@ def _robustness(
         usual = kept / among  # symmetric in the runs
         apart = (pl.col(other) - usual) * pl.col(before_other) - (pl.col(one) - usual) * pl.col(before)
         weight = (pl.col(before) + pl.col(before_other)) / 2
-    change = values[1] - values[0]
-    exact = sign_flip(sums(rows, START, apart=apart)[:, 0])
-    approximate = float(2 * normal_below(-abs(change) / error)) if error > 0 else float(change == 0)
-    p = max(exact, approximate)
-    success = sums(rows, START, won=pl.max_horizontal(one, other, before, before_other))[:, 0]
-    robustness = Robustness(
+    columns = (one, other, before, before_other)
+    return Robustness(
         first=first[1],
         second=second[1],
-        aspect=aspect,
         condition=condition,
+        margin=margin,
+        aspect=aspect,
         pairs=len(rows),
-        starts=len(success),
-        telling=int((success > 0).sum()),
         first_control=float(rows[before].mean()),  # type: ignore[arg-type]
         second_control=float(rows[before_other].mean()),  # type: ignore[arg-type]
         first_value=values[0],
         second_value=values[1],
-        change=change,
-        interval=widen_to_p(interval, p),
-        p=p,
-        p_holm=1.0,
-        least_p=1.0,
-        **_over_tasks(rows, apart, interval, weight),
-        decision=Decision.UNDECIDED,
-        margin=margin,
-        starts_needed=None,
+        **_test(rows, apart, values[1] - values[0], interval, error, columns, weight),
     )
-    return _Unadjusted(robustness, _starts_needed(rows, apart, change))
 
 
-def _student(rows: pl.DataFrame, apart: pl.Expr) -> tuple[Interval, float]:
-    """Return the interval of a mean over starts and wordings, -1 to 1, and its standard error.
-
-    One start in favour of each run is added, so that the variance is positive.
-    """
-    middle, starts = float(rows.select(apart.mean()).item()), rows.select(START).n_unique()
-    (spread,) = variances(rows, (apart - middle) / len(rows), given=("task", "condition"))
-    variance = spread + 2 / (starts + 2) ** 2
-    half = Z * variance**0.5
-    return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student"), variance**0.5
-
-
-def _over_tasks(
-    rows: pl.DataFrame, apart: pl.Expr, given: Interval, weight: pl.Expr = UNIT
+def _test(
+    rows: pl.DataFrame,
+    apart: pl.Expr,
+    change: float,
+    interval: Interval,
+    error: float,
+    columns: Sequence[str],
+    weight: pl.Expr = UNIT,
 ) -> dict[str, Any]:
-    """Return the statistics of the difference under the assumption that the tasks are a sample."""
-    totals, counts = sums(rows, ("task",), apart=apart, count=weight).T
-    over, p = mean_over_tasks(totals, counts, given) or (None, None)
-    return {"tasks": len(totals), "over_tasks": over, "p_over_tasks": p}
+    """Return the statistics that all contrasts share, from the difference of each row (``apart``).
 
-
-def _starts_needed(rows: pl.DataFrame, apart: pl.Expr, change: float) -> float | None:
-    """Return the number of starts needed, scaled as in `_Unadjusted`, from the variance between starts.
-
-    One start in favour of each run is added, so that the variance is positive. None without a difference.
+    ``columns`` are the successes that make a start informative; ``weight`` is the weight of a row in its task.
     """
-    totals, counts = sums(rows, START, apart=apart, count=UNIT).T
-    means = np.append(totals / counts, (-1.0, 1.0))
-    return None if change == 0 else float(means.var(ddof=1)) / change**2
+    totals, won, counts = sums(rows, START, apart=apart, won=pl.max_horizontal(*columns), count=UNIT).T
+    approximate = float(2 * normal_below(-abs(change) / error)) if error > 0 else float(change == 0)
+    p = max(sign_flip(totals), approximate)
+    by_task, weights = sums(rows, ("task",), apart=apart, count=weight).T
+    over_tasks, p_over_tasks = mean_over_tasks(by_task, weights, interval) or (None, None)
+    return {
+        "starts": len(totals),
+        "telling": int((won > 0).sum()),
+        "tasks": len(by_task),
+        "change": change,
+        "interval": widen_to_p(interval, p),
+        "p": p,
+        "over_tasks": over_tasks,
+        "p_over_tasks": p_over_tasks,
+        # One start in favour of each run is added, so that the variance is positive.
+        "variance": float(np.append(totals / counts, (-1.0, 1.0)).var(ddof=1)),
+    }
 
 
-def _decide(unadjusted: list[_Unadjusted[C]]) -> tuple[C, ...]:
+def _decide(contrasts: list[C]) -> tuple[C, ...]:
     """Adjust the p values of one family of contrasts (Holm), and decide each contrast."""
-    family = len(unadjusted)
+    family = len(contrasts)
     level = normal_quantile(1 - SURE / 2 / max(family, 1)) + normal_quantile(POWER)
     decided = []
-    raised = holm([entry.contrast.p for entry in unadjusted])
-    for (contrast, needed), adjusted in zip(unadjusted, raised, strict=True):
+    for contrast, adjusted in zip(contrasts, holm([contrast.p for contrast in contrasts]), strict=True):
         interval, decision = contrast.interval, Decision.UNDECIDED
         if adjusted < SURE and not interval.low <= 0 <= interval.high:
             decision = Decision.BETTER if contrast.change > 0 else Decision.WORSE
         elif -contrast.margin <= interval.low and interval.high <= contrast.margin:
             decision = Decision.EQUIVALENT
+        needed = math.ceil(contrast.variance / contrast.change**2 * level**2) if contrast.change else None
+        reachable = least_p(contrast.telling, family)
         decided.append(
-            replace(
-                contrast,
-                p_holm=adjusted,
-                decision=decision,
-                least_p=least_p(contrast.telling, family),
-                starts_needed=None if needed is None else math.ceil(needed * level**2),
-            )
+            replace(contrast, p_holm=adjusted, decision=decision, least_p=reachable, starts_needed=needed)
         )
     return tuple(decided)
 
 
+_CLAIMS: Mapping[Aspect | None, Mapping[Decision, str]] = {
+    None: {
+        Decision.BETTER: "{second} succeeds more often than {first}",
+        Decision.WORSE: "{second} succeeds less often than {first}",
+        Decision.EQUIVALENT: "{first} and {second} succeed equally often, to within {margin} points",
+        Decision.UNDECIDED: "Undecided whether {first} or {second} succeeds more often",
+    },
+    Aspect.DROP: {
+        Decision.BETTER: "{second} has a smaller drop than {first}",
+        Decision.WORSE: "{second} has a larger drop than {first}",
+        Decision.EQUIVALENT: "{first} and {second} have equal drops, to within {margin} points",
+        Decision.UNDECIDED: "Undecided whether {first} or {second} has the larger drop",
+    },
+    Aspect.KEPT: {
+        Decision.BETTER: "{second} retains more of its successes than {first}",
+        Decision.WORSE: "{second} retains fewer of its successes than {first}",
+        Decision.EQUIVALENT: "{first} and {second} retain the same fraction of successes, to within {margin} points",
+        Decision.UNDECIDED: "Undecided whether {first} or {second} retains more of its successes",
+    },
+}
+"""Claims about success (None) and robustness."""
+
+
+def _describe_contrast(contrast: RunContrast | Robustness) -> str:
+    """Describe a decision with its numbers, and the number of seeds that would decide an undecided contrast."""
+    first, second, aspect = contrast.first, contrast.second, None
+    if isinstance(contrast, RunContrast):
+        values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
+    elif (aspect := contrast.aspect) is Aspect.KEPT:
+        values = f"{second} retains {percent(contrast.second_value)}, {first} {percent(contrast.first_value)}"
+    else:
+        values = (
+            f"success changes by {points(contrast.second_value)} points for {second}, by "
+            f"{points(contrast.first_value)} for {first}"
+        )
+    margin = number(100 * contrast.margin, 0)
+    claim = _CLAIMS[aspect][contrast.decision].format(first=first, second=second, margin=margin)
+    text = (
+        f"{claim}: {values}; difference {points(contrast.change)} points (95 % interval "
+        f"{between(contrast.interval, 100)}, {p_phrase(contrast.p_holm)})"
+    )
+    if contrast.decision is Decision.UNDECIDED:
+        if contrast.least_p >= SURE:
+            text += f"; {plural(contrast.starts, 'start')} are too few for any difference to be significant"
+        if seeds := contrast.additional_seeds:
+            text += f"; {plural(seeds, 'more seed')} per task would decide a difference of this size"
+    return f"{text}."
+
+
+def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Table]:
+    """Make the tables of the overall result, robustness, conditions, and unmatched episodes.
+
+    ``suffix`` distinguishes their files.
+    """
+    note, title = comparison.note, "Paired comparison"
+    text = " ".join((*comparison.verdicts(), f"{note} Controls are included."))
+    yield _contrast_table(f"comparison{suffix}", title, comparison.overall, text)
+    for contrasts, place in (
+        (comparison.robustness, suffix),
+        (comparison.robustness_by_condition, f"-conditions{suffix}"),
+    ):
+        for aspect in dict.fromkeys(contrast.aspect for contrast in contrasts):
+            rows = [contrast for contrast in contrasts if contrast.aspect is aspect]
+            yield _robustness_table(f"comparison-{aspect}{place}", aspect, rows)
+    by_condition = f"{title} by condition"
+    yield _contrast_table(f"comparison-conditions{suffix}", by_condition, comparison.conditions, note)
+    if comparison.implausible:
+        yield _contrast_table(
+            f"comparison-implausible{suffix}",
+            f"{title} where success is not expected",
+            comparison.implausible,
+            f"Conditions in which success is not expected; they are excluded elsewhere. {note}",
+        )
+    yield Table(
+        f"comparison-matching{suffix}",
+        "Matched episodes",
+        (Column("run"), *(Column(name, "count") for name in ("shared", "not matched", "errors"))),
+        tuple(
+            (name, comparison.shared, unmatched, comparison.errors[name])
+            for name, unmatched in comparison.unmatched.items()
+        ),
+        "Not matched: episodes that another run did not finish.",
+    )
+
+
+def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
+    """Make a table of the drops, or of the retained successes, of each pair of runs and their difference."""
+    title = "Successes that each run retains"
+    definition = "Kept: success under perturbation if the run's own control succeeds"
+    kind: Kind = "share"
+    if aspect is Aspect.DROP:
+        title, kind = "Drop of each run", "change"
+        definition = "Drop: success under perturbation minus success of the run's own controls"
+    by_condition = contrasts[0].condition is not None
+    return Table.of(
+        name,
+        f"{title}, by condition" if by_condition else title,
+        contrasts,
+        *(["condition"] if by_condition else []),
+        *("first", "second", "pairs"),
+        Column(f"first's {aspect}", kind, value=lambda contrast: contrast.first_value),
+        Column(f"second's {aspect}", kind, value=lambda contrast: contrast.second_value),
+        *("change", "interval", "p_holm"),
+        Column("second is", value=lambda contrast: contrast.verdict),
+        note=f"{definition}. Positive difference: the second run is more robust. Intervals over starts and wordings; "
+        "p: exact over starts, with Holm's correction.",
+    )
+
+
+def _contrast_table(name: str, title: str, contrasts: Sequence[RunContrast], note: str) -> Table:
+    columns = ["first", "second", "count", "first_rate", "second_rate", "change", "interval"]
+    columns += ["only_first", "only_second", "p", "p_holm"]
+    if any(contrast.condition is not None for contrast in contrasts):
+        columns.insert(0, "condition")
+    return Table.of(name, title, contrasts, *columns, note=note)
+
+
 def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
-    """Figure of the difference between the runs' drops, over all changes and by condition; one group for each pair.
+    """Draw the difference between the runs' drops, over all changes and by condition; one group for each pair.
 
     Raises MeasureError without perturbed episodes, or without a shared control.
     """
@@ -435,10 +547,10 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
     )
     return forest_drawing(
         f"robustness{suffix}",
-        "Robustness compared",
+        "Comparison of robustness",
         caption,
         groups,
-        along="difference of the drops, points (right: the second is more robust)",
+        along="difference between the drops, points (right: the second is more robust)",
         heads=("points", "95 % interval", "Holm p"),
         unit="points",
         zero=0.0,

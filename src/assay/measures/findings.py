@@ -104,15 +104,8 @@ class FlawTest:
     """Further results about the flaw."""
     table: pl.DataFrame | None = None
     """Loss by start. Columns: task, start, control, perturbed (successes of each), count."""
-
-    @property
-    def degree(self) -> Degree:
-        """Degree of the flaw, from the share of the behaviour that it affects."""
-        return Degree.of(self.size)
-
-    def covers(self, other: FlawTest) -> bool:
-        """Return whether the flaw is large enough to be the cause of another flaw, apart from harmless losses."""
-        return abs(self.evidence[0].value) >= other.size.low - max(other.min_effect, HARMLESS)
+    family_factor: float = 1.0
+    """Factor on the p value for the number of tests, once all of them have enough starts."""
 
 
 @dataclass(frozen=True, slots=True)

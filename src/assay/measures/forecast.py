@@ -101,7 +101,10 @@ class Forecast:
 
     def seeds_for(self, loss: float) -> int | None:
         """Return the fewest seeds that detect a loss under every change; None if no reasonable number does."""
-        needed = [test.starts_for(loss, self.success) for test in self.tested]
+        needed = [
+            starts_for(loss, self.success, test.family, NAMED if test.named else SEARCHED)
+            for test in self.tested
+        ]
         if not needed or None in needed:
             return None
         per_seed = [test.starts / self.seeds for test in self.tested]
@@ -195,15 +198,7 @@ class PlannedTest:
 
     def detectable(self, success: float) -> float | None:
         """Return the smallest loss that is detected with 80 % power, given the success rate of the controls."""
-        return detectable(self.starts, success, self.family, self._level)
-
-    def starts_for(self, loss: float, success: float) -> int | None:
-        """Return the number of starts that detect a loss with 80 % power."""
-        return starts_for(loss, success, self.family, self._level)
-
-    @property
-    def _level(self) -> float:
-        return NAMED if self.named else SEARCHED
+        return detectable(self.starts, success, self.family, NAMED if self.named else SEARCHED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Gate: the verdict of a duel from two finished runs, and verdicts as sentences, Markdown and JUnit XML.
+"""Gate: the verdict of a duel from two finished runs, and verdicts as sentences, a table and JUnit XML.
 
 Better and worse are decided as in `assay compare` (Holm over conditions). Equivalent and not worse follow from its
 intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not fail the gate.
@@ -6,14 +6,15 @@ intervals, widened for the number of conditions (Bonferroni). A loss within the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from xml.etree import ElementTree
 
 import polars as pl
 
 from assay.measures.compare import MARGIN, Decision, RunContrast, compare
 from assay.measures.result import MeasureError
-from assay.measures.views.wording import NOT, number, percent, plural, points
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import number, percent, plural, points
 from assay.support.stats.intervals import Z
 from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
 from assay.support.stats.significance import SURE, normal_quantile
@@ -25,7 +26,7 @@ def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bo
     Uses the episodes that both completed without an error. Raises MeasureError if they share no episode.
     """
     if len(frames) != 2:
-        raise MeasureError(f"gate: {len(frames)} runs; valid: two")
+        raise MeasureError(f"gate: expected two runs, got {len(frames)}")
     comparison = compare(frames, margin=margin)
     first, second = frames
     conditions = comparison.conditions or comparison.implausible
@@ -66,7 +67,6 @@ def _line(contrast: RunContrast, family: int) -> Line:
     )
 
 
-HEADS = ("condition", "pairs", "A %", "B %", "B - A", "interval", "B is")
 _CLAIMS = {
     PairVerdict.BETTER: "{b} is better than {a}",
     PairVerdict.EQUIVALENT: "{b} and {a} are equivalent, to within {margin} points",
@@ -111,46 +111,30 @@ def format_line(judgement: Judgement, line: Line) -> str:
     return (
         f"{where}{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "
         f"{percent(line.first_rate)}; "
-        f"difference {points(line.change)} points ({_interval(line)}), {plural(line.starts, 'start')}."
+        f"difference {points(line.change)} points ({_format_interval(line)}), {plural(line.starts, 'start')}."
     )
 
 
-def table_rows(judgement: Judgement) -> list[tuple[str, ...]]:
-    """Return the rows of a table with the columns `HEADS`: overall, then each condition."""
-    return [
-        (
-            "all, with controls" if line.condition is None else line.condition,
-            f"{line.pairs:,}",
-            NOT if line.first_rate is None else number(100 * line.first_rate),
-            NOT if line.second_rate is None else number(100 * line.second_rate),
-            NOT if line.change is None else points(line.change),
-            _interval(line),
-            line.verdict.value,
-        )
-        for line in (judgement.overall, *judgement.conditions)
-    ]
-
-
-def _interval(line: Line) -> str:
-    return f"{number(100 * line.low)} to {number(100 * line.high)}"
-
-
-def markdown(judgement: Judgement) -> str:
-    """Return the heading, verdict and table as Markdown for a pull request."""
+def judgement_table(judgement: Judgement) -> Table:
+    """Make the table of the comparison overall and in each condition."""
     verdict, *notes = verdict_sentences(judgement)
-    lines = [
-        f"## B is {judgement.verdict}",
-        "",
-        f"**{verdict}**",
-        "",
-        _row(HEADS),
-        _row(["---"] * len(HEADS)),
-    ]
-    return "\n".join([*lines, *(_row(row) for row in table_rows(judgement)), "", *notes, ""])
+    return Table.of(
+        "gate",
+        verdict.rstrip("."),
+        (judgement.overall, *judgement.conditions),
+        Column("condition", value=lambda line: line.condition or "all, with controls"),
+        Column("pairs", "count", value=lambda line: line.pairs),
+        Column("A %", "share", bare=True, value=lambda line: line.first_rate),
+        Column("B %", "share", bare=True, value=lambda line: line.second_rate),
+        Column("B - A", "change", bare=True, value=lambda line: line.change),
+        Column("interval", value=_format_interval),
+        Column("B is", value=lambda line: line.verdict.value),
+        note=" ".join(notes),
+    )
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def _format_interval(line: Line) -> str:
+    return f"{number(100 * line.low)} to {number(100 * line.high)}"
 
 
 def junit(judgement: Judgement, name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from assay.measures.findings import Finding, FlawTest, Profiles, Untested
-from assay.measures.flaws import ABSENT, CLAIMS, CONSEQUENCES, OwnFlaw
+from assay.measures.flaws import ABSENT, CONSEQUENCES, Flaw, OwnFlaw
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.support.plugins import Registry
@@ -127,7 +127,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
             "other_tasks": "success.other_tasks:OTHER_TASKS",
             "progress": "conduct.progress:PROGRESS",
             "side_effects": "conduct.side_effects:SIDE_EFFECTS",
-            "stops": "conduct.stops:STOPS",
+            "stops": "conduct.progress:STOPS",
             "grid": "words.paraphrase:GRID",
             "names": "words.names:NAMES",
             "actions": "words.phrasing:ACTIONS",
@@ -162,15 +162,11 @@ MEASURES: Registry[Measure[Any]] = Registry(
 """All measures by name, in the order of the report."""
 
 
-def own_flaws() -> Mapping[str, OwnFlaw]:
-    """Return the flaws that measures contribute, by name."""
-    return {flaw.name: flaw for name in MEASURES for flaw in MEASURES[name].flaws}
-
-
 def describe_flaw(flaw: str) -> OwnFlaw:
     """Return the texts and consequences of a flaw: a built-in one, or one that a measure contributes."""
-    if flaw not in CLAIMS and flaw in (own := own_flaws()):
-        return own[flaw]
-    claim = CLAIMS.get(flaw, flaw.capitalize())
-    absent = ABSENT.get(flaw, f"{claim}? No")
-    return OwnFlaw(flaw, claim, absent, consequences=CONSEQUENCES.get(flaw, ()))
+    built_in = next((own for own in Flaw if own == flaw), None)
+    if built_in is not None:
+        claim = built_in.claim
+        return OwnFlaw(flaw, claim, ABSENT.get(flaw, f"{claim}? No"), consequences=CONSEQUENCES.get(flaw, ()))
+    own = (own for name in MEASURES for own in MEASURES[name].flaws if own.name == flaw)
+    return next(own, OwnFlaw(flaw, flaw.capitalize(), f"{flaw.capitalize()}? No"))

@@ -1,28 +1,57 @@
-"""Findings as sentences: claim, evidence, caveat.
+"""Findings in English: a claim, its evidence and a caveat.
 
-format_finding(finding).text      # "Ignores the instruction: in 10 of 10 episodes with nonsense or ..."
+format_finding(finding).text      # "Ignores the instruction: in 10 of 10 episodes with a missing or ..."
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from assay.measures.evidence_text import MOST_TASKS, describe_evidence
-from assay.measures.findings import Claim, Fall, Finding, Unnoticed, Untested, Verdict, Where
-from assay.measures.flaws import DEFAULT_TASK, LACKING, Degree, Flaw
-from assay.measures.measure import describe_flaw
-from assay.measures.memory.memorisation import Calls
-from assay.measures.sample_size import MoreSeeds
-from assay.measures.views.wording import describe_change, listed, p_phrase, percent, plural
+from assay.measures.failure.starts import Ability
+from assay.measures.findings import Claim, Evidence, Fall, Finding, Shows, Unnoticed, Untested, Verdict
+from assay.measures.flaws import LACKING, Degree, Flaw
+from assay.measures.measure import MEASURES, describe_flaw
+from assay.measures.memory.memorisation import CalledBy, Calls
+from assay.measures.result import attempt
+from assay.measures.search import PatternKind
+from assay.measures.views.wording import (
+    between,
+    describe_change,
+    listed,
+    natural,
+    p_phrase,
+    percent,
+    plural,
+    points,
+)
+from assay.measures.world.curves import Onset
+from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE
 
-DEGREES = MappingProxyType(
-    {Degree.MOSTLY: "", Degree.PARTLY: " (at least in part)", Degree.RARELY: " (in a minority of episodes)"}
-)
+MOST_TASKS = 4
+"""Maximum number of tasks that are named individually."""
+_MOST_CASES = 3
+"""Maximum number of particular cases that are described individually."""
 _MOST_UNSURE = 3
 """Maximum number of insignificant losses that are shown unfolded."""
+FORMS: Mapping[str, str] = {
+    "full_stop": "a final full stop",
+    "capital": "a capital first letter",
+    "capitals": "all capitals",
+    "task": 'a leading "Task:"',
+    "quotes": "quotation marks",
+    "blanks": "doubled blanks",
+    "please": 'a leading "please"',
+}
+"""Variant of spelling or punctuation of the same instruction -> its description."""
+_DEGREES = {
+    Degree.MOSTLY: "",
+    Degree.PARTLY: " (at least in part)",
+    Degree.RARELY: " (in a minority of episodes)",
+}
+_NOT_ASKED = "whether it follows a request for something else was not tested (condition counterfactual)"
+_NONSENSE = "with a missing or nonsense instruction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,146 +74,106 @@ def format_finding(finding: Finding) -> Sentence:
     if finding.flaw == Flaw.NOTHING:
         return _no_flaw(finding)
     flaw = describe_flaw(finding.flaw)
-    claim = DEFAULT_TASK if _rests_on_nonsense(finding) else flaw.claim
-    if finding.claim is Claim.UNTESTED:
+    claim, first = flaw.claim, finding.evidence[0] if finding.evidence else None
+    if finding.flaw == Flaw.IGNORES_WORDS and first is not None and _is_nonsense(first):
+        claim = "Performs the trained task without an instruction"  # which is a reasonable default
+    if first is None or finding.claim is Claim.UNTESTED:
         return Sentence(f"{claim}? Not tested", _reason_untested(finding.untested))
-    evidence, caveat = describe_evidence(finding)
-    first = finding.evidence[0]
-    if finding.claim is Claim.TOO_FEW:
-        at_floor = first.cost and not (first.reference or first.reference_hits)
-        return Sentence(f"{claim}? {'No control succeeds' if at_floor else 'Too few starts'}", evidence)
-    if finding.claim is Claim.NO_SIGN:
-        return Sentence(f"{claim}? No significant evidence", evidence, caveat)
-    if finding.claim is Claim.ABSENT:
-        return Sentence(flaw.absent, evidence)
+    evidence, caveat = _describe_evidence(finding, first)
+    match finding.claim:
+        case Claim.TOO_FEW:
+            at_floor = first.cost and not (first.reference or first.reference_hits)
+            return Sentence(f"{claim}? {'No control succeeds' if at_floor else 'Too few starts'}", evidence)
+        case Claim.NO_SIGN:
+            return Sentence(f"{claim}? No significant evidence", evidence, caveat)
+        case Claim.ABSENT:
+            return Sentence(flaw.absent, evidence)
     if finding.flaw == Flaw.LOSS:
         return _overall_loss(finding, claim, evidence)
     if finding.cause is not None:
         caveat = f"explained by: {describe_flaw(finding.cause).claim.lower()}"
-    caveat = "; ".join(part for part in (caveat, _describe_tasks(finding.where)) if part)
-    degree = finding.degree if abs(first.value) < 1 - 1e-9 else None  # the numbers already say all
-    return Sentence(claim + (DEGREES[degree] if degree else ""), evidence, caveat)
+    tasks, where = "", finding.where
+    if where is not None and where.uneven_p is not None and where.uneven_p < SURE:
+        tasks = f"differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
+        if where.tasks:
+            worst = sorted(where.tasks, key=lambda task: task.perturbed - task.control)
+            rates = {
+                task.task: f"{percent(task.control, 0)} to {percent(task.perturbed, 0)}" for task in worst
+            }
+            tasks = f"mainly in {_name_tasks(rates)}, of {where.of} tasks"
+    degree = finding.degree if abs(first.value) < 1 - 1e-9 else None  # all or nothing needs no degree
+    return Sentence(
+        claim + (_DEGREES[degree] if degree else ""), evidence, "; ".join(filter(None, (caveat, tasks)))
+    )
 
 
-def _rests_on_nonsense(finding: Finding) -> bool:
-    """Return whether a finding of an ignored instruction rests on nonsense instructions alone.
-
-    Under nonsense, the trained task is a reasonable default.
-    """
-    first = finding.evidence[0] if finding.evidence else None
-    by_nonsense = first is not None and (first.measure == "nonsense" or first.part == Calls.NONSENSE)
-    return finding.flaw == Flaw.IGNORES_WORDS and by_nonsense
+def _is_nonsense(evidence: Evidence) -> bool:
+    return evidence.measure == "nonsense" or evidence.part == Calls.NONSENSE
 
 
-def _describe_tasks(where: Where | None) -> str:
-    """Describe the tasks in which a change costs most; empty if the tasks do not differ, or there is only one."""
-    if where is None or where.uneven_p is None or where.uneven_p >= SURE:
-        return ""
-    if not where.tasks:
-        return f"differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
-    worst = sorted(where.tasks, key=lambda task: task.perturbed - task.control)
-    names = [
-        f"{task.task} ({percent(task.control, 0)} to {percent(task.perturbed, 0)})"
-        for task in worst[:MOST_TASKS]
-    ]
-    more = [f"{len(worst) - MOST_TASKS} others"] if len(worst) > MOST_TASKS else []
-    return f"mainly in {listed([*names, *more])}, of {where.of} tasks"
-
-
-@dataclass(frozen=True, slots=True)
-class SeedsWanted:
-    """Number of seeds that would make an insignificant loss significant."""
-
-    more: MoreSeeds
-    what: str
-    """Loss or losses that the seeds would make significant."""
-    several: bool = False
-    """Whether ``what`` refers to several losses."""
-
-    @property
-    def text(self) -> str:
-        """The recommendation as a sentence without a full stop."""
-        size = "they are as large as observed" if self.several else "it is as large as observed"
-        return (
-            f"With {plural(self.more.more, 'more seed')} {self.what} would be significant with a probability of 80 %, "
-            f"if {size}"
-        )
-
-
-def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Return the seeds for the likeliest cause of a fall, else for the fall, else for all insignificant losses.
-
-    None if no reasonable number of seeds would make a loss significant.
-    """
-    unsure = [finding for finding in findings if finding.more is not None]
-    for finding in findings:
-        if finding.flaw == Flaw.NOTHING and isinstance(finding.detail, Fall):
-            likely = [other for other in unsure if other.flaw == finding.detail.likely]
-            if not likely and finding.detail.more is not None:
-                return SeedsWanted(finding.detail.more, "this fall")
-            unsure = likely or unsure
-    needs = [finding.more for finding in unsure if finding.more is not None]
-    if not needs:
-        return None
-    most = max(needs, key=lambda more: more.needed)
-    if len(needs) > 1:
-        return SeedsWanted(most, "all losses that are not significant", several=True)
-    return SeedsWanted(most, f"the loss {describe_change(unsure[0].evidence[0].part)}")
+def _name_tasks(tasks: Mapping[str, str]) -> str:
+    """List tasks with a remark each; those beyond the first few are counted."""
+    names = [f"{task} ({remark})" for task, remark in list(tasks.items())[:MOST_TASKS]]
+    return listed(names + ([f"{len(tasks) - MOST_TASKS} others"] if len(tasks) > MOST_TASKS else []))
 
 
 def _reason_untested(untested: Untested | None) -> str:
     if untested is None:
         return "the runs have no episodes that would test it"
-    if untested.notes:  # the reason of the measure itself
+    if untested.notes:  # the measure's own reason
         return "; ".join(untested.notes)
     if untested.too_few:
         return "too few of the informative controls succeed"
     return LACKING.get((untested.measure, untested.flaw)) or describe_flaw(untested.flaw).lacking
 
 
-def _lower_first(text: str) -> str:
-    return f"{text[0].lower()}{text[1:]}"
-
-
 def _no_flaw(finding: Finding) -> Sentence:
-    """State that no flaw was found, with the loss that is not excluded, or that the starts are too few."""
+    """State that no flaw was found, with the loss that is not excluded, or that there are too few starts."""
     detail = finding.detail
-    if isinstance(detail, Fall):
-        return _too_few_starts(detail)
-    if not isinstance(detail, Unnoticed):
+
+    def lower_claim(flaw: str) -> str:
+        claim = describe_flaw(flaw).claim
+        return f"{claim[0].lower()}{claim[1:]}"
+
+    if isinstance(detail, Unnoticed):
+        claim = f"No flaw found, of {detail.looked_for} tested"
+        if detail.too_few:
+            claim += f"; {plural(detail.too_few, 'further flaw')} cannot be tested with this number of starts"
+        if detail.flaw is None or detail.loss is None:
+            return Sentence(claim, "")
+        widest = f"95 % intervals; the widest: {lower_claim(detail.flaw)}"
+        return Sentence(
+            claim, "", f"a loss of up to {100 * detail.loss:.0f} points is not excluded ({widest})"
+        )
+    if not isinstance(detail, Fall):
         return Sentence(
             "No flaw could be tested",
             "a test compares perturbed episodes with their controls, some of which must succeed",
         )
-    claim = f"No flaw found, of {detail.looked_for} tested"
-    if detail.too_few:
-        claim += f"; {plural(detail.too_few, 'further flaw')} cannot be tested with this number of starts"
-    if detail.flaw is None or detail.loss is None:
-        return Sentence(claim, "")
-    widest = _lower_first(describe_flaw(detail.flaw).claim)
-    caveat = f"a loss of up to {100 * detail.loss:.0f} points is not excluded (95 % intervals; the widest: {widest})"
-    return Sentence(claim, "", caveat)
-
-
-def _too_few_starts(fall: Fall) -> Sentence:
-    before, after = f"{fall.control_hits:,} of {fall.control_count:,}", f"{fall.hits:,} of {fall.count:,}"
-    fell = fall.hits * fall.control_count < fall.control_hits * fall.count
-    starts = f"{plural(fall.control_count, 'start')} {'is' if fall.control_count == 1 else 'are'}"
-    if fall.telling < fall.control_count:
-        starts = f"{fall.telling:,} of {plural(fall.control_count, 'start')} can show a loss (the control succeeds),"
-    claim = f"Success fell from {before} to {after}"
-    if not fell:
-        claim = f"No fall was observed ({before} unperturbed, {after} perturbed)"
-    if fall.likely is not None and fall.likely_p is not None:
-        likely = f"{_lower_first(describe_flaw(fall.likely).claim)} ({p_phrase(fall.likely_p)})"
-        return Sentence(claim, "", f"{starts} too few to identify a cause; the likeliest is: {likely}")
-    return Sentence(
-        claim, "", f"{starts} too few to {'identify a cause' if fell else 'find even a large one'}"
+    before, after = (
+        f"{detail.control_hits:,} of {detail.control_count:,}",
+        f"{detail.hits:,} of {detail.count:,}",
     )
+    claim = f"Success fell from {before} to {after}"
+    fell = detail.hits * detail.control_count < detail.control_hits * detail.count
+    if not fell:
+        claim = f"No drop was observed ({before} unperturbed, {after} perturbed)"
+    starts = plural(detail.control_count, "start")
+    if detail.telling < detail.control_count:
+        starts = f"{detail.telling:,} of {starts} can show a loss (the control succeeds),"
+    else:
+        starts += " is" if detail.control_count == 1 else " are"
+    purpose = "find even a large one"
+    if detail.likely is not None and detail.likely_p is not None:
+        cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)})"
+        purpose = f"identify a cause; the likeliest is: {cause}"
+    elif fell:
+        purpose = "identify a cause"
+    return Sentence(claim, "", f"{starts} too few to {purpose}")
 
 
 def _overall_loss(finding: Finding, claim: str, evidence: str) -> Sentence:
-    """State that success falls over all changes, and whether one of them is responsible."""
+    """State that success drops over all changes, and whether one of them is responsible."""
     fall = finding.detail
     if not isinstance(fall, Fall) or finding.evidence[0].part:  # a single change, or a joint one
         return Sentence(claim, evidence, "no test identifies the flaw")
@@ -196,10 +185,256 @@ def _overall_loss(finding: Finding, claim: str, evidence: str) -> Sentence:
         return Sentence(claim, evidence, f"largest losses: {listed(fall.costly)}")
     if fall.alike_p is None:
         return Sentence(claim, evidence, "the responsible change cannot be identified")
-    return Sentence(
-        "Declines under all changes alike",
-        evidence,
-        f"no change costs significantly more than another ({p_phrase(fall.alike_p)})",
+    caveat = f"no change costs significantly more than another ({p_phrase(fall.alike_p)})"
+    return Sentence("Declines under all changes alike", evidence, caveat)
+
+
+def format_counts(hits: int | None, count: int | None) -> str:
+    """Format counts as ``k of n``."""
+    return f"{hits:,} of {count:,}"
+
+
+def _hits(evidence: Evidence) -> str:
+    return format_counts(evidence.hits, evidence.count)
+
+
+def format_share(share: float, interval: Interval | None) -> str:
+    """Format a fraction in percent with its interval."""
+    return f"{percent(share)}, 95 % interval {between(interval, 100)}"
+
+
+def format_difference(evidence: Evidence) -> str:
+    """Format a difference in percentage points with its interval."""
+    assert evidence.interval is not None
+    low, high = points(evidence.interval.low), points(evidence.interval.high)
+    return f"{points(evidence.value)} points, 95 % interval {low} to {high}"
+
+
+def format_unperturbed(evidence: Evidence) -> str:
+    """Format the reference, for example the success of the controls: as counts, or else as a percentage."""
+    if evidence.reference_count is None:
+        return percent(evidence.reference, 0)
+    return format_counts(evidence.reference_hits, evidence.reference_count)
+
+
+def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
+    """Describe the evidence for a finding, and return it with a caveat (may be empty)."""
+    own = MEASURES[first.measure].wording if first.measure in MEASURES else None
+    if own is not None and isinstance(described := attempt(own, finding), tuple):
+        return described
+    present, part = finding.claim is Claim.PRESENT, first.part
+    difference = f" ({format_difference(first)})" if present and first.interval and first.cost else ""
+    match first.measure:
+        case "memorisation":
+            return _describe_memorisation(finding)
+        case "nonsense":
+            text = f"{_hits(first)} episodes reach the task's goal {_NONSENSE} ({part.partition('/')[2] or part})"
+            return text, _NOT_ASKED if present else ""
+        case "names":
+            return _describe_names(finding, first)
+        case "actions":
+            also = [
+                f"{_hits(evidence)} as {evidence.part}"
+                for evidence in finding.evidence[1:]
+                if evidence.measure == "actions" and evidence.shows is Shows.LOSS
+            ]
+            text = f"{_hits(first)} succeed with the action phrased as {part}, {format_unperturbed(first)} otherwise"
+            return f"{text}, all names kept", listed(also) if present else ""
+        case "surface":
+            return _describe_surface(finding, first), ""
+        case "changes" | "drops" | "axes":
+            text = f"{_hits(first)} succeed {describe_change(part)}, {format_unperturbed(first)} unperturbed"
+            return text + difference, _caveat_of_cost(finding) if present else ""
+        case "other_tasks":
+            texts = []
+            for evidence in (item for item in finding.evidence if item.measure == first.measure):
+                what, usual = "when another task is requested", "in that task's own control"
+                if evidence.part == "new":
+                    what, usual = "with new goals", "with the original goals"
+                texts.append(f"{_hits(evidence)} succeed {what}, {percent(evidence.reference, 0)} {usual}")
+            return texts[0], "; ".join(texts[1:])
+        case "attribution":
+            text = f"{_hits(first)} succeed {describe_change(part)}, {format_unperturbed(first)} without"
+            return f"{text}, all else equal{difference}", ""
+        case "failures":
+            least = "at least " if first.at_least and first.hits else ""
+            return f"{least}{_hits(first)} unperturbed episodes fail close to the successful trajectory", ""
+        case "starts" | "control":
+            text = f"{_hits(first)} unperturbed episodes fail ({format_share(first.value, first.interval)})"
+            if isinstance(finding.detail, Ability):
+                return text, describe_ability(finding.detail) if present else ""
+            return text, getattr(finding.detail, "caveat", "")
+        case "labels":
+            return (
+                f"{_hits(first)} succeed if {part.replace('=', ' is ')}, {format_unperturbed(first)} otherwise",
+                "",
+            )
+    if first.measure in {kind.name.lower() for kind in PatternKind}:
+        more = len(finding.evidence) - _MOST_CASES
+        cases = "; ".join(map(_describe_case, finding.evidence[:_MOST_CASES]))
+        return cases, f"and {more} more" if more > 0 else ""
+    counts = f"{_hits(first)} " if first.count is not None else ""
+    where = f"{first.measure} ({part})" if part else first.measure
+    return f"{counts}by {where}: {format_share(first.value, first.interval)}", ""
+
+
+def _describe_memorisation(finding: Finding) -> tuple[str, str]:
+    """Describe the episodes that repeat the trajectory of their control although another one is called for."""
+    parts = {evidence.part: evidence for evidence in finding.evidence if evidence.measure == "memorisation"}
+    moved, asked, nonsense = (parts.get(call) for call in (Calls.MOVED, Calls.ASKED, Calls.NONSENSE))
+    conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
+
+    def instructed(call: Calls) -> str:
+        text = "with a request for something else" if call is Calls.ASKED else _NONSENSE
+        names = listed(name.partition("/")[2] or name for name in conditions.get(call, ()))
+        return f"{text} ({names})" if names else text
+
+    call = Calls.ASKED if asked else Calls.NONSENSE
+    words = asked or nonsense
+    repeated = "it repeated the control's trajectory"
+    if finding.flaw == Flaw.MEMORISES and moved is not None:
+        text = f"in {_hits(moved)} episodes with the object moved {repeated}"
+        also = f", and in {_hits(words)} {instructed(call)}" if words else ""
+        return text + also, _repeating_tasks(finding, Calls.MOVED)
+    assert words is not None
+    caveats = [_repeating_tasks(finding, call)]
+    if asked and nonsense:
+        caveats.append(f"{instructed(Calls.NONSENSE)}, it did so in {_hits(nonsense)}")
+    elif finding.claim is Claim.PRESENT:
+        caveats.append(_NOT_ASKED)
+    if finding.claim is Claim.PRESENT:
+        if moved is None or moved.interval is None:
+            caveats.append("its use of vision was not tested")
+        elif Degree.of(moved.interval) is Degree.RARELY:
+            reacted = format_counts((moved.count or 0) - (moved.hits or 0), moved.count)
+            caveats.append(f"it does use vision: {reacted} trajectories changed when the object moved")
+    return f"in {_hits(words)} episodes {instructed(call)} {repeated}", "; ".join(filter(None, caveats))
+
+
+def _repeating_tasks(finding: Finding, call: Calls) -> str:
+    """Name the tasks in which trajectories are repeated; empty if there are many, or if these are all tasks."""
+    if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
+        return ""
+    judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
+    repeating = sorted((task for task in judged if task.alike), key=lambda task: -task.alike / task.count)
+    if not repeating or len(repeating) >= total or len(repeating) > MOST_TASKS:
+        return ""
+    names = _name_tasks({task.task: format_counts(task.alike, task.count) for task in repeating})
+    if len(repeating) < len(judged):
+        return f"all of them in {names}, of {len(judged)} judged tasks"
+    return f"all of them in {names}, the only judged {'task' if len(repeating) == 1 else 'tasks'} of {total}"
+
+
+def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
+    """Describe success with other names, and the nouns that are unknown or known by other names."""
+    parts = {evidence.part: evidence for evidence in finding.evidence[1:] if evidence.measure == "names"}
+    text = f"{_hits(first)} succeed with other names, {format_unperturbed(first)} with all names kept"
+    one, several = parts.pop("one", None), parts.pop("several", None)
+    if finding.claim is not Claim.PRESENT:
+        return text, ""
+    if one and several:
+        text += f" ({_hits(one)} with one changed, {_hits(several)} with several)"
+    unknown = [
+        f"the {part.part} ({_hits(part)}, {format_unperturbed(part)} with its name kept)"
+        for part in parts.values()
+        if part.shows is Shows.LOSS
+    ]
+    harmless = [f"the {part.part}" for part in parts.values() if part.shows is Shows.NO_HARM]
+    caveats = [f"unknown: {listed(unknown)}"] if unknown else []
+    caveats += [f"other names for {listed(harmless)} do no harm"] if harmless else []
+    return text, "; ".join(caveats)
+
+
+def _describe_surface(finding: Finding, first: Evidence) -> str:
+    """Describe the costliest variant of spelling or punctuation, and further losses."""
+    counts = f"{_hits(first)} succeed, {format_unperturbed(first)} unperturbed"
+    form = FORMS.get(first.part, first.part)
+    if finding.claim is not Claim.PRESENT:
+        return f"the worst of all forms is {form}: {counts}"
+    also = [
+        f"{FORMS.get(evidence.part, evidence.part)} ({points(evidence.value)})"
+        for evidence in finding.evidence[1:]
+        if evidence.shows is Shows.LOSS
+    ]
+    others = f"; further losses, in points: {listed(also)}" if also else ""
+    return (
+        f"{form} alone costs {100 * -first.value:.0f} points: {counts} ({format_difference(first)}){others}"
+    )
+
+
+def _caveat_of_cost(finding: Finding) -> str:
+    """Return the limits of a change's cost: changes that cannot be separated, or the displacements that cost."""
+    onset = finding.detail
+    if finding.flaw == Flaw.UNKNOWN_NAMES:
+        return "names and wording change together and cannot be separated"
+    if not isinstance(onset, Onset):
+        return ""
+    lost = ", ".join(format_counts(rate.successes, rate.count) for rate in onset.lost)
+    if onset.kept:
+        counts = format_counts(onset.kept.successes, onset.kept.count)
+        lost += f", still {counts} at {100 * onset.kept.distance:.0f} cm"
+    return f"from {100 * onset.lost[0].distance:.0f} cm on ({lost})"
+
+
+def _describe_case(evidence: Evidence) -> str:
+    """Describe a loss found by search: in a task, in a condition or with a phrasing."""
+    task = f"{evidence.task} " if evidence.task else ""
+    if evidence.measure == PatternKind.SAYING.name.lower():
+        usual = f"{format_unperturbed(evidence)} otherwise, all names kept"
+        return f"{task}phrased as {evidence.part}: {_hits(evidence)} succeed, {usual}"
+    usual = f"{percent(evidence.reference, 0)} unperturbed"
+    return f"{task}{describe_change(evidence.part)}: {_hits(evidence)} succeed, {usual}"
+
+
+def describe_ability(ability: Ability) -> str:
+    """Describe the tasks that succeed unperturbed, and those that never do; empty for a single task."""
+    if len(ability.tasks) < 2:
+        return ""
+    counts = {task.task: format_counts(task.successes, task.count) for task in ability.tasks}
+
+    def name(tasks: Iterable[str]) -> str:
+        return _name_tasks({task: counts[task] for task in sorted(tasks, key=natural)})
+
+    done = ability.done_tasks
+    text = f"it performs {name(done)}" if done else "no task succeeds in half of its controls"
+    never = [task for task in ability.never if task not in done]
+    return f"{text}, never {name(never)}" if never else text
+
+
+@dataclass(frozen=True, slots=True)
+class SeedsWanted:
+    """Number of seeds that would make an insignificant loss significant."""
+
+    needed: int
+    """Number of seeds in all."""
+    text: str
+    """The recommendation as a sentence without a full stop."""
+
+
+def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
+    """Return the seeds for the likeliest cause of a drop, else for the drop, else for all insignificant losses.
+
+    None if no reasonable number of seeds would make a loss significant.
+    """
+    unsure = [finding for finding in findings if finding.more is not None]
+    overall = None
+    for finding in findings:
+        if finding.flaw == Flaw.NOTHING and isinstance(finding.detail, Fall):
+            likely = [other for other in unsure if other.flaw == finding.detail.likely]
+            overall = None if likely else finding.detail.more
+            unsure = likely or unsure
+    needs = [overall] if overall else [finding.more for finding in unsure if finding.more is not None]
+    if not needs:
+        return None
+    most = max(needs, key=lambda more: more.needed)
+    what, size = "this drop", "it is as large as observed"
+    if len(needs) > 1:
+        what, size = "all losses that are not significant", "they are as large as observed"
+    elif not overall:
+        what = f"the loss {describe_change(unsure[0].evidence[0].part)}"
+    more = plural(most.more, "more seed")
+    return SeedsWanted(
+        most.needed, f"With {more} {what} would be significant with a probability of 80 %, if {size}"
     )
 
 
@@ -254,7 +489,7 @@ class Diagnosis:
 
     @property
     def not_tested(self) -> list[str]:
-        """List untested flaws, one line for each reason."""
+        """Untested flaws, one line for each reason."""
         return not_tested([self.untested])
 
 

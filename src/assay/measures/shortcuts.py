@@ -1,11 +1,10 @@
-"""Shortcuts of an experiment: success by condition of policies that lack an input."""
+"""Shortcuts of an experiment: the conditions that policies without some input still solve."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -14,20 +13,20 @@ from assay.episodes.spec import CONTROL
 from assay.measures.frames import plausible
 from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import Rate, rates
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import NOT, between, number, percent, plural
 from assay.support.stats.intervals import wilson_interval
 
 LEAST = 0.5
 """Success rate above which a condition counts as solved."""
-
-
+MAX_NAMES = 8
+"""Maximum number of conditions that a sentence names; the table has all."""
 WORDS, SIGHT, MEMORY = "without words", "without sight", "memory alone"
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        WORDS: "the words were understood",
-        SIGHT: "it looked where things are",
-        MEMORY: "anything was understood",
-    }
-)
+KINDS: Mapping[str, str] = {
+    WORDS: "the policy understands the words",
+    SIGHT: "the policy uses its cameras",
+    MEMORY: "the policy understands anything",
+}
 """Missing input of a policy -> the conclusion that its success rules out."""
 
 
@@ -60,13 +59,6 @@ class Solved(StrEnum):
     UNKNOWN = "no episode"
     """No episode ended without an error."""
 
-    @classmethod
-    def of(cls, rate: Rate | None, least: float) -> Solved:
-        """Return the verdict for a success rate."""
-        if rate is None or rate.interval is None:
-            return cls.UNKNOWN
-        return cls.YES if rate.interval.low > least else cls.NO if rate.interval.high < least else cls.OPEN
-
 
 @dataclass(frozen=True, slots=True)
 class ProbeCell(Result):
@@ -75,6 +67,12 @@ class ProbeCell(Result):
     rate: Rate | None
     """Success rate; None without episodes."""
     solved: Solved
+
+    def __str__(self) -> str:
+        """Return the success rate in per cent and its interval: 92 (65 to 99)."""
+        if self.rate is None or self.rate.rate is None:
+            return NOT
+        return f"{number(100 * self.rate.rate, 0)} ({between(self.rate.interval, 100, 0)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +95,9 @@ class Shortcuts(Result):
     """Conditions, with the control first."""
     least: float
 
-    def blind_spots(self, probe: Probe) -> tuple[str, ...]:
-        """Conditions in which success is expected and the policy succeeds without its missing input."""
-        return self._which(probe, Solved.YES)
-
-    def telling(self, probe: Probe) -> tuple[str, ...]:
-        """Conditions in which success is expected and the policy fails without its missing input."""
-        return self._which(probe, Solved.NO)
-
-    def open(self, probe: Probe) -> tuple[str, ...]:
-        """Return the conditions in which success is expected and the policy's success is undecided."""
-        return self._which(probe, Solved.OPEN)
-
-    def broken(self, probe: Probe) -> tuple[str, ...]:
-        """Conditions in which all episodes ended in an error."""
-        return self._which(probe, Solved.UNKNOWN)
+    def conditions(self, probe: Probe, solved: Solved) -> list[str]:
+        """Return the conditions with this result of a policy, among those in which success is expected."""
+        return [row.condition for row in self.rows if row.expected and row.cells[probe.name].solved is solved]
 
     @property
     def fewest(self) -> int:
@@ -141,11 +127,6 @@ class Shortcuts(Result):
         """Policies that lack an input."""
         return tuple(probe for probe in self.probes if probe.lacks is not None)
 
-    def _which(self, probe: Probe, solved: Solved) -> tuple[str, ...]:
-        return tuple(
-            row.condition for row in self.rows if row.expected and row.cells[probe.name].solved is solved
-        )
-
     def as_json(self) -> dict[str, Any]:
         """Return the result as a JSON object."""
         return {
@@ -155,9 +136,9 @@ class Shortcuts(Result):
                     "name": probe.name,
                     "policy": probe.policy,
                     "lacks": probe.lacks,
-                    "blind_spots": list(self.blind_spots(probe)),
-                    "telling": list(self.telling(probe)),
-                    "undecided": list(self.open(probe)),
+                    "blind_spots": self.conditions(probe, Solved.YES),
+                    "telling": self.conditions(probe, Solved.NO),
+                    "undecided": self.conditions(probe, Solved.OPEN),
                 }
                 for probe in self.probes
             ],
@@ -173,42 +154,49 @@ class Shortcuts(Result):
 
 
 def _cell_as_json(cell: ProbeCell) -> dict[str, object]:
-    interval = cell.rate.interval if cell.rate else None
-    counts = _counts(cell.rate) if cell.rate else dict.fromkeys(("successes", "n", "errors", "rate"))
-    ends = {"low": interval.low if interval else None, "high": interval.high if interval else None}
-    return {**counts, **ends, "solved": str(cell.solved)}
+    rate = cell.rate
+    interval = rate.interval if rate else None
+    return {
+        "successes": rate and rate.successes,
+        "n": rate and rate.count,
+        "errors": rate and rate.errors,
+        "rate": rate and rate.rate,
+        "low": interval and interval.low,
+        "high": interval and interval.high,
+        "solved": str(cell.solved),
+    }
 
 
 def check_least(least: float) -> None:
     """Raise MeasureError for an invalid threshold."""
     if not 0 < least < 1:
-        raise MeasureError(f"audit: least {least:g}: valid: between 0 and 1, such as 0.5")
+        raise MeasureError(f"audit: least {least:g}: expected a number between 0 and 1, such as 0.5")
 
 
 def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
     """Measure the success of each policy in each condition. Raises MeasureError without episodes."""
     check_least(least)
-    if not any(len(frame) for frame in frames.values()):
+    frames_with_rows = [frame for frame in frames.values() if len(frame)]
+    if not frames_with_rows:
         raise MeasureError("audit: there is no episode")
+
+    def judge(rate: Rate | None) -> ProbeCell:
+        if rate is None or rate.interval is None:
+            return ProbeCell(rate, Solved.UNKNOWN)
+        low, high = rate.interval.low, rate.interval.high
+        return ProbeCell(rate, Solved.YES if low > least else Solved.NO if high < least else Solved.OPEN)
+
     by_probe = {
         probe.name: {str(rate.group["condition"]): rate for rate in rates(frame)} if len(frame) else {}
         for probe, frame in frames.items()
     }
+    sensible = {name for frame in frames_with_rows for name in plausible(frame)["condition"].unique()}
     conditions = dict.fromkeys([CONTROL, *(name for own in by_probe.values() for name in own)])
-    sensible = {
-        name
-        for frame in frames.values()
-        if len(frame)
-        for name in plausible(frame)["condition"].unique().to_list()
-    }
     rows = tuple(
         ConditionRow(
             condition,
             condition in sensible,
-            {
-                name: ProbeCell(own.get(condition), Solved.of(own.get(condition), least))
-                for name, own in by_probe.items()
-            },
+            {name: judge(own.get(condition)) for name, own in by_probe.items()},
         )
         for condition in conditions
         if any(condition in own for own in by_probe.values())
@@ -216,5 +204,90 @@ def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Sho
     return Shortcuts(tuple(frames), rows, least)
 
 
-def _counts(rate: Rate) -> dict[str, object]:
-    return {"successes": rate.successes, "n": rate.count, "errors": rate.errors, "rate": rate.rate}
+def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
+    """Make the table of the success of every policy in every condition."""
+
+    def most_episodes(row: ConditionRow) -> int:
+        return max((cell.rate.count for cell in row.cells.values() if cell.rate is not None), default=0)
+
+    def missing_inputs(row: ConditionRow) -> str:
+        solving = [probe for probe in result.lacking if row.cells[probe.name].solved is Solved.YES]
+        inputs = (
+            "all but memory" if probe.lacks == MEMORY else str(probe.lacks).removeprefix("without ")
+            for probe in solving
+        )
+        return ", ".join(inputs) if row.expected else "(not expected)"
+
+    def cell_of(probe: Probe) -> Column:
+        return Column(probe.title, value=lambda row: str(row.cells[probe.name]))
+
+    return Table.of(
+        "audit",
+        f"Shortcuts through {experiment}",
+        result.rows,
+        Column("condition", value=lambda row: row.condition),
+        Column("n", "count", value=most_episodes),
+        *map(cell_of, result.probes),
+        Column("blind to", value=missing_inputs),
+        note="Success in per cent with its 95 % Wilson interval; n: number of episodes without an error, of the policy "
+        "with the most. Blind to: inputs without which a policy still succeeds in significantly more than "
+        f"{percent(result.least, 0)} of the episodes.",
+    )
+
+
+def describe_shortcuts(result: Shortcuts) -> list[str]:
+    """Describe the conditions that each policy solves, fails or leaves undecided, and caveats, in sentences."""
+    expected = [row for row in result.rows if row.expected]
+    sentences = [_describe_probe(result, probe, len(expected)) for probe in result.lacking]
+    unexpected = [row.condition for row in result.rows if not row.expected]
+    if unexpected:
+        sentences.append(
+            f"Not counted as blind spots: {_join_names(unexpected)}. Success is not expected there, and a policy that "
+            "succeeds ignores the change."
+        )
+    if few := result.too_few:
+        counts = ", ".join(dict.fromkeys(map(str, few.values())))
+        sentences.append(
+            f"Undecidable because of too few episodes: {_join_names(list(few))} (n = {counts}, needs at least "
+            f"{result.fewest} per condition). Use more --seeds or tasks."
+        )
+    weak = [
+        row.condition
+        for row in expected
+        if row.condition not in few
+        and (cell := row.cells.get("oracle")) is not None
+        and cell.solved in (Solved.NO, Solved.OPEN)
+    ]
+    if weak:
+        sentences.append(
+            f"Caution: the oracle, which has all inputs, does not solve {_join_names(weak)} either."
+        )
+    return sentences
+
+
+def _describe_probe(result: Shortcuts, probe: Probe, expected: int) -> str:
+    """Describe one policy in a sentence; ``expected``: the number of conditions in which success is expected."""
+    blind, telling, undecided, broken = (
+        result.conditions(probe, solved) for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
+    )
+    parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
+    judged = expected - len(broken)
+    if judged and len(undecided) == judged:
+        scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"
+        parts.append(
+            f"{probe.title}: undecided in {scope} in which success is expected: {_join_names(undecided)}"
+        )
+    elif judged:
+        evidence = KINDS.get(probe.lacks or "")
+        why = "" if evidence is None else f", so success there is no evidence that {evidence}"
+        solves = f"solves {len(blind)} of {plural(judged, 'condition')} in which success is expected"
+        parts.append(f"{probe.title}: {solves}{f'{why}: {_join_names(blind)}' if blind else ''}")
+        parts += [f"fails {_join_names(telling)}"] if telling else []
+        parts += [f"undecided: {_join_names(undecided)}"] if undecided else []
+    return "; ".join(parts) + "."
+
+
+def _join_names(conditions: Sequence[str]) -> str:
+    more = len(conditions) - MAX_NAMES
+    names = conditions if more <= 1 else conditions[:MAX_NAMES]
+    return ", ".join(names) + (f" and {more} more" if more > 1 else "")

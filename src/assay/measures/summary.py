@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -100,33 +100,26 @@ class Summary:
     def __str__(self) -> str:
         lines = [str(rate) for rate in self.rates.values()]
         if self.errors:
-            lines.append(f"ended in an error and are excluded: {self.errors} of {self.episodes} episodes")
+            lines.append(f"excluded because of errors: {self.errors} of {self.episodes} episodes")
         return "\n".join([*lines, *([] if self.drop is None else [str(self.drop)])])
 
 
 def summarise(store: Store) -> Summary:
-    """Summarise a run."""
-    return summary_of(store.frame(), store.stopped)
-
-
-def summary_of(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Summary:
-    """Summarise the recorded episodes of a run, as returned by ``Store.frame``."""
+    """Summarise the recorded episodes of a run."""
+    frame, stopped = store.frame(), store.stopped
+    if not len(frame):
+        return Summary({}, None, 0, 0)
     shares = {}
-    sensible = set(plausible(frame)["condition"]) if len(frame) else set()
-    for rate in rates(frame, stopped=stopped) if len(frame) else ():
+    sensible = plausible(frame)
+    for rate in rates(frame, stopped=stopped):
         if rate.rate is not None and rate.interval is not None:
             name = str(rate.group["condition"])
             counts = rate.successes, rate.count, rate.errors, rate.rate
-            is_expected = name in sensible
+            is_expected = name in sensible["condition"]
             shares[name] = ConditionRate(name, *counts, rate.interval.low, rate.interval.high, is_expected)
-    errors = int((frame["outcome"] == "error").sum()) if len(frame) else 0
-    return Summary(shares, _cost(frame, stopped or {}), len(frame), errors)
-
-
-def _cost(frame: pl.DataFrame, stopped: Mapping[str, object]) -> Cost | None:
-    rows = plausible(frame).with_columns(all_changes=pl.lit("all")) if len(frame) else frame
-    try:
+    cost = None
+    with suppress(MeasureError):
+        rows = sensible.with_columns(all_changes=pl.lit("all"))
         (drop,) = drops(rows, ("all_changes",), resampling=False, stopped=tuple(stopped))
-    except MeasureError:
-        return None
-    return Cost(drop.change, drop.interval.low, drop.interval.high, drop.pairs)
+        cost = Cost(drop.change, drop.interval.low, drop.interval.high, drop.pairs)
+    return Summary(shares, cost, len(frame), int((frame["outcome"] == "error").sum()))

@@ -99,7 +99,7 @@ class Shut(MidEpisodeChange):
             if region is None or owner is None or owner.category not in OPENING:
                 continue
             mechanism = OPENING[owner.category]
-            for joint in region.joints:
+            for joint in region.inner_joints:
                 place = int(simulation.model.jnt_qposadr[joint])
                 if mechanism.active.holds(float(vector[1 + place])):
                     if fingers.touch(owner):

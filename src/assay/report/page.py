@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from assay import __version__
+from assay.measures.compare import comparison_tables
 from assay.measures.measure import MEASURES
 from assay.measures.result import Missing, attempt
 from assay.measures.sentences import Diagnosis
@@ -19,19 +19,18 @@ from assay.measures.success.rates import (
     CONTROLS,
     SUCCESS_RATE,
     TASKS,
-    Rate,
     has_perturbed_episodes,
     rates_drawing,
 )
 from assay.measures.time.timing import EFFICIENCY
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import KeyNumber, between, natural, percent, plural
-from assay.report.comparison import ComparedGroup, comparison_tables
+from assay.measures.views.wording import KeyNumber, between, percent, plural
+from assay.report.comparison import ComparedGroup
 from assay.report.glossary import GLOSSARY
 from assay.report.rendering import render
 from assay.report.run_report import RunReport
-from assay.report.summary import Advice, advice, banners, joint_diagnoses, key_numbers, sentences
+from assay.report.summary import Advice, advice, banners, describe_results, joint_diagnoses
 from assay.runs.description import in_utc
 from assay.runs.provenance import ALL, all_conditions
 
@@ -93,8 +92,8 @@ class ReportSection:
 
     title: str
     about: str
-    drawings: tuple[Drawing, ...]
-    tables: tuple[Table, ...]
+    drawings: Sequence[Drawing]
+    tables: Sequence[Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +113,6 @@ class RunBlock:
     about_intervals: str = INTERVALS_NOTE
 
 
-def _counted_in_order(names: Iterable[str]) -> list[str]:
-    """Return the distinct names in order of appearance.
-
-    Names that differ only in a number, as L1 and L4, are sorted by that number.
-    """
-    distinct = list(dict.fromkeys(names))
-    alike: dict[str, list[str]] = {}
-    for name in distinct:
-        alike.setdefault(re.sub(r"[0-9]+", "0", name), []).append(name)
-    ordered = {kind: iter(sorted(same, key=natural)) for kind, same in alike.items()}
-    return [next(ordered[re.sub(r"[0-9]+", "0", name)]) for name in distinct]
-
-
 @dataclass(frozen=True, slots=True)
 class Report:
     """The content of the page: one run or several, and their comparison."""
@@ -144,7 +130,7 @@ class Report:
     @property
     def overview(self) -> Table:
         """Table with one row for each run."""
-        columns = _counted_in_order(number.name for part in self.parts for number in part.numbers)
+        columns = list(dict.fromkeys(number.name for part in self.parts for number in part.numbers))
         rows = []
         for part in self.parts:
             numbers = {number.name: f"{number.value} ({number.detail})" for number in part.numbers}
@@ -163,8 +149,8 @@ class Report:
         return [
             table
             for place, group in enumerate(self.compared, start=1)
-            if not isinstance(group.found, Missing)
-            for table in comparison_tables(group.found, f"-{place}" if len(self.compared) > 1 else "")
+            if not isinstance(group.comparison, Missing)
+            for table in comparison_tables(group.comparison, f"-{place}" if len(self.compared) > 1 else "")
         ]
 
     def html(self) -> str:
@@ -198,10 +184,32 @@ def build(
 ) -> Report:
     """Build the report of some runs and of their comparison."""
     reports = [replace(report, beside=tuple(reports)) for report in reports]
-    parts = tuple(_build_block(report, f"run-{place}") for place, report in enumerate(reports, start=1))
-    drawings, tables = _build_shared(reports) if len(reports) > 1 else ([], [])
+    blocks = []
+    for place, report in enumerate(reports, start=1):
+        sections, missing = ([], {}) if report.only_errors else _build_sections(report)
+        results, numbers = describe_results(report.profile)
+        blocks.append(
+            RunBlock(
+                report=report,
+                anchor=f"run-{place}",
+                banners=banners(report),
+                diagnosis=report.conclusions,
+                advice=advice(report),
+                sentences=results,
+                numbers=numbers,
+                facts=_facts(report),
+                sections=sections,
+                missing=missing,
+            )
+        )
+    shared = _build_shared(reports) if len(reports) > 1 else []
     return Report(
-        parts, tuple(compared), tuple(drawings), tuple(tables), joint_diagnoses(reports), dict(left_out or {})
+        tuple(blocks),
+        tuple(compared),
+        tuple(part for part in shared if isinstance(part, Drawing)),
+        tuple(part for part in shared if isinstance(part, Table)),
+        joint_diagnoses(reports),
+        dict(left_out or {}),
     )
 
 
@@ -214,24 +222,8 @@ def keep_units(value: object) -> object:
     return value
 
 
-def _build_block(report: RunReport, anchor: str) -> RunBlock:
-    sections, missing = ([], {}) if report.only_errors else _build_sections(report)
-    return RunBlock(
-        report=report,
-        anchor=anchor,
-        banners=banners(report),
-        diagnosis=report.conclusions,
-        advice=advice(report),
-        sentences=sentences(report.profile),
-        numbers=key_numbers(report.profile),
-        facts=_facts(report),
-        sections=sections,
-        missing=missing,
-    )
-
-
 def _facts(report: RunReport) -> list[tuple[str, str]]:
-    """The configuration of a run, by name."""
+    """Return the configuration of a run as names and values."""
     profile, meta = report.profile, report.meta
     values = {**meta, "started": in_utc(str(meta.get("started") or ""))}
     facts = [(name.replace("pack", "assets"), str(values[name])) for name in _FACTS if values.get(name)]
@@ -273,79 +265,57 @@ def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     return items[:MAX_LISTED] + others
 
 
-@dataclass(slots=True)
-class _SectionParts:
-    """Figures and tables of a section while they are collected."""
-
-    about: str
-    drawings: list[Drawing] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-
-
 def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, list[str]]]:
-    """The sections of a run, and the names of missing measures by reason."""
-    sections = {title: _SectionParts(about) for title, about in SECTIONS.items()}
-    missing: dict[str, list[str]] = {}
+    """Return the sections of a run, and the names of missing measures by reason."""
+    sections = {title: ReportSection(title, about, [], []) for title, about in SECTIONS.items()}
+    parts: dict[str, list[Any]] = {}
+    missing: dict[str, dict[str, None]] = {}
     for name in report.profile:
-        measure = MEASURES[name]
+        measure, result = MEASURES[name], report.profile.get(name)
         for panel in measure.panels:
-            parts = sections.setdefault(panel.section, _SectionParts(measure.about))
-            result = report.profile.get(name)
+            sections.setdefault(panel.section, ReportSection(panel.section, measure.about, [], []))
             made: list[Any] = [Missing(report.profile.why(name))]
             if result is not None:
                 made = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
                 made += [attempt(show, result, report) for show in (*panel.figures, *panel.tables)]
-            parts.drawings += [part for part in made if isinstance(part, Drawing)]
-            parts.tables += [part for part in made if isinstance(part, Table)]
-            for reason in dict.fromkeys(part.missing for part in made if isinstance(part, Missing)):
-                names = missing.setdefault(reason, [])
-                names += [title] if (title := name.replace("_", " ")) not in names else []
-    return [
-        ReportSection(title, parts.about, tuple(parts.drawings), tuple(parts.tables))
-        for title, parts in sections.items()
-        if parts.drawings or parts.tables
-    ], missing
+            parts.setdefault(panel.section, []).extend(made)
+            for part in made:
+                if isinstance(part, Missing):
+                    missing.setdefault(part.missing, {})[name.replace("_", " ")] = None
+    built = [
+        replace(
+            section,
+            drawings=[part for part in parts.get(title, ()) if isinstance(part, Drawing)],
+            tables=[part for part in parts.get(title, ()) if isinstance(part, Table) and part.rows],
+        )
+        for title, section in sections.items()
+    ]
+    shown = [section for section in built if section.drawings or section.tables]
+    return shown, {reason: list(names) for reason, names in missing.items()}
 
 
-def _build_shared(reports: Sequence[RunReport]) -> tuple[list[Drawing], list[Table]]:
-    """Figures and tables of several runs, for measures that at least two of them have."""
+def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
+    """Make the figures and tables of several runs, for measures that at least two of them have."""
     profiles = {report.name: report.profile for report in reports}
-    parts: list[Any] = []
-
-    def add(show: Callable[..., Any], results: Any) -> None:
-        parts.append(attempt(show, results))
-
-    add(
-        _overview_figure,
-        {
-            name: (
-                profile.get(CONTROLS),
-                profile.get(SUCCESS_RATE) if has_perturbed_episodes(profile) else None,
-            )
+    rates = {
+        "control": [(name, profile.get(CONTROLS)) for name, profile in profiles.items()],
+        "perturbed": [
+            (name, profile.get(SUCCESS_RATE))
             for name, profile in profiles.items()
-        },
-    )
-    for measure in (MEASURES[name] for name in MEASURES):
-        results = {run: result for run, profile in profiles.items() if (result := profile.get(measure.name))}
-        if len(results) > 1:
-            panels = [panel.runs for panel in measure.panels if panel.runs is not None]
-            for show in (*panels, *measure.side_by_side):
-                add(show, results)
-    drawings = [part for part in parts if isinstance(part, Drawing)]
-    return drawings, [part for part in parts if isinstance(part, Table)]
-
-
-def _overview_figure(runs: Mapping[str, tuple[Rate | None, Rate | None]]) -> Drawing:
-    """Success of several runs: controls and perturbed episodes."""
-    groups = {
-        name: [(run, both[place]) for run, both in runs.items()]
-        for place, name in enumerate(("control", "perturbed"))
+            if has_perturbed_episodes(profile)
+        ],
     }
     caption = (
         "Success of each run, on its controls and on its perturbed episodes in which success is "
         "expected; errors are excluded. Lines: 95 % Wilson intervals."
     )
-    return rates_drawing("overview", "Success of the runs", caption, groups)
+    parts: list[Any] = [attempt(rates_drawing, "overview", "Success of the runs", caption, rates)]
+    for measure in (MEASURES[name] for name in MEASURES):
+        results = {run: result for run, profile in profiles.items() if (result := profile.get(measure.name))}
+        if len(results) > 1:
+            panels = [panel.runs for panel in measure.panels if panel.runs is not None]
+            parts += [attempt(show, results) for show in (*panels, *measure.side_by_side)]
+    return parts
 
 
 def prepare_folder(folder: Path) -> Path:

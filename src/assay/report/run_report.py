@@ -6,7 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -22,6 +22,7 @@ from assay.measures.failure.near_far import OURS, NearFarFailures, NearFarRule
 from assay.measures.findings import Finding
 from assay.measures.measure import Measure
 from assay.measures.memory.paths import Paths
+from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.profile import Profile, profile
 from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
@@ -75,7 +76,7 @@ class RunReport:
     """Traits of the run's world."""
     refused: dict[str, int]
     """Reason -> number of episodes left out of the plan."""
-    refused_whole: dict[str, dict[str, int]]
+    refused_whole: Mapping[str, Mapping[str, int]]
     """Condition without a single certified episode -> number of refused episodes by reason."""
     waiting: int
     """Number of planned episodes that remain, without those of stopped conditions."""
@@ -105,17 +106,18 @@ class RunReport:
         Damaged parts are left out and counted.
         """
         with Store.reading(path) as store:
+            name = name or path.stem
             try:
-                return cls._measure(store, name or path.stem, near_far=near_far)
+                return cls._measure(store, name, near_far)
             except UNREADABLE as error:
                 damage = f"none of its trajectories can be read: {error}"
             try:
-                return cls._measure(store, name or path.stem, damage, near_far=near_far)
+                return cls._measure(store, name, near_far, damage)
             except UNREADABLE as error:
                 raise RunError(f"{path}: damaged: {error}") from None
 
     @classmethod
-    def _measure(cls, store: Store, name: str, damage: str = "", *, near_far: NearFarRule = OURS) -> Self:
+    def _measure(cls, store: Store, name: str, near_far: NearFarRule, damage: str = "") -> Self:
         meta = store.meta
         problems = load_plugins(meta.get("plugins", ()))
         if warning := store.clipping().warning:
@@ -123,21 +125,26 @@ class RunReport:
         results = profile(store, with_paths=not damage, near_far=near_far)
         failures = results.get(FAILURES)
         paths = () if failures is None else _sample_paths(store, failures)
-        refusals = meta.pop(REFUSED, ())
-        refused, counts = Counter(str(refusal[-1]) for refusal in refusals), store.counts()
+        counts = store.counts()
         planned = set(counts["condition"])
-        examined = examine(results)
+        refused = Counter[str]()
+        refused_whole: dict[str, Counter[str]] = {}
+        for condition, *_, reason in meta.pop(REFUSED, ()):
+            refused[str(reason)] += 1
+            if condition not in planned:
+                refused_whole.setdefault(str(condition), Counter())[str(reason)] += 1
+        findings, adjusted = examine(results)
         return cls(
             name=name,
             meta=meta,
             world=store.world,
             refused=dict(refused.most_common()),
-            refused_whole=_count_refused_conditions(refusals, planned),
+            refused_whole=refused_whole,
             waiting=len(store.todo()),
             counts=counts,
             stopped=store.stopped,
-            profile=examined.with_adjusted_p(results),
-            diagnosis=examined.findings,
+            profile=with_adjusted_p(results, adjusted),
+            diagnosis=findings,
             paths=paths,
             damage="; ".join([*([damage] if damage else []), *store.damage]),
             problems=tuple(problems),
@@ -199,17 +206,6 @@ class RunReport:
         }
 
 
-def _count_refused_conditions(
-    refusals: Iterable[Sequence[object]], planned: Container[str]
-) -> dict[str, dict[str, int]]:
-    """Refused episodes (condition, task, seed, reason) of conditions without planned episodes, by reason."""
-    counts: dict[str, Counter[str]] = {}
-    for condition, *_, reason in refusals:
-        if condition not in planned:
-            counts.setdefault(str(condition), Counter())[str(reason)] += 1
-    return {condition: dict(reasons) for condition, reasons in counts.items()}
-
-
 def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
     """Name runs briefly: by a given label, the run's own label, or the file's name.
 
@@ -217,7 +213,13 @@ def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Pa
     """
     if labels and len(labels) != len(paths):
         raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one per run")
-    metas = [_read_meta(path) for path in paths]
+    metas: list[dict[str, Any]] = []
+    for path in paths:
+        try:
+            with Store.reading(path) as store:
+                metas.append(store.meta)
+        except (RunError, sqlite3.Error, ValueError):  # reported when the run is read
+            metas.append({})
     short = list(labels) or [
         str(meta.get("label") or path.stem) for meta, path in zip(metas, paths, strict=True)
     ]
@@ -230,12 +232,3 @@ def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Pa
     ]
     counts = Counter(longer)
     return {name if counts[name] == 1 else str(path): path for name, path in zip(longer, paths, strict=True)}
-
-
-def _read_meta(path: Path) -> dict[str, Any]:
-    """The metadata of a run; empty if it cannot be read, which the caller reports when it reads the run."""
-    try:
-        with Store.reading(path) as store:
-            return store.meta
-    except (RunError, sqlite3.Error, ValueError):
-        return {}

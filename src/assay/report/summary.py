@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,55 +10,42 @@ from pathlib import Path
 from typing import Any
 
 from assay.measures.diagnosis import diagnose
-from assay.measures.evidence_text import describe_ability
 from assay.measures.failure.starts import STARTS, ability
-from assay.measures.findings import Fall, Verdict
+from assay.measures.findings import Verdict
 from assay.measures.flaws import Flaw
 from assay.measures.measure import MEASURES
 from assay.measures.profile import Profile
 from assay.measures.result import Missing, attempt
-from assay.measures.sentences import Diagnosis
-from assay.measures.success.rates import CONTROLS, SUCCESS_RATE, has_perturbed_episodes
+from assay.measures.sentences import Diagnosis, describe_ability
+from assay.measures.success.rates import SUCCESS_RATE, has_perturbed_episodes
 from assay.measures.views.wording import KeyNumber, listed, natural, percent, plural
 from assay.measures.words.pride import OVERESTIMATION, PRIDE
 from assay.report.run_report import RunReport
 from assay.runs.description import lateness
-from assay.runs.options import option_words, run_command
+from assay.runs.options import run_command
 from assay.runs.provenance import ALL, IDENTITY, all_conditions
 
 MAX_LISTED = 3
 """Maximum number of conditions and reasons that are listed individually."""
 LOW_CONTROL_RATE = 0.2
 """Success rate of the controls below which few losses can be observed."""
-DETECTABLE_DROP = 0.2
-"""Drop in success, 0 to 1, that an experiment should be able to detect."""
 DEFAULT_ASSETS = "primitives"
 
 
-def sentences(profile: Profile) -> list[str]:
-    """Describe the results in sentences, the most important first."""
-    texts: list[str] = []
+def describe_results(profile: Profile) -> tuple[list[str], list[KeyNumber]]:
+    """Return the results of a run as sentences and as key numbers, the most important first."""
+    sentences: list[Any] = []
+    numbers: list[Any] = []
     for name in profile:
         measure, value = MEASURES[name], profile.get(name)
-        for show in (measure.sentences, measure.numbers):
+        for show, shown in ((measure.sentences, sentences), (measure.numbers, numbers)):
             if show is not None and value is not None:
                 made = attempt(lambda make, result: list(make(result, profile)), show, value)
                 if isinstance(made, Missing):
-                    texts.append(f"The summary of {name} {made.missing}.")
-                elif show is measure.sentences:
-                    texts += made
-    return texts
-
-
-def key_numbers(profile: Profile) -> list[KeyNumber]:
-    """The key numbers of a run."""
-    numbers: list[KeyNumber] = []
-    for name in profile:
-        show, value = MEASURES[name].numbers, profile.get(name)
-        if show is not None and value is not None:
-            made = attempt(lambda make, result: list(make(result, profile)), show, value)
-            numbers += [] if isinstance(made, Missing) else made
-    return numbers
+                    sentences.append(f"The summary of {name} {made.missing}.")
+                else:
+                    shown += made
+    return sentences, numbers
 
 
 def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, errors: int) -> list[str]:
@@ -98,7 +84,18 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
 def banners(report: RunReport) -> list[str]:
     """Return warnings that are shown above all numbers."""
     profile = report.profile
-    lines = [*_refusals(report)]
+    lines = []
+    if report.refused_whole:
+        conditions, counts = list(report.refused_whole), Counter[str]()
+        for reasons in report.refused_whole.values():
+            counts.update(reasons)
+        more = len(conditions) - MAX_LISTED
+        names = [*conditions[:MAX_LISTED], *([plural(more, "other condition")] if more > 0 else [])]
+        result = f"no episode of {listed(names)} was run" if profile.planned else "this run is empty"
+        listing = [f"{count:,} x {reason}" for reason, count in counts.most_common(MAX_LISTED)]
+        listing += [plural(len(counts) - MAX_LISTED, "other reason")] if len(counts) > MAX_LISTED else []
+        refused = f"{plural(counts.total(), 'episode')} could not be certified as solvable"
+        lines.append(f"{refused}, so {result}: {'; '.join(listing)}.")
     if profile.planned or not lines:
         errors = sum(profile.errors.values())
         lines += circumstances(report.meta, profile.planned, profile.done, report.waiting, errors)
@@ -130,23 +127,6 @@ def banners(report: RunReport) -> list[str]:
     return lines
 
 
-def _refusals(report: RunReport) -> Iterator[str]:
-    """Describe the conditions without a certified episode, and the reasons."""
-    if not report.refused_whole:
-        return
-    conditions, counts = list(report.refused_whole), Counter[str]()
-    for reasons in report.refused_whole.values():
-        counts.update(reasons)
-    more = len(conditions) - MAX_LISTED
-    names = [*conditions[:MAX_LISTED], *([plural(more, "other condition")] if more > 0 else [])]
-    result = f"no episode of {listed(names)} was run" if report.profile.planned else "this run is empty"
-    why = [f"{count:,} x {reason}" for reason, count in counts.most_common(MAX_LISTED)]
-    why += [plural(len(counts) - MAX_LISTED, "other reason")] if len(counts) > MAX_LISTED else []
-    yield (
-        f"{plural(counts.total(), 'episode')} could not be certified as solvable, so {result}: {'; '.join(why)}."
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Advice:
     """A recommended next step."""
@@ -156,19 +136,22 @@ class Advice:
 
 
 def advice(report: RunReport) -> list[Advice]:
-    """Recommended next steps for a run's policy, the most important first."""
-    weak = list(_advise_on_weak_tasks(report))
-    steps = weak if any(step.command for step in weak) else [*weak, *_advise_on_seeds(report)]
+    """Recommend next steps for the policy of a run, the most important first."""
+    steps = list(_advise_on_weak_tasks(report))
+    wanted, is_search = report.conclusions.seeds, report.meta.get("experiment") == "search"
+    has_command = any(step.command for step in steps)
+    # A search chooses its episodes itself.
+    if wanted is not None and not (has_command or is_search) and report.profile.get(STARTS) is not None:
+        steps.append(Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.needed)))
     if report.meta.get("imported"):  # not made by an Assay command
         return [Advice(f"{step.text.rstrip(':.')}.") for step in steps]
     return steps
 
 
-def command_for_more(report: RunReport, *, seeds: int | None = None, tasks: Sequence[str] = ()) -> str:
-    """The command that extends a run to ``seeds`` seeds in all, or runs some of its tasks into another file."""
+def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()) -> str:
+    """Return the command that extends a run to ``seeds`` seeds in all, or runs some of its tasks into another file."""
     meta = report.meta
     rows = report.profile[STARTS.name].rows
-    own_seeds = sorted(rows["seed"].unique())
     settings = meta.get("settings") or {}
     pack, conditions, file = meta.get("pack", DEFAULT_ASSETS), all_conditions(meta), Path(report.file)
     return run_command(
@@ -176,7 +159,7 @@ def command_for_more(report: RunReport, *, seeds: int | None = None, tasks: Sequ
         str(meta.get("policy", "POLICY")),
         settings,
         tasks=",".join(tasks or sorted(rows["task"].unique(), key=natural)),
-        seeds=_extend_seeds(own_seeds, seeds or len(own_seeds)),
+        seeds=_extend_seeds(sorted(rows["seed"].unique()), seeds),
         assets=None if pack == DEFAULT_ASSETS else pack,
         conditions=None if conditions == [ALL] else ",".join(conditions),
         states=meta.get("states_folder", "FOLDER") if settings.get("initial") == "stored" else None,
@@ -191,31 +174,6 @@ def _extend_seeds(seeds: Sequence[int], count: int) -> str:
         more = range(last + 1, last + 1 + count - len(seeds))
         return ",".join(map(str, (*seeds, *more)))
     return str(count) if first == 0 else f"{first}-{first + count - 1}"
-
-
-def _advise_on_seeds(report: RunReport) -> Iterator[Advice]:
-    """Recommend the number of seeds that would decide undecided results."""
-    meta, starts, control = report.meta, report.profile.get(STARTS), report.profile.get(CONTROLS)
-    if starts is None or meta.get("experiment") == "search":  # a search chooses its episodes itself
-        return
-    if (wanted := report.conclusions.seeds) is not None:
-        yield Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.more.needed))
-        return
-    first = report.diagnosis[0] if report.diagnosis else None
-    has_few_starts = first is not None and first.flaw == Flaw.NOTHING and isinstance(first.detail, Fall)
-    if has_few_starts and control is not None and (control.rate or 0.0) > DETECTABLE_DROP:
-        conditions = all_conditions(meta)
-        options = {
-            "policy": meta.get("policy"),
-            "tasks": ",".join(sorted(report.profile[STARTS.name].rows["task"].unique(), key=natural)),
-            "conditions": None if conditions == [ALL] else ",".join(conditions),
-            "success": round(100 * (control.rate or 0.0)),
-            "detect": round(100 * DETECTABLE_DROP),
-        }
-        yield Advice(
-            f"To see how many seeds would detect a drop of {100 * DETECTABLE_DROP:.0f} points:",
-            shlex.join(["assay", "plan", str(meta.get("experiment")), *option_words(options)]),
-        )
 
 
 def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:

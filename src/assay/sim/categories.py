@@ -13,9 +13,11 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import yaml
+from pydantic import TypeAdapter
+
+from assay.tasks.scene import Colour, Predicate
 
 Value = TypeVar("Value")
-Colour = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 
@@ -76,16 +78,7 @@ class CategoryVariant:
 
 
 _TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("categories.yaml").read_text("utf-8"))
-
-
-def _variant(base: str, size: float = 1.0, **colours: list[float]) -> CategoryVariant:
-    rgb: dict[str, Any] = {name: tuple(values) for name, values in colours.items()}
-    return CategoryVariant(base, size=size, **rgb)
-
-
-VARIANTS: Mapping[str, CategoryVariant] = MappingProxyType(
-    {category: _variant(**row) for category, row in _TABLE["variants"].items()}
-)
+VARIANTS = TypeAdapter(dict[str, CategoryVariant]).validate_python(_TABLE["variants"])
 """Every variant by its category."""
 
 
@@ -97,28 +90,18 @@ def with_variants(table: Mapping[str, Value]) -> Mapping[str, Value]:
     return MappingProxyType(inherited | dict(table))
 
 
-def _mechanisms(rows: Mapping[str, Any]) -> Mapping[str, Mechanism]:
-    def bound(row: Mapping[str, Any]) -> JointBound:
-        above = "above" in row
-        return JointBound(row["above" if above else "below"], above, row.get("inclusive", False))
-
-    return with_variants(
-        {
-            category: Mechanism(
-                bound(row["active"]),
-                bound(row["passive"]),
-                tuple(row["active_range"]),
-                tuple(row["passive_range"]),
-            )
-            for category, row in rows.items()
-        }
-    )
-
-
-OPENING = _mechanisms(_TABLE["opening"])
+_MECHANISMS = TypeAdapter(dict[str, Mechanism])
+OPENING = with_variants(_MECHANISMS.validate_python(_TABLE["opening"]))
 """Categories that open and close."""
-SWITCHING = _mechanisms(_TABLE["switching"])
+SWITCHING = with_variants(_MECHANISMS.validate_python(_TABLE["switching"]))
 """Categories that turn on and off."""
+MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = {
+    Predicate.OPEN: (OPENING, True),
+    Predicate.CLOSE: (OPENING, False),
+    Predicate.TURN_ON: (SWITCHING, True),
+    Predicate.TURN_OFF: (SWITCHING, False),
+}
+"""Predicate -> the categories that it applies to, and whether it means their active state."""
 GLOWING: Mapping[str, str] = with_variants(_TABLE["glowing"])
 """Categories with a site that is visible exactly while they are on."""
 
@@ -128,7 +111,7 @@ _SUFFIX_POSES = {row["suffix"]: pose for pose, row in _POSE_ROWS if "suffix" in 
 
 
 def resting_pose(category: str) -> Pose:
-    """The orientation in which the sampler puts down an object of the category."""
+    """Return the orientation in which the sampler puts down an object of the category."""
     for suffix, pose in _SUFFIX_POSES.items():
         if category.endswith(suffix) or f"{suffix}_" in category:
             return pose

@@ -48,7 +48,7 @@ class RegionIndex:
     """Half-lengths of the region's box, metres, in the site's frame."""
     parent: str | None
     """The entity that the region belongs to; None for a region of the workspace."""
-    joints: tuple[int, ...]
+    inner_joints: tuple[int, ...]
     """Ids of the joints of the region's body, such as the slide joint of a drawer."""
 
 

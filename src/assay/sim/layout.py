@@ -5,17 +5,15 @@ Positions are metres in world coordinates, quaternions are (w, x, y, z).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import NamedTuple
 
 import yaml
+from pydantic import TypeAdapter
 
-from assay.tasks.scene import Arena, Scene
+from assay.tasks.scene import Arena, Scene, Vector3
 
-Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 
 HOME = (0.0, -1.61037389e-01, 0.0, -2.44459747e00, 0.0, 2.22675220e00, 0.7853981633974483)
@@ -26,8 +24,7 @@ REGION_HALF_HEIGHT = 0.007
 """Half-thickness of a region on a workspace, metres."""
 
 
-@dataclass(frozen=True, slots=True)
-class CameraPose:
+class CameraPose(NamedTuple):
     """Pose of a fixed camera."""
 
     position: Vector3
@@ -45,27 +42,16 @@ class ArenaLayout:
     robot: Vector3
     mounted: bool
     inside: bool
-    cameras: Mapping[str, CameraPose]
+    cameras: dict[str, CameraPose]
 
 
-def _read_layout(row: dict[str, Any]) -> ArenaLayout:
-    cameras = {name: CameraPose(*map(tuple, pose)) for name, pose in row.pop("cameras").items()}
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
-    }
-    return ArenaLayout(**fields, cameras=MappingProxyType(cameras))
-
-
-LAYOUTS: Mapping[Arena, ArenaLayout] = MappingProxyType(
-    {
-        Arena(name): _read_layout(row)
-        for name, row in yaml.safe_load(Path(__file__).with_name("layouts.yaml").read_text("utf-8")).items()
-    }
+LAYOUTS = TypeAdapter(dict[Arena, ArenaLayout]).validate_python(
+    yaml.safe_load(Path(__file__).with_name("layouts.yaml").read_text("utf-8"))
 )
 
 
 def layout_of(scene: Scene) -> ArenaLayout:
-    """The layout of a scene's arena, with the robot and fixtures shifted by its staging."""
+    """Return the layout of a scene's arena, with the robot and fixtures shifted by its staging."""
     default, staging = LAYOUTS[scene.arena], scene.staging
     (x, y, z), (dx, dy) = default.robot, staging.robot.base
     if not (dx or dy or staging.lift):

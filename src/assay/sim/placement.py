@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from math import cos, sin
-from types import MappingProxyType
 
 import mujoco
 import numpy as np
 
 from assay.errors import PlacementError
-from assay.sim.categories import OPENING, SWITCHING, Mechanism, resting_pose
-from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, bounding_box, put_fixtures
+from assay.sim.categories import MECHANISMS, resting_pose
+from assay.sim.compile import CompiledScene, EntityIndex, bounding_box, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.layout import HOME_FINGERS
@@ -74,14 +71,6 @@ CEILING = 0.15
 WORKSPACE_TOLERANCE = 0.06
 """Largest depth of an object below the workspace's nominal height, metres; deeper objects are beside it."""
 
-_MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = MappingProxyType(
-    {
-        Predicate.OPEN: (OPENING, True),
-        Predicate.CLOSE: (OPENING, False),
-        Predicate.TURN_ON: (SWITCHING, True),
-        Predicate.TURN_OFF: (SWITCHING, False),
-    }
-)
 _INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 _UPON = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 
@@ -120,19 +109,19 @@ class PlacementScene:
         names = (self.model.body(body).name for body in range(self.model.nbody))
         is_robot = np.array([name.startswith((ROBOT, GRIPPER, MOUNT)) for name in names])
         self.model.geom_group[is_robot[self.model.geom_bodyid]] = _HIDDEN_GROUP
-        self._update()
+        mujoco.mj_kinematics(self.model, self.data)
 
     def place(self, name: str, pose: np.ndarray) -> None:
         """Place an entity at a pose (7,)."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
         self.poses[name] = pose
-        self._update()
+        mujoco.mj_kinematics(self.model, self.data)
 
     def set_joint(self, joint: int, value: float) -> None:
         """Set the joint of a drawer, door or knob."""
         self.data.qpos[self.model.jnt_qposadr[joint]] = value
-        self._update()
+        mujoco.mj_kinematics(self.model, self.data)
 
     def lower(self, name: str, pose: np.ndarray, *, ceiling: float, alone: bool) -> np.ndarray:
         """Return the pose (7,) moved vertically until the object is just above its support below ``ceiling``.
@@ -140,35 +129,38 @@ class PlacementScene:
         ``alone``: ignore other movable objects, and do not end on top of a fixture. Raises RejectedLayoutError.
         """
         entity = self._compiled.entities[name]
-        others = [
-            placed_movable
-            for placed_movable in self._placed_movables()
-            if alone and placed_movable.name != name
-        ]
-        saved = {other.name: self.poses[other.name] for other in others}
+        others = [other for other in self._placed_movables() if alone and other.name != name]
         for other in others:
-            self._set(other, saved[other.name] + _PARKED)
+            self._set(other, self.poses[other.name] + _PARKED)
         try:
-            return self._raise(entity, self._over_ground(entity, pose, ceiling), alone=alone)
+            over = self._over_ground(entity, pose, ceiling)
+            # Rays miss small features of a support, so an object may have to be raised until it overlaps with nothing.
+            overlaps: set[str] = set()
+            for lift in np.arange(0.0, (0.0 if alone else MAX_LIFT) + LIFT_STEP, LIFT_STEP):
+                higher = over.copy()
+                higher[2] += lift
+                overlaps = self._overlaps(entity, higher)
+                if not overlaps:
+                    return higher
+            blamed = overlaps if alone else ()
+            raise RejectedLayoutError(f"there is no room for {name}", name, *blamed)
         finally:
             for other in others:
-                self._set(other, saved[other.name])
+                self._set(other, self.poses[other.name])
             self._set(entity, pose + _PARKED)
-            self._update()
+            mujoco.mj_kinematics(self.model, self.data)
 
     def bottom(self, name: str, pose: np.ndarray) -> float:
         """Height of an object's lowest point at a pose (7,), metres."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
-        self._update()
+        mujoco.mj_kinematics(self.model, self.data)
         return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
 
     def find_collisions(self, name: str, pose: np.ndarray) -> set[str]:
         """Names of the entities that overlap with an object at a pose (7,); '' represents the arena and the robot."""
         entity = self._compiled.entities[name]
-        self._set(entity, pose)
-        self._collide()
-        overlaps = self._overlaps(entity)
+        overlaps = self._overlaps(entity, pose)
         self._set(entity, pose + _PARKED)
         return overlaps
 
@@ -187,7 +179,7 @@ class PlacementScene:
             if fixture.name not in self.poses:  # no relation places it
                 self._fixtures[index] = self._compiled.fixture_poses[index]
         put_fixtures(self.model, self._compiled, self._fixtures)
-        self._update()
+        mujoco.mj_kinematics(model, data)
         arm = data.qpos[:_ROBOT_JOINTS].copy()
         movables = self._placed_movables()
         before = {movable.name: data.xmat[movable.body].reshape(3, 3).copy() for movable in movables}
@@ -204,74 +196,55 @@ class PlacementScene:
                 break
         data.qvel[:] = 0.0
         mujoco.mj_forward(model, data)
-        self._validate_rest(before)
-        return np.concatenate([[0.0], data.qpos, data.qvel]), self._fixtures.copy()
-
-    def _validate_rest(self, before: dict[str, np.ndarray]) -> None:
-        """Raise RejectedLayoutError if objects overlap, moved or tilted; ``before`` holds their initial rotations."""
-        contact = self.data.contact
-        pairs, distances = contact.geom[: self.data.ncon].tolist(), contact.dist[: self.data.ncon].tolist()
-        for pair, distance in zip(pairs, distances, strict=True):
+        contact = data.contact
+        for pair, distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
             if distance < -MAX_OVERLAP:
                 names = [self._owner.get(geom, "the arena") for geom in pair]
                 raise RejectedLayoutError(
                     f"{names[0]} and {names[1]} interpenetrate by {-distance * 1e3:.1f} mm", *names
                 )
-        for entity in self._placed_movables():
-            name = entity.name
-            shift = float(np.linalg.norm(self.data.xpos[entity.body] - self.poses[name][:3]))
+        for movable in movables:
+            name = movable.name
+            shift = float(np.linalg.norm(data.xpos[movable.body] - self.poses[name][:3]))
             if shift > MAX_SETTLING_MOVE:
                 raise RejectedLayoutError(f"{name} moves by {shift * 100:.0f} cm while it settles", name)
-            up = self.data.xmat[entity.body].reshape(3, 3) @ before[name].T[:, 2]
+            up = data.xmat[movable.body].reshape(3, 3) @ before[name].T[:, 2]
             tilt = float(np.arccos(np.clip(up[2], -1.0, 1.0)))
             if tilt > MAX_SETTLING_TILT:
                 raise RejectedLayoutError(f"{name} tilts by {np.degrees(tilt):.0f} degrees", name)
+        return np.concatenate([[0.0], data.qpos, data.qvel]), self._fixtures.copy()
 
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:
         """Return the pose with the object's lowest point just above the highest surface below its centre and rim."""
         self._set(entity, pose)
-        self._update()
+        mujoco.mj_kinematics(self.model, self.data)
         low, high = bounding_box(self.model, self.data, entity.geoms)
         self._set(entity, pose + _PARKED)
-        self._update()
+        mujoco.mj_kinematics(self.model, self.data)
         centre, half = (low + high)[:2] / 2, (high - low)[:2] / 2
         angles = np.arange(8) * np.pi / 4
         rim = centre + 0.9 * half * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        ground = max(self._height_below((x, y, ceiling)) for x, y in (centre, *rim))
+        hit, down = np.zeros(1, dtype=np.int32), np.array([0.0, 0.0, -1.0])
+        ground = -np.inf
+        for x, y in (centre, *rim):
+            # LIBERO's floor collides, but is in the group of drawn geoms.
+            for groups in (_SOLID, _SOLID_OR_DRAWN):
+                start = np.array([x, y, ceiling])
+                distance = mujoco.mj_ray(self.model, self.data, start, down, groups, 1, -1, hit)
+                if distance >= 0:
+                    ground = max(ground, ceiling - float(distance))
+                    break
         if ground == -np.inf:
             raise RejectedLayoutError(f"there is nothing below {entity.name}", entity.name)
         over = pose.copy()
         over[2] += ground + CLEARANCE - low[2]
         return over
 
-    def _raise(self, entity: EntityIndex, pose: np.ndarray, *, alone: bool) -> np.ndarray:
-        """Return the pose, raised until the object overlaps with nothing; ``alone``: reject it instead."""
-        overlaps: set[str] = set()
-        for lift in np.arange(0.0, (0.0 if alone else MAX_LIFT) + LIFT_STEP, LIFT_STEP):
-            higher = pose.copy()
-            higher[2] += lift
-            self._set(entity, higher)
-            self._collide()
-            overlaps = self._overlaps(entity)
-            if not overlaps:
-                return higher
-        raise RejectedLayoutError(
-            f"there is no room for {entity.name}", entity.name, *(overlaps if alone else ())
-        )
-
-    def _height_below(self, point: tuple[float, float, float]) -> float:
-        """Height of the first colliding surface below a point, metres; minus infinity if none exists."""
-        hit = np.zeros(1, dtype=np.int32)
-        down = np.array([0.0, 0.0, -1.0])
-        # LIBERO's floor collides, but is in the group of drawn geoms.
-        for groups in (_SOLID, _SOLID_OR_DRAWN):
-            distance = mujoco.mj_ray(self.model, self.data, np.array(point), down, groups, 1, -1, hit)
-            if distance >= 0:
-                return point[2] - float(distance)
-        return -np.inf
-
-    def _overlaps(self, entity: EntityIndex) -> set[str]:
-        """Names of the owners of geoms that overlap with those of the entity."""
+    def _overlaps(self, entity: EntityIndex, pose: np.ndarray) -> set[str]:
+        """Put an entity at a pose (7,) and return the names of the owners of geoms that overlap with its own."""
+        self._set(entity, pose)
+        mujoco.mj_kinematics(self.model, self.data)
+        mujoco.mj_collision(self.model, self.data)  # takes most of the time of placement
         owners = set()
         count = self.data.ncon
         pairs = self.data.contact.geom[:count][self.data.contact.dist[:count] < 0]
@@ -297,15 +270,6 @@ class PlacementScene:
             self._fixtures[self._compiled.fixture_bodies.index(entity.body)] = pose
             put_fixtures(self.model, self._compiled, self._fixtures)
 
-    def _update(self) -> None:
-        """Update the kinematics, but not the contacts."""
-        mujoco.mj_kinematics(self.model, self.data)
-
-    def _collide(self) -> None:
-        """Update kinematics and contacts, which takes most of the time of placement."""
-        self._update()
-        mujoco.mj_collision(self.model, self.data)
-
 
 def sample(
     compiled: CompiledScene, seed: int, model: mujoco.MjModel | None = None
@@ -317,44 +281,33 @@ def sample(
 
     Raises PlacementError if no attempt yields a valid layout.
     """
-    used = copy.copy(compiled.model) if model is None else model
-    with _restore_afterwards(used):
-        return _search_layout(compiled, seed, used)
-
-
-def _search_layout(
-    compiled: CompiledScene, seed: int, model: mujoco.MjModel
-) -> tuple[np.ndarray, np.ndarray]:
+    model = copy.copy(compiled.model) if model is None else model
+    changed = (model.body_pos, model.body_quat, model.geom_group)
+    saved = [values.copy() for values in changed]
     resampled: Counter[str] = Counter()
     reason = ""
-    for attempt in range(ATTEMPTS):
-        try:
-            return _LayoutSampler(compiled, seed, resampled).place_all(model)
-        except RejectedLayoutError as error:
-            reason = str(error)
-            blamed = [obj.name for obj in compiled.scene.objects if obj.name in error.blamed]
-            blamed = blamed or [
-                fixture.name for fixture in compiled.scene.fixtures if fixture.name in error.blamed
-            ]
-            if not blamed:
-                break
-            latest = blamed[::-1]
-            resampled[
-                latest[0] if attempt < LAST_GIVES_WAY else min(latest, key=lambda name: resampled[name])
-            ] += 1
-    raise PlacementError(f"no valid layout with seed {seed}: {reason}")
-
-
-@contextmanager
-def _restore_afterwards(model: mujoco.MjModel) -> Iterator[None]:
-    """Undo the changes that a `PlacementScene` makes to a model."""
-    changed = (model.body_pos, model.body_quat, model.geom_group)
-    usual = [values.copy() for values in changed]
     try:
-        yield
+        for attempt in range(ATTEMPTS):
+            try:
+                return _LayoutSampler(compiled, seed, resampled).place_all(model)
+            except RejectedLayoutError as error:
+                reason = str(error)
+                objects, fixtures = (
+                    [entity.name for entity in reversed(entities) if entity.name in error.blamed]
+                    for entities in (compiled.scene.objects, compiled.scene.fixtures)
+                )
+                blamed = objects or fixtures
+                if not blamed:
+                    break
+                # Objects are placed in order, so the last one in a conflict is the one that found its place taken.
+                # Resampling it keeps the others where an undisturbed scene has them; if that fails, share the changes.
+                resampled[
+                    blamed[0] if attempt < LAST_GIVES_WAY else min(blamed, key=lambda name: resampled[name])
+                ] += 1
     finally:
-        for values, before in zip(changed, usual, strict=True):
+        for values, before in zip(changed, saved, strict=True):
             values[:] = before
+    raise PlacementError(f"no valid layout with seed {seed}: {reason}")
 
 
 def central_fixtures(compiled: CompiledScene) -> np.ndarray:
@@ -385,7 +338,7 @@ class _LayoutSampler:
         self._scratch = PlacementScene(self._compiled, model)
         placing = []
         for atom in self._scene.initial:
-            if atom.predicate in _MECHANISMS:
+            if atom.predicate in MECHANISMS:
                 self._set_joints(atom)
             elif atom.predicate in _UPON + _INSIDE:
                 placing.append(atom)
@@ -425,7 +378,7 @@ class _LayoutSampler:
         return low + (high - low) * float(self._streams[name, kind].random())
 
     def _set_joints(self, atom: Atom) -> None:
-        table, active = _MECHANISMS[atom.predicate]
+        table, active = MECHANISMS[atom.predicate]
         name = atom.arguments[0]
         region = self._compiled.regions.get(name)
         owner = name if region is None else region.parent
@@ -434,7 +387,7 @@ class _LayoutSampler:
         if entity is None or mechanism is None:
             raise PlacementError(f"'{atom}': {name} has no such mechanism")
         low, high = mechanism.active_range if active else mechanism.passive_range
-        for joint in entity.inner_joints if region is None else region.joints:
+        for joint in entity.inner_joints if region is None else region.inner_joints:
             self._scratch.set_joint(joint, self._uniform(entity.name, low, high, "joints"))
 
     def _place_on_workspace(self, atom: Atom) -> bool:
@@ -476,7 +429,13 @@ class _LayoutSampler:
         if region is None:
             position, ceiling = self._scratch.poses[support][:3], self._scratch.poses[support][2] + CEILING
         else:
-            position, ceiling = self._point_at(name, region, inside=atom.predicate in _INSIDE)
+            position, half = self._scratch.region_box(region.site)
+            ceiling = position[2] + half[2]
+            if atom.predicate not in _INSIDE:
+                # LIBERO samples from the middle half of a region when an object stands on it.
+                x, y = half[:2] / 2 - self._compiled.extents[name].radius
+                position = position + (self._uniform(name, -x, x), self._uniform(name, -y, y), 0.0)
+                ceiling += 0.02
         pose = np.concatenate([position, self._resting_quaternion(name)])
         self._scratch.place(name, self._scratch.lower(name, pose, ceiling=ceiling, alone=False))
         return True
@@ -488,16 +447,6 @@ class _LayoutSampler:
         box = rectangles[index]
         x = self._uniform(name, box.x_min + margin, box.x_max - margin)
         return x, self._uniform(name, box.y_min + margin, box.y_max - margin)
-
-    def _point_at(self, name: str, region: RegionIndex, *, inside: bool) -> tuple[np.ndarray, float]:
-        """Sample a point (3,) on or in an entity's region; also return the height above it to search from."""
-        centre, half = self._scratch.region_box(region.site)
-        if inside:
-            return centre, centre[2] + half[2]
-        # LIBERO samples from the middle half of a region when an object stands on it.
-        x, y = half[:2] / 2 - self._compiled.extents[name].radius
-        offset = (self._uniform(name, -x, x), self._uniform(name, -y, y), 0.0)
-        return centre + offset, centre[2] + half[2] + 0.02
 
     def _resting_quaternion(self, name: str) -> np.ndarray:
         pose = resting_pose(self._compiled.entities[name].category)

@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from assay.errors import TaskError, did_you_mean
-from assay.sim.categories import OPENING, SWITCHING, Mechanism, resting_pose
+from assay.sim.categories import MECHANISMS, Mechanism, resting_pose
 from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex, bounding_box
 from assay.tasks.scene import Atom, Goal, Predicate
 
@@ -45,23 +45,35 @@ class Predicates:
         self._model = compiled.model
         self._elements: Mapping[str, Element] = {**compiled.entities, **compiled.regions}
         self._entities = compiled.entities
-        gone = compiled.scene.absent
-        self._absent = {
-            *gone,
-            *(region.full_name for region in compiled.scene.regions if region.target in gone),
-        }
+        absent = compiled.scene.absent
+        regions = (region.full_name for region in compiled.scene.regions if region.target in absent)
+        self._absent = {*absent, *regions}
 
     def holds(self, atom: Atom, data: mujoco.MjData) -> bool:
         """Whether the atom is currently true."""
-        if len(atom.arguments) != atom.predicate.arity:
-            raise TaskError(f"'{atom}' has {len(atom.arguments)} arguments; valid: {atom.predicate.arity}")
-        if not self._absent.isdisjoint(atom.arguments):
+        predicate, names = atom.predicate, atom.arguments
+        if len(names) != predicate.arity:
+            raise TaskError(f"'{atom}' has {len(names)} arguments; expected {predicate.arity}")
+        if not self._absent.isdisjoint(names):
             return False
-        for name in atom.arguments:
+        for name in names:
             if name not in self._elements:
                 raise TaskError(f"'{atom}' names '{name}': {did_you_mean(name, self._elements)}")
-        return bool(
-            _RULES[atom.predicate](self, data, atom, *(self._elements[name] for name in atom.arguments))
+        elements = [self._elements[name] for name in names]
+        # The first of two arguments must be an entity; STACK and IN_CONTACT need a second one.
+        both = predicate in (Predicate.STACK, Predicate.IN_CONTACT)
+        for element in elements if both else elements[:-1]:
+            if isinstance(element, RegionIndex):
+                raise TaskError(f"'{atom}' needs an object or fixture instead of the region '{element.name}'")
+        if predicate not in MECHANISMS:
+            return bool(_RULES[predicate](self, data, *elements))
+        _, active = MECHANISMS[predicate]
+        mechanism = self._mechanism(predicate, elements[0])
+        if mechanism is None:
+            return not active
+        values = [float(data.qpos[self._model.jnt_qposadr[joint]]) for joint in elements[0].inner_joints]
+        return (
+            any(map(mechanism.active.holds, values)) if active else all(map(mechanism.passive.holds, values))
         )
 
     def is_satisfied(self, goal: Goal, data: mujoco.MjData) -> bool:
@@ -78,82 +90,24 @@ class Predicates:
                 continue
             if len(set(atom.arguments)) < len(atom.arguments):
                 raise TaskError(f"'{atom}' relates an entity to itself")
-            table = _MECHANISMS.get(atom.predicate)
             element = self._elements[atom.arguments[0]]
-            if table is not None and self._mechanism(table, element) is None:
-                able = [name for name, other in self._elements.items() if self._mechanism(table, other)]
+            if atom.predicate in MECHANISMS and self._mechanism(atom.predicate, element) is None:
+                names = [
+                    name for name, other in self._elements.items() if self._mechanism(atom.predicate, other)
+                ]
                 raise TaskError(
                     f"'{atom}': {element.name} has no such mechanism; "
-                    f"valid in this scene: {', '.join(sorted(able)) or 'none'}"
+                    f"in this scene it applies to: {', '.join(sorted(names)) or 'nothing'}"
                 )
 
     def pose(self, name: str, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
         """Position (3,) and rotation (3, 3) of an entity or region in the world."""
         element = self._elements.get(name)
         if element is None:
-            raise TaskError(f"there is no '{name}' in the scene: {did_you_mean(name, self._elements)}")
+            raise TaskError(f"the scene has no '{name}': {did_you_mean(name, self._elements)}")
         if isinstance(element, EntityIndex):
             return data.xpos[element.body].copy(), data.xmat[element.body].reshape(3, 3).copy()
         return data.site_xpos[element.site].copy(), data.site_xmat[element.site].reshape(3, 3).copy()
-
-    def in_contact(self, data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
-        """Whether colliding geoms of two entities touch."""
-        for first, second in data.contact.geom[: data.ncon]:
-            if (first in one.geoms and second in other.geoms) or (
-                first in other.geoms and second in one.geoms
-            ):
-                return True
-        return False
-
-    def _position(self, data: mujoco.MjData, element: Element) -> np.ndarray:
-        if isinstance(element, EntityIndex):
-            return np.asarray(data.xpos[element.body])
-        return np.asarray(data.site_xpos[element.site])
-
-    def _joint(self, data: mujoco.MjData, joint: int) -> float:
-        return float(data.qpos[self._model.jnt_qposadr[joint]])
-
-    # -- relations between two entities
-
-    def _on(self, data: mujoco.MjData, atom: Atom, upper: Element, lower: Element) -> bool:
-        upper = _entity(upper, atom)
-        position = self._position(data, upper)
-        support = self._position(data, lower)
-        if isinstance(lower, EntityIndex):
-            return bool(
-                support[2] <= position[2]
-                and np.linalg.norm(support[:2] - position[:2]) < ON_CENTRE
-                and self.in_contact(data, lower, upper)
-            )
-        # LIBERO rotates the offset by the site's rotation instead of its inverse, which is wrong for regions that are
-        # neither level nor turned by half-turns. Reproduced, because its success criterion depends on it.
-        offset = data.site_xmat[lower.site].reshape(3, 3) @ (position - support)
-        over = (
-            lower.half[2] - ON_SINK < offset[2] < lower.half[2] + ON_HEIGHT
-            and abs(offset[0]) < lower.half[0]
-            and abs(offset[1]) < lower.half[1]
-        )
-        return bool(over) and (
-            lower.parent is None or self.in_contact(data, self._entities[lower.parent], upper)
-        )
-
-    def _in(self, data: mujoco.MjData, atom: Atom, inner: Element, outer: Element) -> bool:
-        return self._is_within(data, atom, inner, outer, self.box_of(data, outer))
-
-    def _is_within(
-        self,
-        data: mujoco.MjData,
-        atom: Atom,
-        inner: Element,
-        outer: Element,
-        box: tuple[np.ndarray, np.ndarray],
-    ) -> bool:
-        inner = _entity(inner, atom)
-        if isinstance(outer, EntityIndex) and not self.in_contact(data, outer, inner):
-            return False
-        low, high = box
-        position = self._position(data, inner)
-        return bool(np.all(position > low) and np.all(position < high))
 
     def box_of(self, data: mujoco.MjData, element: Element) -> tuple[np.ndarray, np.ndarray]:
         """The axis-aligned box that contains all geoms of ``element``: lower and upper corner."""
@@ -185,86 +139,81 @@ class Predicates:
         least, most = resting_pose(owner.category).yaw
         return least < most
 
-    def _stack(self, data: mujoco.MjData, atom: Atom, upper: Element, lower: Element) -> bool:
-        position, (low, high) = self._position(data, upper), self.box_of(data, lower)
+    def _mechanism(self, predicate: Predicate, element: Element) -> Mechanism | None:
+        """The mechanism by which an entity opens or switches; None if it cannot."""
+        owner = element.name if isinstance(element, EntityIndex) else element.parent
+        if owner is None or not element.inner_joints:
+            return None
+        return MECHANISMS[predicate][0].get(self._entities[owner].category)
+
+    def _on(self, data: mujoco.MjData, upper: EntityIndex, lower: Element) -> bool:
+        position, support = _position(data, upper), _position(data, lower)
+        if isinstance(lower, EntityIndex):
+            return bool(
+                support[2] <= position[2]
+                and np.linalg.norm(support[:2] - position[:2]) < ON_CENTRE
+                and in_contact(data, lower, upper)
+            )
+        # LIBERO rotates the offset by the site's rotation instead of its inverse, which is wrong for regions that are
+        # neither level nor turned by half-turns. Reproduced, because its success criterion depends on it.
+        offset = data.site_xmat[lower.site].reshape(3, 3) @ (position - support)
+        return bool(
+            lower.half[2] - ON_SINK < offset[2] < lower.half[2] + ON_HEIGHT
+            and abs(offset[0]) < lower.half[0]
+            and abs(offset[1]) < lower.half[1]
+            and (lower.parent is None or in_contact(data, self._entities[lower.parent], upper))
+        )
+
+    def _in(self, data: mujoco.MjData, inner: EntityIndex, outer: Element) -> bool:
+        low, high = self.box_of(data, outer)
+        return _is_within(data, inner, outer, low, high)
+
+    def _stack(self, data: mujoco.MjData, upper: EntityIndex, lower: EntityIndex) -> bool:
+        position, (low, high) = _position(data, upper), self.box_of(data, lower)
         return (
-            self._in_contact(data, atom, upper, lower)
-            and bool(position[2] > self._position(data, lower)[2])
+            in_contact(data, upper, lower)
+            and bool(position[2] > _position(data, lower)[2])
             and bool(np.all(position[:2] > low[:2]) and np.all(position[:2] < high[:2]))
         )
 
-    def _in_contact(self, data: mujoco.MjData, atom: Atom, one: Element, other: Element) -> bool:
-        return self.in_contact(data, _entity(one, atom), _entity(other, atom))
-
-    # -- LIBERO-X's stricter relations
-
-    def _exact_in(self, data: mujoco.MjData, atom: Atom, inner: Element, outer: Element) -> bool:
+    def _exact_in(self, data: mujoco.MjData, inner: EntityIndex, outer: Element) -> bool:
+        """LIBERO-X: the object is inside and rests on the floor of its container."""
         sink = DEEPER_SINK if isinstance(outer, RegionIndex) else 0.0
-        box = (
+        low, high = (
             self._region_box(data, outer, sink)
             if isinstance(outer, RegionIndex)
             else self.box_of(data, outer)
         )
-        if not self._is_within(data, atom, inner, outer, box):
-            return False
         lowest = self.box_of(data, inner)[0][2]
-        return bool(lowest - (box[0][2] + sink) <= REST_HEIGHT)
+        return _is_within(data, inner, outer, low, high) and bool(lowest - (low[2] + sink) <= REST_HEIGHT)
 
-    def _up_cosine(self, data: mujoco.MjData, element: EntityIndex, surface: Element) -> float:
-        normal = np.array([0.0, 0.0, 1.0])
-        if isinstance(surface, RegionIndex):
-            axes = data.site_xmat[surface.site].reshape(3, 3).T
-            axis = axes[np.argmax(np.abs(axes[:, 2]))]
-            normal = axis * np.sign(axis[2])
-        return float(data.xmat[element.body].reshape(3, 3) @ up_axis(element.category) @ normal)
+    def _upright_on(self, data: mujoco.MjData, upper: EntityIndex, lower: Element) -> bool:
+        return self._on(data, upper, lower) and _up_cosine(data, upper, lower) >= UPRIGHT_COSINE
 
-    def _upright_on(self, data: mujoco.MjData, atom: Atom, upper: Element, lower: Element) -> bool:
-        return (
-            self._on(data, atom, upper, lower)
-            and self._up_cosine(data, _entity(upper, atom), lower) >= UPRIGHT_COSINE
-        )
-
-    def _side_on(self, data: mujoco.MjData, atom: Atom, upper: Element, lower: Element) -> bool:
-        return (
-            self._on(data, atom, upper, lower)
-            and abs(self._up_cosine(data, _entity(upper, atom), lower)) <= SIDE_COSINE
-        )
-
-    # -- states of one entity
-
-    def _up(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
-        return bool(self._position(data, element)[2] >= UP_HEIGHT)
-
-    def _active(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
-        """Whether an entity is open or turned on: any joint is beyond its bound."""
-        mechanism = self._mechanism(_MECHANISMS[atom.predicate], element)
-        return mechanism is not None and any(
-            mechanism.active.holds(self._joint(data, joint)) for joint in _inner_joints(element)
-        )
-
-    def _passive(self, data: mujoco.MjData, atom: Atom, element: Element) -> bool:
-        """Whether an entity is closed or off: every joint is within its bound, or it has no mechanism."""
-        mechanism = self._mechanism(_MECHANISMS[atom.predicate], element)
-        return mechanism is None or all(
-            mechanism.passive.holds(self._joint(data, joint)) for joint in _inner_joints(element)
-        )
-
-    def _mechanism(self, table: Mapping[str, Mechanism], element: Element) -> Mechanism | None:
-        """The mechanism by which an entity opens or switches; None if it cannot."""
-        owner = element.name if isinstance(element, EntityIndex) else element.parent
-        if owner is None or not _inner_joints(element):
-            return None
-        return table.get(self._entities[owner].category)
+    def _side_on(self, data: mujoco.MjData, upper: EntityIndex, lower: Element) -> bool:
+        return self._on(data, upper, lower) and abs(_up_cosine(data, upper, lower)) <= SIDE_COSINE
 
 
-_MECHANISMS: Mapping[Predicate, Mapping[str, Mechanism]] = MappingProxyType(
+_RULES: Mapping[Predicate, Callable[..., bool]] = MappingProxyType(
     {
-        Predicate.OPEN: OPENING,
-        Predicate.CLOSE: OPENING,
-        Predicate.TURN_ON: SWITCHING,
-        Predicate.TURN_OFF: SWITCHING,
+        Predicate.ON: Predicates._on,
+        Predicate.IN: Predicates._in,
+        Predicate.UP: lambda self, data, element: _position(data, element)[2] >= UP_HEIGHT,
+        Predicate.STACK: Predicates._stack,
+        Predicate.IN_CONTACT: lambda self, data, one, other: in_contact(data, one, other),
+        Predicate.EXACT_IN: Predicates._exact_in,
+        Predicate.UPRIGHT_ON: Predicates._upright_on,
+        Predicate.SIDE_ON: Predicates._side_on,
     }
 )
+
+
+def in_contact(data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
+    """Whether colliding geoms of two entities touch."""
+    return any(
+        (first in one.geoms and second in other.geoms) or (first in other.geoms and second in one.geoms)
+        for first, second in data.contact.geom[: data.ncon].tolist()
+    )
 
 
 def up_axis(category: str) -> np.ndarray:
@@ -274,29 +223,26 @@ def up_axis(category: str) -> np.ndarray:
     return np.asarray(rotation.reshape(3, 3)[2])
 
 
-def _inner_joints(element: Element) -> tuple[int, ...]:
-    return element.inner_joints if isinstance(element, EntityIndex) else element.joints
+def _up_cosine(data: mujoco.MjData, element: EntityIndex, surface: Element) -> float:
+    """Cosine between an object's up axis and the normal of the surface below it."""
+    normal = np.array([0.0, 0.0, 1.0])
+    if isinstance(surface, RegionIndex):
+        axes = data.site_xmat[surface.site].reshape(3, 3).T
+        axis = axes[np.argmax(np.abs(axes[:, 2]))]
+        normal = axis * np.sign(axis[2])
+    return float(data.xmat[element.body].reshape(3, 3) @ up_axis(element.category) @ normal)
 
 
-def _entity(element: Element, atom: Atom) -> EntityIndex:
-    if isinstance(element, EntityIndex):
-        return element
-    raise TaskError(f"'{atom}' needs an object or fixture instead of the region '{element.name}'")
+def _position(data: mujoco.MjData, element: Element) -> np.ndarray:
+    place = data.xpos[element.body] if isinstance(element, EntityIndex) else data.site_xpos[element.site]
+    return np.asarray(place)
 
 
-_RULES: Mapping[Predicate, Callable[..., bool]] = MappingProxyType(
-    {
-        Predicate.ON: Predicates._on,
-        Predicate.IN: Predicates._in,
-        Predicate.OPEN: Predicates._active,
-        Predicate.CLOSE: Predicates._passive,
-        Predicate.TURN_ON: Predicates._active,
-        Predicate.TURN_OFF: Predicates._passive,
-        Predicate.UP: Predicates._up,
-        Predicate.STACK: Predicates._stack,
-        Predicate.IN_CONTACT: Predicates._in_contact,
-        Predicate.EXACT_IN: Predicates._exact_in,
-        Predicate.UPRIGHT_ON: Predicates._upright_on,
-        Predicate.SIDE_ON: Predicates._side_on,
-    }
-)
+def _is_within(
+    data: mujoco.MjData, inner: EntityIndex, outer: Element, low: np.ndarray, high: np.ndarray
+) -> bool:
+    """Whether an object's origin is between two corners, and it touches its container if that is an entity."""
+    if isinstance(outer, EntityIndex) and not in_contact(data, outer, inner):
+        return False
+    position = _position(data, inner)
+    return bool(np.all(position > low) and np.all(position < high))

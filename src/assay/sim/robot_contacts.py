@@ -53,23 +53,21 @@ class RobotContacts:
         for number, entity in enumerate(compiled.entities.values()):
             self._owner[list(entity.geoms)] = number
         bodies = [model.body(body).name for body in model.geom_bodyid]
-        self._part = np.array([_part(body) for body in bodies])
-        self._owner[
-            [body.startswith(MOUNT) for body in bodies]
-        ] = -1  # the pedestal is neither robot nor surroundings
-        self._closing = model.joint(f"{GRIPPER}finger_joint1").id
+        self._part = np.full(model.ngeom, _NOT_ROBOT)
+        for geom, body in enumerate(bodies):
+            if body.startswith(GRIPPER):
+                self._part[geom] = _PART_OF.get(body, _PALM)
+            elif body.startswith(ROBOT):
+                self._part[geom] = ARM_PART
+            elif body.startswith(MOUNT):  # the pedestal is neither robot nor surroundings
+                self._owner[geom] = -1
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """The robot's current contacts, except with itself; None otherwise."""
+        """The robot's current contacts, except with itself; None without any."""
         contact = data.contact
-        which, robot = _of_robot(contact.geom, self._part, self._owner)
-        if not len(which):
-            return None
-        return Touches(
+        touches = Touches(
             *_contact_forces(
-                which,
-                robot,
                 contact.geom,
                 contact.frame,
                 contact.friction,
@@ -81,84 +79,60 @@ class RobotContacts:
                 self._elliptic,
             )
         )
-
-    def measure_press(self, touches: Touches, data: mujoco.MjData, geoms: np.ndarray) -> tuple[bool, float]:
-        """Whether any of some geoms is touched, and the force of the fingers on them from opposite sides, newton.
-
-        ``geoms`` is a mask, (ngeom,).
-        """
-        axis = data.xaxis[self._closing]  # from the right finger to the left one
-        press: tuple[bool, float] = _press(touches.geoms, touches.parts, touches.forces, geoms, axis)
-        return press
-
-
-def _part(body: str) -> int:
-    if body.startswith(GRIPPER):
-        return _PART_OF.get(body, _PALM)
-    return ARM_PART if body.startswith(ROBOT) else _NOT_ROBOT
-
-
-@machine_code
-def _of_robot(geom, part, owner):  # type: ignore[no-untyped-def]
-    """Indices of the robot's contacts (n, 2) with other geoms, and its column in each, sorted by column."""
-    which = np.empty(len(geom), np.int64)
-    robot = np.empty(len(geom), np.int64)
-    count = 0
-    for column in range(2):
-        for row in range(len(geom)):
-            mine, other = geom[row, column], geom[row, 1 - column]
-            if part[mine] > 0 and part[other] == 0 and owner[other] >= 0:
-                which[count] = row
-                robot[count] = column
-                count += 1
-    return which[:count], robot[:count]
+        return touches if len(touches.geoms) else None
 
 
 @machine_code
 def _contact_forces(  # type: ignore[no-untyped-def]
-    which,  # (n,)
-    robot,  # (n,)
     geom,  # (contacts, 2)
     frame,  # (contacts, 9): rows are the normal, from the first geom to the second, and two tangents
     friction,  # (contacts, 5)
     dim,  # (contacts,)
     address,  # (contacts,): index of the first force of a contact; -1 if it has none
     force,  # of all constraints
-    part,
-    owner,
+    part,  # (ngeom,)
+    owner,  # (ngeom,)
     elliptic,
 ):
-    """Geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts."""
-    count = len(which)
-    geoms, owners, parts = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-    forces = np.zeros((count, 3))
-    local = np.zeros(3)
-    for row in range(count):
-        contact, column = which[row], robot[row]
-        geoms[row] = geom[contact, 1 - column]
-        owners[row] = owner[geoms[row]]
-        parts[row] = part[geom[contact, column]]
-        first, size = address[contact], dim[contact]
-        if first < 0:
-            continue
-        local[:] = 0.0
-        if elliptic or size == 1:
-            for k in range(min(size, 3)):
-                local[k] = force[first + k]
-        else:
-            for k in range(size - 1):  # the edges of a pyramid, two for each direction of friction
-                local[0] += force[first + 2 * k] + force[first + 2 * k + 1]
-                if k < 2:
-                    local[k + 1] = friction[contact, k] * (force[first + 2 * k] - force[first + 2 * k + 1])
-        sign = 1.0 if column == 0 else -1.0  # MuJoCo's is the force of the first geom on the second
-        for axis in range(3):
-            for k in range(3):
-                forces[row, axis] += sign * frame[contact, 3 * k + axis] * local[k]
-    return geoms, owners, parts, forces
+    """Geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts with its surroundings."""
+    most = len(geom)
+    geoms, owners, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    forces = np.zeros((most, 3))
+    count = 0
+    for column in range(2):  # the robot's geom comes first or second
+        for contact in range(most):
+            mine, other = geom[contact, column], geom[contact, 1 - column]
+            if part[mine] == 0 or part[other] > 0 or owner[other] < 0:
+                continue
+            geoms[count], owners[count], parts[count] = other, owner[other], part[mine]
+            first, size = address[contact], dim[contact]
+            local = np.zeros(3)
+            if first < 0:
+                pass
+            elif elliptic or size == 1:
+                for k in range(min(size, 3)):
+                    local[k] = force[first + k]
+            else:
+                for k in range(size - 1):  # the edges of a pyramid, two for each direction of friction
+                    local[0] += force[first + 2 * k] + force[first + 2 * k + 1]
+                    if k < 2:
+                        local[k + 1] = friction[contact, k] * (
+                            force[first + 2 * k] - force[first + 2 * k + 1]
+                        )
+            sign = 1.0 if column == 0 else -1.0  # MuJoCo's is the force of the first geom on the second
+            for axis in range(3):
+                for k in range(3):
+                    forces[count, axis] += sign * frame[contact, 3 * k + axis] * local[k]
+            count += 1
+    return geoms[:count], owners[:count], parts[:count], forces[:count]
 
 
 @machine_code
-def _press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
+def measure_press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
+    """Whether some geoms are touched, and the force of the fingers on them from opposite sides, newton.
+
+    ``mine`` is the mask of the geoms, (ngeom,), ``axis`` (3,) points from the right finger to the left one.
+    """
     touched, left, right = False, 0.0, 0.0
     for row in range(len(geoms)):
         if mine[geoms[row]]:
@@ -185,10 +159,7 @@ class Fingers:
             for part in ("", "_pad"):
                 self._finger[model.geom(f"{GRIPPER}finger{number}{part}_collision").id] = number
         self.robot = np.array(
-            [
-                model.body(model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER))
-                for geom in range(model.ngeom)
-            ]
+            [model.body(body).name.startswith((ROBOT, GRIPPER)) for body in model.geom_bodyid]
         )
         """Mask of the robot's geoms, (ngeom,)."""
 

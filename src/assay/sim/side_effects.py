@@ -6,6 +6,7 @@ A *bystander* is an object that the goal mentions neither directly nor by one of
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import mujoco
@@ -15,7 +16,8 @@ from assay.episodes.conduct import SideEffects
 from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.compile import CompiledScene
 from assay.sim.predicates import up_axis
-from assay.sim.robot_contacts import ARM_PART, PARTS, RobotContacts, Touches
+from assay.sim.robot_contacts import ARM_PART, PARTS, Touches
+from assay.sim.simulation import CONTROL_HZ
 from assay.support.jit import machine_code
 from assay.tasks.scene import Goal
 
@@ -31,16 +33,16 @@ EVENT_TOLERANCE = 0.002
 """Largest displacement by an event at which an object or joint counts as unmoved, metres or radians."""
 MAX_RECORDED = 1e6
 """Upper limit of recorded values; larger ones come from a diverging simulation and are clipped."""
-_HERTZ = 20.0
 
 
 class EffectWatch:
     """Collects the robot's contacts after every control step and summarizes the side effects at the end."""
 
     def __init__(
-        self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
+        self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, names: tuple[str, ...]
     ) -> None:
-        self._names = contacts.names
+        """Watch the entities that a goal does not mention; ``names`` are those of `RobotContacts`."""
+        self._names = names
         self._forces = np.zeros(len(self._names))
         self._arm: Counter[int] = Counter()
         named = {name for atom in goal.atoms for name in atom.arguments}
@@ -98,6 +100,8 @@ class EffectWatch:
         cosine = np.clip((self._axes(data) * self._upright).sum(axis=1), -1.0, 1.0)
         tilts = np.degrees(np.arccos(cosine))
         path = np.asarray(path, np.float64)
+        third = np.diff(path, n=3, axis=0) * CONTROL_HZ**3
+        jerk = float(np.sqrt((third**2).sum(axis=1).mean())) if len(third) else 0.0
         return SideEffects(
             moved=_above(self._others, distances, MIN_DISPLACEMENT_M, 4),
             tilted=_above(self._others, tilts, MIN_TILT_DEG, 1),
@@ -110,7 +114,7 @@ class EffectWatch:
             forces=_above(self._names, self._forces, MIN_FORCE_N, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},
             path=round(_clip(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())), 4),
-            jerk=round(_clip(measure_jerk(path)), 3),
+            jerk=round(_clip(jerk), 3),
         )
 
     def _axes(self, data: mujoco.MjData) -> np.ndarray:
@@ -132,22 +136,13 @@ def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
             peaks[owner] = max(peaks[owner], np.sqrt(x * x + y * y + z * z))
 
 
-def measure_jerk(path: np.ndarray) -> float:
-    """Root mean square jerk of positions (n, 3) sampled at 20 Hz, m/s^3."""
-    if len(path) < 4:
-        return 0.0
-    third = np.diff(path, n=3, axis=0) * _HERTZ**3
-    return float(np.sqrt((third**2).sum(axis=1).mean()))
-
-
 def _clip(value: float) -> float:
     """Clip a value of a diverging simulation to `MAX_RECORDED`, which a file can store."""
     return min(value, MAX_RECORDED) if value == value else 0.0
 
 
-def _above(
-    names: tuple[str, ...] | list[str], values: np.ndarray, least: float, digits: int
-) -> dict[str, float]:
+def _above(names: Sequence[str], values: np.ndarray, least: float, digits: int) -> dict[str, float]:
+    """Values above a limit, rounded, by name."""
     return {
         name: round(_clip(value), digits)
         for name, value in zip(names, values.tolist(), strict=True)
@@ -174,9 +169,9 @@ def _parts(compiled: CompiledScene, named: set[str], data: mujoco.MjData) -> dic
     """Drawers, doors and knobs that the goal does not mention, keyed by joint name."""
     model, parts = compiled.model, {}
     requested = {
-        joint for name, region in compiled.regions.items() if name in named for joint in region.joints
+        joint for name, region in compiled.regions.items() if name in named for joint in region.inner_joints
     }
-    region_names = {joint: name for name, region in compiled.regions.items() for joint in region.joints}
+    region_names = {joint: name for name, region in compiled.regions.items() for joint in region.inner_joints}
     for name, entity in compiled.entities.items():
         mechanism = OPENING.get(entity.category) or SWITCHING.get(entity.category)
         if mechanism is None or name in named:

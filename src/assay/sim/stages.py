@@ -12,10 +12,10 @@ import mujoco
 import numpy as np
 
 from assay.episodes.conduct import FIXED, LIFTING, PLACING, TURNING
-from assay.sim.categories import OPENING, SWITCHING
+from assay.sim.categories import MECHANISMS
 from assay.sim.compile import CompiledScene, EntityIndex, RegionIndex
 from assay.sim.compose import GRIPPER
-from assay.sim.robot_contacts import RobotContacts, Touches
+from assay.sim.robot_contacts import Touches, measure_press
 from assay.support.jit import machine_code
 from assay.tasks.scene import Atom, Goal, Predicate
 
@@ -27,8 +27,8 @@ HOLD_STEPS = 3
 """Control steps for which the fingers must hold an object: a gripper that pokes at it may pinch it for a moment."""
 LIFT_HEIGHT = 0.02
 """Height above its lowest position so far at which a held object is lifted, metres."""
-CARRY_SHARE = 0.5
-"""Share of the horizontal distance to its destination that a carried object must have covered."""
+CARRIED_FRACTION = 0.5
+"""Fraction of the horizontal distance to its destination that a carried object must have covered."""
 MOVED = 0.02
 """Minimum displacement of an object or drawer that counts as moved, metres."""
 TURNED = 0.2
@@ -45,16 +45,10 @@ _PLACES = frozenset(
         Predicate.SIDE_ON,
     }
 )
-_MECHANISMS = {
-    Predicate.OPEN: OPENING,
-    Predicate.CLOSE: OPENING,
-    Predicate.TURN_ON: SWITCHING,
-    Predicate.TURN_OFF: SWITCHING,
-}
 
 
 @machine_code
-def _outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
+def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
     """Distance of a point from a box in a frame at ``place`` (3,) with the axes ``turn`` (9,), metres."""
     total = 0.0
     for axis in range(3):
@@ -99,17 +93,13 @@ class _AtomProgress:
 class StageWatch:
     """Tracks the progress of a goal; called once before the policy acts and after every control step."""
 
-    def __init__(
-        self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData, contacts: RobotContacts
-    ) -> None:
-        self._compiled, self._model, self._contacts = compiled, compiled.model, contacts
+    def __init__(self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData) -> None:
+        self._compiled, self._model = compiled, compiled.model
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
-        self._watched = {}
+        self._finger_joint = compiled.model.joint(f"{GRIPPER}finger_joint1").id
         self._initially_true: frozenset[Atom] = frozenset()
-        for number, atom in enumerate(goal.atoms):
-            progress = self._watch(atom, data)
-            if progress is not None:
-                self._watched[number] = progress
+        watched = {number: self._watch(atom, data) for number, atom in enumerate(goal.atoms)}
+        self._watched = {number: progress for number, progress in watched.items() if progress is not None}
 
     def __call__(self, data: mujoco.MjData, touches: Touches | None, true: list[bool], step: int) -> None:
         """Update the progress from the current state; ``true`` holds the truth values of the atoms."""
@@ -139,74 +129,66 @@ class StageWatch:
     def _look(
         self, progress: _AtomProgress, data: mujoco.MjData, touches: Touches | None, true: bool, step: int
     ) -> None:
-        stages = progress.stages
-        touched, pressed = (
-            (False, 0.0) if touches is None else self._contacts.measure_press(touches, data, progress.geoms)
-        )
-        if stages["reached"] is None and (touched or self._distance(progress, data) < REACH_DISTANCE):
-            stages["reached"] = step
+        touched, press = False, 0.0
+        if touches is not None:
+            axis = data.xaxis[self._finger_joint]
+            touched, press = measure_press(touches.geoms, touches.parts, touches.forces, progress.geoms, axis)
+        stages, position = progress.stages, data.xpos[progress.body]
+        if stages["reached"] is None:
+            grip, turn = data.site_xpos[self._grip_site], data.xmat[progress.body]
+            if (
+                touched
+                or _distance_outside(grip, position, turn, progress.low, progress.high) < REACH_DISTANCE
+            ):
+                stages["reached"] = step
         if touched:
             progress.note("touched", step)
-        if progress.joints:
-            if stages["moved"] is None and any(
-                abs(data.qpos[place] - start) > far for place, start, far in progress.joints
-            ):
-                stages["moved"] = step
-        elif "grasped" in stages:
-            self._follow(progress, data, pressed > GRIP_FORCE, step)
+        if any(abs(data.qpos[place] - start) > far for place, start, far in progress.joints):
+            progress.note("moved", step)
+        if "grasped" in stages:
+            height = float(position[2])
+            progress.lowest = min(progress.lowest, height)
+            progress.pressed = progress.pressed + 1 if press > GRIP_FORCE else 0
+            if progress.pressed >= HOLD_STEPS:
+                progress.note("grasped", step)
+                if height > progress.lowest + LIFT_HEIGHT:
+                    progress.note("lifted", step)
+                if progress.place is not None and stages.get("carried") is None:
+                    left = float(np.linalg.norm(position[:2] - progress.place(data)[:2]))
+                    if left < (1 - CARRIED_FRACTION) * progress.away:
+                        progress.note("carried", step)
         if true:
             progress.note("placed", step)
             progress.note("done", step)
             if not touched:
                 progress.note("released", step)
 
-    def _follow(self, progress: _AtomProgress, data: mujoco.MjData, held: bool, step: int) -> None:
-        """Update the progress of an object that is to be carried."""
-        position = data.xpos[progress.body]
-        height = float(position[2])
-        progress.lowest = min(progress.lowest, height)
-        progress.pressed = progress.pressed + 1 if held else 0
-        if progress.pressed < HOLD_STEPS:
-            return
-        progress.note("grasped", step)
-        if height > progress.lowest + LIFT_HEIGHT:
-            progress.note("lifted", step)
-        if progress.place is not None and progress.stages.get("carried") is None:
-            left = float(np.linalg.norm(position[:2] - progress.place(data)[:2]))
-            if left < (1 - CARRY_SHARE) * progress.away:
-                progress.note("carried", step)
-
-    def _distance(self, progress: _AtomProgress, data: mujoco.MjData) -> float:
-        """Distance of the grip site from the bounding box, metres."""
-        place, turn = data.xpos[progress.body], data.xmat[progress.body]
-        return float(_outside(data.site_xpos[self._grip_site], place, turn, progress.low, progress.high))
-
     def _watch(self, atom: Atom, data: mujoco.MjData) -> _AtomProgress | None:
         """Start tracking an atom; return None if its entities are absent."""
-        elements: Mapping[str, EntityIndex | RegionIndex] = {
-            **self._compiled.entities,
-            **self._compiled.regions,
-        }
-        arguments = [elements.get(name) for name in atom.arguments]
-        if not arguments or any(argument is None for argument in arguments):
+        model, entities = self._model, self._compiled.entities
+        elements: Mapping[str, EntityIndex | RegionIndex] = {**entities, **self._compiled.regions}
+        if not atom.arguments or not elements.keys() >= set(atom.arguments):
             return None
-        first = arguments[0]
-        assert first is not None
-        joints = first.inner_joints if isinstance(first, EntityIndex) else first.joints
-        if atom.predicate in _MECHANISMS and joints:
-            return self._part(atom, joints, data)
-        owner = first if isinstance(first, EntityIndex) else self._compiled.entities.get(first.parent or "")
+        first, destination = elements[atom.arguments[0]], elements[atom.arguments[-1]]
+        if atom.predicate in MECHANISMS and first.inner_joints:
+            bodies = model.jnt_bodyid[list(first.inner_joints)]
+            geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies) & (model.geom_group == 0))
+            progress = self._measure(atom, int(min(bodies)), geoms, TURNING, data)
+            for joint in first.inner_joints:
+                address = int(model.jnt_qposadr[joint])
+                hinge = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE
+                progress.joints.append((address, float(data.qpos[address]), TURNED if hinge else MOVED))
+            return progress
+        owner = first if isinstance(first, EntityIndex) else entities.get(first.parent or "")
         if owner is None:
             return None
-        if not owner.movable:
-            return self._measure(atom, owner.body, np.array(sorted(owner.geoms)), FIXED, data)
-        stages = (
-            PLACING if atom.predicate in _PLACES else LIFTING if atom.predicate is Predicate.UP else FIXED
-        )
+        stages: tuple[str, ...] = FIXED
+        if owner.movable and atom.predicate in _PLACES:
+            stages = PLACING
+        elif owner.movable and atom.predicate is Predicate.UP:
+            stages = LIFTING
         progress = self._measure(atom, owner.body, np.array(sorted(owner.geoms)), stages, data)
         if stages is PLACING:
-            destination = arguments[-1]
-            assert destination is not None
             progress.place = (
                 (lambda data: data.xpos[destination.body])
                 if isinstance(destination, EntityIndex)
@@ -215,36 +197,19 @@ class StageWatch:
             progress.away = float(np.linalg.norm(data.xpos[owner.body][:2] - progress.place(data)[:2]))
         return progress
 
-    def _part(self, atom: Atom, joints: tuple[int, ...], data: mujoco.MjData) -> _AtomProgress:
-        """Start tracking the parts that some joints move."""
-        model = self._model
-        bodies = {int(model.jnt_bodyid[joint]) for joint in joints}
-        geoms = np.flatnonzero(np.isin(model.geom_bodyid, list(bodies)) & (model.geom_group == 0))
-        progress = self._measure(atom, min(bodies), geoms, TURNING, data)
-        progress.joints = [
-            (
-                int(model.jnt_qposadr[joint]),
-                float(data.qpos[model.jnt_qposadr[joint]]),
-                TURNED if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE else MOVED,
-            )
-            for joint in joints
-        ]
-        return progress
-
     def _measure(
         self, atom: Atom, body: int, geoms: np.ndarray, stages: tuple[str, ...], data: mujoco.MjData
     ) -> _AtomProgress:
+        """Start tracking geoms (ids), with their bounding box in the frame of ``body``."""
         model = self._model
         mask = np.zeros(model.ngeom, dtype=bool)
         mask[geoms] = True
-        frame = data.xmat[body].reshape(3, 3)
-        turned = frame.T @ data.geom_xmat[geoms].reshape(-1, 3, 3)  # (n, 3, 3), in the body's frame
-        centre = (data.geom_xpos[geoms] - data.xpos[body]) @ frame
-        centre = centre + np.einsum("nij,nj->ni", turned, model.geom_aabb[geoms, :3])
-        half = np.einsum("nij,nj->ni", np.abs(turned), model.geom_aabb[geoms, 3:])
-        low, high = (
-            ((centre - half).min(axis=0), (centre + half).max(axis=0))
-            if len(geoms)
-            else (np.zeros(3), np.zeros(3))
-        )
+        low = high = np.zeros(3)
+        if len(geoms):
+            frame = data.xmat[body].reshape(3, 3)
+            turned = frame.T @ data.geom_xmat[geoms].reshape(-1, 3, 3)  # (n, 3, 3), in the body's frame
+            centre = (data.geom_xpos[geoms] - data.xpos[body]) @ frame
+            centre = centre + np.einsum("nij,nj->ni", turned, model.geom_aabb[geoms, :3])
+            half = np.einsum("nij,nj->ni", np.abs(turned), model.geom_aabb[geoms, 3:])
+            low, high = (centre - half).min(axis=0), (centre + half).max(axis=0)
         return _AtomProgress(atom, body, mask, low, high, dict.fromkeys(stages))

@@ -41,8 +41,15 @@ class Trace:
         self.moved: str | None = None
         """Name of the entity that moved first."""
         self._attach(simulation)
-        self.initial_positions = _positions(simulation, task)
-        """Initial positions of the entities that the task refers to, metres."""
+        arguments = (name for atom in task.goal.atoms for name in atom.arguments)
+        regions = {region.full_name: region.target for region in task.scene.regions}
+        names = dict.fromkeys(regions.get(name, name) for name in (*arguments, *task.of_interest))
+        self.initial_positions: dict[str, Position] = {}
+        """Initial positions of the entities that the task refers to, metres, rounded to 0.1 mm."""
+        for name in names:
+            if name in simulation.compiled.entities:
+                x, y, z = simulation.pose(name)[0].tolist()
+                self.initial_positions[name] = round(x, 4), round(y, 4), round(z, 4)
 
     def __call__(self, observation: Observation) -> None:
         """Record one observation."""
@@ -65,7 +72,7 @@ class Trace:
             else:
                 spans.append((step, step + 1))
         if self.moved is None:
-            self.moved = self._displacements.find_moved()
+            self.moved = self._find_moved()
 
     def follow(self, simulation: Simulation, task: Task) -> None:
         """Continue with the simulation and the goal after an event, keeping the data recorded so far.
@@ -86,10 +93,31 @@ class Trace:
     def _attach(self, simulation: Simulation) -> None:
         """Look up the watched elements in a simulation's model."""
         compiled, data = simulation.compiled, simulation.data
-        self._displacements = _Displacements(simulation)
         self._contacts = RobotContacts(compiled)
-        self._stages = StageWatch(compiled, self._goal, data, self._contacts)
-        self._effects = EffectWatch(compiled, self._goal, data, self._contacts)
+        self._stages = StageWatch(compiled, self._goal, data)
+        self._effects = EffectWatch(compiled, self._goal, data, self._contacts.names)
+        entities = compiled.entities.values()
+        self._movable = [entity.name for entity in entities if entity.movable]
+        self._roots = np.array([entity.body for entity in entities if entity.movable], dtype=int)
+        self._start = data.xpos[self._roots].copy()
+        inner = [(entity.name, joint) for entity in entities for joint in entity.inner_joints]
+        self._inner = [name for name, _ in inner]
+        joints = np.array([joint for _, joint in inner], dtype=int)
+        self._addresses = compiled.model.jnt_qposadr[joints]
+        self._values = data.qpos[self._addresses].copy()
+        hinge = compiled.model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE
+        self._limits = np.where(hinge, TURNED, MOVED)
+
+    def _find_moved(self) -> str | None:
+        """Return an entity that has left its initial position, or whose door, drawer or knob has."""
+        data = self._simulation.data
+        distances = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
+        if len(distances) and distances.max() > MOVED:
+            return self._movable[int(distances.argmax())]
+        turns = np.abs(data.qpos[self._addresses] - self._values) / self._limits
+        if len(turns) and turns.max() > 1.0:
+            return self._inner[int(turns.argmax())]
+        return None
 
     @property
     def holds(self) -> bool:
@@ -135,10 +163,12 @@ class Trace:
     @property
     def truth(self) -> dict[str, Intervals]:
         """Intervals in which each atom was true."""
-        columns = np.array(self._true, dtype=bool).reshape(len(self._true), len(self._goal.atoms))
-        return {
-            str(atom): _intervals(column) for atom, column in zip(self._goal.atoms, columns.T, strict=True)
-        }
+        intervals: dict[str, Intervals] = {}
+        for number, atom in enumerate(self._goal.atoms):
+            column = [False, *(row[number] for row in self._true), False]
+            edges = np.flatnonzero(np.diff(np.array(column, dtype=int))).reshape(-1, 2)
+            intervals[str(atom)] = tuple((int(first), int(last)) for first, last in edges)
+        return intervals
 
 
 def simulate_aftermath(
@@ -175,49 +205,3 @@ def simulate_aftermath(
             and bool((np.abs(data.qvel[ARM:]) < REST_SPEED).all())
         )
     return Aftermath(step, simulation.predicates.is_satisfied(goal, data), rest)
-
-
-class _Displacements:
-    """Detects entities that have left their initial position."""
-
-    def __init__(self, simulation: Simulation) -> None:
-        self._simulation = simulation
-        model, entities = simulation.model, simulation.compiled.entities
-        self._movable = [entity for entity in entities.values() if entity.movable]
-        self._roots = np.array([entity.body for entity in self._movable], dtype=int)
-        inner = [(name, joint) for name, entity in entities.items() for joint in entity.inner_joints]
-        self._inner = [name for name, _ in inner]
-        joints = np.array([joint for _, joint in inner], dtype=int)
-        self._addresses = model.jnt_qposadr[joints]
-        hinge = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE
-        self._limits = np.where(hinge, TURNED, MOVED)
-        self._start = simulation.data.xpos[self._roots].copy()
-        self._values = simulation.data.qpos[self._addresses].copy()
-
-    def find_moved(self) -> str | None:
-        """Return an entity that has moved, or whose door, drawer or knob has moved."""
-        data = self._simulation.data
-        distances = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
-        if len(distances) and distances.max() > MOVED:
-            return self._movable[int(distances.argmax())].name
-        turns = np.abs(data.qpos[self._addresses] - self._values) / self._limits
-        if len(turns) and turns.max() > 1.0:
-            return self._inner[int(turns.argmax())]
-        return None
-
-
-def _positions(simulation: Simulation, task: Task) -> dict[str, Position]:
-    """Positions of the entities that the goal or ``of_interest`` names, rounded to 0.1 mm."""
-    arguments = (name for atom in task.goal.atoms for name in atom.arguments)
-    regions = {region.full_name: region.target for region in task.scene.regions}
-    names = dict.fromkeys(regions.get(name, name) for name in (*arguments, *task.of_interest))
-    places = {
-        name: simulation.pose(name)[0].tolist() for name in names if name in simulation.compiled.entities
-    }
-    return {name: (round(x, 4), round(y, 4), round(z, 4)) for name, (x, y, z) in places.items()}
-
-
-def _intervals(column: np.ndarray) -> Intervals:
-    """The intervals of consecutive True values in a column (n,)."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], column, [False]]).astype(int)))
-    return tuple((int(first), int(last)) for first, last in edges.reshape(-1, 2))

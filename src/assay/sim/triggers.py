@@ -130,7 +130,7 @@ def _geoms(simulation: Simulation, name: str) -> list[int]:
     compiled, model = simulation.compiled, simulation.model
     region = compiled.regions.get(name)
     entity = compiled.entities[name if region is None else region.parent or ""]
-    bodies = {int(model.jnt_bodyid[joint]) for joint in (region.joints if region is not None else ())}
+    bodies = {int(model.jnt_bodyid[joint]) for joint in (region.inner_joints if region is not None else ())}
     moving = [geom for geom in entity.geoms if int(model.geom_bodyid[geom]) in bodies]
     return moving or list(entity.geoms)
 
@@ -154,7 +154,7 @@ def _implicit_openings(simulation: Simulation, goal: Goal) -> list[Atom]:
     opened = []
     for atom in goal.atoms:
         region = regions.get(atom.arguments[-1]) if atom.predicate in _INSIDE else None
-        if region is not None and region.joints and entities[region.parent or ""].category in OPENING:
+        if region is not None and region.inner_joints and entities[region.parent or ""].category in OPENING:
             opened.append(Atom(Predicate.OPEN, (region.name,)))
     return [atom for atom in dict.fromkeys(opened) if atom not in goal.atoms]
 

@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 
 from assay.sim.categories import OPENING
-from assay.sim.compile import CompiledScene, compile_scene
+from assay.sim.compile import compile_scene
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.footprints import resting_model
@@ -238,23 +238,14 @@ def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[s
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
-    """Shape of a category at rest, relative to its origin."""
-
-    boxes: Boxes
-    sites: dict[str, tuple[np.ndarray, float]]
-    """Centre (3,) and half-height of each region of the category, metres."""
-
-
-@dataclass(frozen=True, slots=True)
 class _PlacedEntity:
     """An entity at its planned pose."""
 
     boxes: Boxes
     origin: np.ndarray
     """Position of the entity's origin, (3,), metres."""
-    turn: np.ndarray
-    """Rotation of the entity, (3, 3)."""
+    sites: dict[str, tuple[np.ndarray, float]]
+    """Centre (3,) and half-height of each of its regions in the world, metres."""
 
 
 def newly_hidden(before: Scene, after: Scene) -> list[str]:
@@ -280,50 +271,50 @@ def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
 
 @lru_cache(maxsize=256)
 def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]]:
-    placed = _place_entities(scene, pack)
+    entities = {entity.name: entity for entity in scene.entities}
     movable = {obj.name for obj in scene.objects}
+    opened = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
+    placed: dict[str, _PlacedEntity] = {}
+    waiting = [atom for atom in scene.initial if atom.predicate in _PLACING and atom.arguments[0] in entities]
+    while waiting:  # objects on or in others follow their supports
+        later = []
+        for atom in waiting:
+            entity = entities[atom.arguments[0]]
+            place = _place(scene, atom, placed)
+            if place is None:
+                later.append(atom)
+                continue
+            foot, yaw = place
+            regions = {
+                region.name: region.full_name for region in scene.regions if region.target == entity.name
+            }
+            open_parts = {name for name, full_name in regions.items() if full_name in opened}
+            if entity.name in opened:
+                open_parts.add("")
+            shape, sites = _shape(pack, entity.category, entity.name not in movable, frozenset(open_parts))
+            turn = np.array(
+                [[np.cos(yaw), -np.sin(yaw), 0.0], [np.sin(yaw), np.cos(yaw), 0.0], [0.0, 0.0, 1.0]]
+            )
+            boxes = shape.scale(entity.size).transform(np.zeros(3), turn)
+            origin = foot - (0.0, 0.0, float(boxes.bounds[0][:, 2].min()))
+            placed[entity.name] = _PlacedEntity(
+                boxes.transform(origin, np.eye(3)),
+                origin,
+                {
+                    name: (origin + turn @ site * entity.size, half * entity.size)
+                    for name, (site, half) in sites.items()
+                },
+            )
+        if len(later) == len(waiting):
+            break
+        waiting = later
     eyes, robot = _room(scene.arena, scene.staging.cameras, scene.staging.robot, pack)
     objects = {name: entity.boxes for name, entity in placed.items() if name in movable}
     fixtures = [entity.boxes for name, entity in placed.items() if name not in movable]
     return measure_visibility(objects, [*fixtures, robot], eyes)
 
 
-def _place_entities(scene: Scene, pack: AssetPack) -> dict[str, _PlacedEntity]:
-    """Place the entities; those on or in others follow their supports."""
-    entities = {entity.name: entity for entity in scene.entities}
-    opened = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
-    placed: dict[str, _PlacedEntity] = {}
-    waiting = [atom for atom in scene.initial if atom.predicate in _PLACING and atom.arguments[0] in entities]
-    while waiting:
-        later = []
-        for atom in waiting:
-            place = _place(scene, atom, placed, entities, opened, pack)
-            if place is None:
-                later.append(atom)
-                continue
-            origin, yaw = place
-            entity = entities[atom.arguments[0]]
-            shape = _shape(pack, entity.category, entity in scene.fixtures, _open_here(scene, entity, opened))
-            turn = np.array(
-                [[np.cos(yaw), -np.sin(yaw), 0.0], [np.sin(yaw), np.cos(yaw), 0.0], [0.0, 0.0, 1.0]]
-            )
-            boxes = shape.boxes.scale(entity.size).transform(np.zeros(3), turn)
-            origin = origin - (0.0, 0.0, float(boxes.bounds[0][:, 2].min()))
-            placed[entity.name] = _PlacedEntity(boxes.transform(origin, np.eye(3)), origin, turn)
-        if len(later) == len(waiting):
-            break
-        waiting = later
-    return placed
-
-
-def _place(
-    scene: Scene,
-    atom: Atom,
-    placed: dict[str, _PlacedEntity],
-    entities: dict[str, Entity],
-    opened: set[str],
-    pack: AssetPack,
-) -> tuple[np.ndarray, float] | None:
+def _place(scene: Scene, atom: Atom, placed: Mapping[str, _PlacedEntity]) -> tuple[np.ndarray, float] | None:
     """Foot point (3,) and yaw of the object that an atom places; None if its support is not placed yet."""
     layout = layout_of(scene)
     region = scene.region(atom.arguments[1])
@@ -340,30 +331,24 @@ def _place(
     under, ceiling = placed[carrier], np.inf
     centre = under.origin
     if region is not None:
-        entity = entities[carrier]
-        shape = _shape(pack, entity.category, entity in scene.fixtures, _open_here(scene, entity, opened))
-        if region.name not in shape.sites:
+        if region.name not in under.sites:
             return None
-        site, half = shape.sites[region.name]
-        centre = under.origin + under.turn @ site * entity.size
-        ceiling = float(centre[2]) + half * entity.size + _DROP_HEIGHT
+        centre, half = under.sites[region.name]
+        ceiling = float(centre[2]) + half + _DROP_HEIGHT
     low, high = under.boxes.bounds
     below = np.all((low[:, :2] <= centre[:2]) & (centre[:2] <= high[:, :2]), axis=1) & (high[:, 2] <= ceiling)
     top = float(high[below, 2].max()) if below.any() else float(centre[2])
     return np.array([centre[0], centre[1], top]), 0.0
 
 
-def _open_here(scene: Scene, entity: Entity, opened: set[str]) -> frozenset[str]:
-    """The regions of an entity that are initially open; an empty name if the entity itself opens."""
-    own = {
-        region.name for region in scene.regions if region.target == entity.name and region.full_name in opened
-    }
-    return frozenset(own | ({""} if entity.name in opened else set()))
-
-
 @lru_cache(maxsize=512)
-def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]) -> _Shape:
-    """Shape of a category at rest: an object in its resting pose, a fixture at yaw zero."""
+def _shape(
+    pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
+) -> tuple[Boxes, dict[str, tuple[np.ndarray, float]]]:
+    """Boxes of a category at rest, relative to its origin, and centre (3,) and half-height of its regions, metres.
+
+    ``opened`` names the regions that are initially open, or is an empty name for the entity itself.
+    """
     model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
     mechanism = OPENING.get(category)
     for joint in range(model.njnt if mechanism is not None and opened else 0):
@@ -383,7 +368,7 @@ def _shape(pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
         )
         for site in range(model.nsite)
     }
-    return _Shape(boxes_of(model, data, np.flatnonzero(model.geom_group == 0)), sites)
+    return boxes_of(model, data, np.flatnonzero(model.geom_group == 0)), sites
 
 
 @lru_cache(maxsize=256)
@@ -391,8 +376,8 @@ def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
 ) -> tuple[list[Viewpoint], Boxes]:
     """The cameras of a room, and the robot in its initial pose."""
-    empty = _empty_room(arena, cameras, pack)
-    model, data = empty.model, mujoco.MjData(empty.model)
+    model = _empty_room(arena, cameras, pack)
+    data = mujoco.MjData(model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)
     data.qpos[ARM : ARM + 2] = HOME_FINGERS
     mujoco.mj_kinematics(model, data)
@@ -409,5 +394,5 @@ def _room(
 
 
 @lru_cache(maxsize=64)
-def _empty_room(arena: Arena, cameras: tuple[CameraChange, ...], pack: AssetPack) -> CompiledScene:
-    return compile_scene(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack)
+def _empty_room(arena: Arena, cameras: tuple[CameraChange, ...], pack: AssetPack) -> mujoco.MjModel:
+    return compile_scene(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack).model

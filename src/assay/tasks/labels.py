@@ -40,16 +40,16 @@ def read(text: str | None) -> tuple[str, ...]:
 
 def family_order(family: str) -> tuple[int, str]:
     """Sort key of families: the paper's order, then alphabetical."""
-    return _place(family, tuple(FAMILIES)), family
+    return _rank(family, tuple(FAMILIES)), family
 
 
 def label_order(family: str, label: str) -> tuple[int, str]:
     """Sort key of the labels in a family: the paper's order, then alphabetical."""
-    return _place(label, FAMILIES.get(family, ())), label
+    return _rank(label, FAMILIES.get(family, ())), label
 
 
-def _place(name: str, known: Sequence[str]) -> int:
-    return known.index(name) if name in known else len(known)
+def _rank(name: str, names: Sequence[str]) -> int:
+    return names.index(name) if name in names else len(names)
 
 
 K = TypeVar("K")
@@ -118,7 +118,11 @@ def census(tasks: Iterable[Asked]) -> Census:
         for family, labels_ in request.labels.items():
             for label in labels_:
                 labels[family][label].append(request)
-        triples = dict.fromkeys(map(_triple, request.goal))
+        triples: dict[tuple[str, str, str], None] = {}
+        for atom in request.goal:
+            predicate, *names = atom.split()
+            thing, place_name = (*map(category_of, names[:2]), "", "")[:2]
+            triples[predicate, thing, place_name] = None
         for triple in triples:
             flows[triple].append(request)
         for place, part in enumerate(parts):
@@ -154,18 +158,12 @@ def category_of(name: str) -> str:
     return match["category"] if match else name
 
 
-def _triple(atom: str) -> tuple[str, str, str]:
-    predicate, *names = atom.split()
-    thing, place = (*map(category_of, names[:2]), "", "")[:2]
-    return predicate, thing, place
-
-
 def _frequency(asked: list[Asked]) -> Frequency:
     scenes = {request.scene for request in asked}
     return Frequency(None if None in scenes else len(scenes), len(asked))
 
 
-def _frequencies(found: Mapping[K, list[Asked]]) -> dict[K, Frequency]:
+def _frequencies(requests_by_name: Mapping[K, list[Asked]]) -> dict[K, Frequency]:
     """Return frequencies in descending order; ties keep the order of first occurrence."""
-    counts = {name: _frequency(requests) for name, requests in found.items()}
+    counts = {name: _frequency(requests) for name, requests in requests_by_name.items()}
     return dict(sorted(counts.items(), key=lambda item: -item[1].tasks))

@@ -9,7 +9,6 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from assay.errors import AssayError
 from assay.measures import MeasureError
-from assay.report.comparison import describe_decision, verdicts
 from assay.runs.description import describe_meta
 from assay.runs.store import SUFFIX
 from assay.web.library import is_running
@@ -109,8 +108,8 @@ def compare_page(
             contrasts = (*comparison.robustness, *comparison.robustness_by_condition)
             values |= {
                 "comparison": comparison,
-                "verdicts": verdicts(comparison),
-                "drops": [(drop, describe_decision(drop)) for drop in contrasts if drop.aspect == "drop"],
+                "verdicts": comparison.verdicts(),
+                "drops": [(drop, drop.verdict) for drop in contrasts if drop.aspect == "drop"],
             }
             with reading(first) as opened:
                 values["page"] = read_differing(opened, second, condition, after or 0)

@@ -142,9 +142,9 @@ def test_a_failed_or_killed_build_does_not_block_the_next(folder: Path, tmp_path
             build(target, [Failing()], plan, VIEWS)
 
 
-def test_an_empty_build_reports_reasons_with_an_example_and_advice(tmp_path: Path):
+def test_an_empty_build_reports_reasons_with_an_example(tmp_path: Path):
     blind = changing(lambda episode: replace(episode, egocentric=None))
-    reason = r"invented: 16 episodes found, 16 x episode: missing camera \(0: none on the hand\); --views"
+    reason = r"invented: 16 x episodes found, 16 x episode: missing camera \(0: no wrist camera\)"
     with pytest.raises(QuestionError, match=reason):
         build(tmp_path / "set", [blind], {QuestionKind.L_AI: 2}, VIEWS)
 

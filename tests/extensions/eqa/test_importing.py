@@ -61,20 +61,20 @@ def test_a_set_with_the_papers_fields_is_imported(images: list[str], tmp_path: P
 
 
 INVALID: list[tuple[dict[str, Any], str]] = [
-    ({"answer": "E"}, "its answer is none of the options"),
-    ({"options": ["a", "b"]}, "needs 4 options, has 2"),
-    ({"images": ["images/0.jpg"]}, "needs 2 images"),
-    ({"images": ["images/0.jpg", "images/none.jpg"]}, "there is no image 'images/none.jpg'"),
-    ({"images": ["images/0.jpg", "../../secret.png"]}, "there is no image"),
-    ({"kind": "X"}, "has no kind"),
+    ({"answer": "E"}, "the answer is none of the options"),
+    ({"options": ["a", "b"]}, "expected 4 options, got 2"),
+    ({"images": ["images/0.jpg"]}, "expected 2 images"),
+    ({"images": ["images/0.jpg", "images/none.jpg"]}, "no image 'images/none.jpg'"),
+    ({"images": ["images/0.jpg", "../../secret.png"]}, "no image"),
+    ({"kind": "X"}, "no kind"),
     ({"options": ["a", "a", "b", "c"]}, "four different options"),
-    ({"images": 5}, "needs 2 images before the options, has 1"),
-    ({"images": {"a": 1}}, "needs 2 images before the options, has 1"),
+    ({"images": 5}, "expected 2 images before the options, got 1"),
+    ({"images": {"a": 1}}, "expected 2 images before the options, got 1"),
     ({"options": ["\ud800", "x", "y", "z"]}, "surrogates not allowed"),
     ({"images": ["images/0.jpg", "\ud800"]}, "surrogates not allowed"),
     ({"images": ["images/0.jpg", "\0"]}, "null byte"),
-    ({"answer": "\ud800"}, "its answer is none of the options: '?'"),
-    ({"view": "sideways"}, "no view 'sideways'"),
+    ({"answer": "\ud800"}, "the answer is none of the options: '?'"),
+    ({"view": "sideways"}, "unknown view 'sideways'"),
 ]
 
 

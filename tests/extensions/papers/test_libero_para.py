@@ -18,8 +18,7 @@ from assay.extensions.papers.libero_para.tables import (
 )
 from assay.measures.run_data import RunData
 from assay.measures.views.table import Table
-from assay.report.papers import Paper, PaperError, PaperReport, PaperRun, PaperSection, exhibit
-from assay.report.papers.page import build_paper
+from assay.report.papers import Paper, PaperError, PaperReport, PaperRun, PaperSection, build_paper, exhibit
 from assay.runs.store import Store
 
 LABELS = {

@@ -12,8 +12,7 @@ from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.episodes.episode import no_trajectory
 from assay.extensions.papers.libero_pro.paper import DIMENSIONS, SUITES, load_published
 from assay.perturb import Say
-from assay.report.papers import PAPERS, PaperError
-from assay.report.papers.page import build_paper
+from assay.report.papers import PAPERS, PaperError, build_paper
 from assay.runs.store import Store
 
 Made = Callable[..., Path]
@@ -115,5 +114,5 @@ def test_runs_without_conditions_and_papers_without_numbers_are_refused(made: Ma
     ):
         build_paper("libero-pro", {"mine": path})
     assert PAPERS["libero-para"].make_beside_published is None
-    with pytest.raises(PaperError, match="no published numbers of libero-para"):
+    with pytest.raises(PaperError, match="no published numbers for libero-para"):
         build_paper("libero-para", {"mine": path}, published=True)

@@ -22,9 +22,7 @@ from assay.measures.time.timing import within_limit
 from assay.measures.views.table import Table
 from assay.measures.world.curves import curve
 from assay.perturb import Say
-from assay.report.papers import PaperError
-from assay.report.papers.base import PaperRun, Part
-from assay.report.papers.page import PaperReport, build_paper
+from assay.report.papers import PaperError, PaperReport, PaperRun, Part, build_paper
 from assay.runs.store import Store
 from assay.tasks.labels import FAMILIES
 

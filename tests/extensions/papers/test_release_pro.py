@@ -96,7 +96,7 @@ def test_a_folder_without_the_release_is_rejected(name: str, tmp_path: Path):
 
 def test_an_invalid_table_is_rejected(tmp_path: Path):
     (tmp_path / "ood_object.yaml").write_text("libero_goal:\n  turn_on_the_stove: [flat_stove]\n")
-    with pytest.raises(ReleaseError, match="'turn_on_the_stove': must be a mapping"):
+    with pytest.raises(ReleaseError, match="turn_on_the_stove: input should be a valid dictionary"):
         list(load_experiment(f"libero-pro?folder={tmp_path}").plan([tasks.load("libero_goal/0")], (0,)))
 
 
@@ -220,7 +220,7 @@ def test_a_file_with_another_change_is_unavailable(
 
 def test_a_frozen_file_without_a_task_of_its_name_is_rejected(tmp_path: Path):
     freeze(tmp_path, "swap", Exchange("plate_1", "wine_bottle_1"), file="put_the_bowl_on_the_plat")
-    with pytest.raises(ReleaseError, match=f"there is no task .*did you mean '{BOWL}'"):
+    with pytest.raises(ReleaseError, match=f"unknown task .*did you mean '{BOWL}'"):
         frozen(tmp_path)
     with pytest.raises(ReleaseError, match=r"looked for .*, libero_goal_swap$"):
         frozen(tmp_path / "init_files")

@@ -17,8 +17,7 @@ from assay.measures.result import Missing
 from assay.measures.views.table import Table
 from assay.report.comparison import compare_suites
 from assay.report.page import Report, build
-from assay.report.papers.base import PaperError
-from assay.report.papers.page import PaperReport, build_paper
+from assay.report.papers import PaperError, PaperReport, build_paper
 from assay.report.run_report import RunReport
 
 CONDITIONS = {
@@ -221,5 +220,5 @@ def test_a_run_of_another_world_is_refused(write, made, tmp_path: Path):
     path = write(
         tmp_path / "x.assay", [made(True, "control", {}, "libero_goal/7", seed) for seed in range(3)]
     )
-    with pytest.raises(PaperError, match=r"x\.assay is a run of the world libero; valid: runs of tabletop"):
+    with pytest.raises(PaperError, match=r"expected runs in the world tabletop, but .*x\.assay is in libero"):
         build_paper("cogelot", {"x": path})

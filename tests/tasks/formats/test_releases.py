@@ -79,8 +79,8 @@ def test_level_5_of_libero_x_is_read(shared: Path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"{}", "must be JSON with task_desc, variant and a numeric task_id"),
-        (b'{"task_desc": "x", "variant": "B", "task_id": "1"}', "the variant must be '', 'A1' or 'A2'"),
+        (b"{}", "task_desc: field required"),
+        (b'{"task_desc": "x", "variant": "B", "task_id": "1"}', "variant: input should be '', 'A1' or 'A2'"),
         (b"\xff\xfe\x00\x01" * 50, "is not a text file in UTF-8"),
     ],
 )
@@ -182,16 +182,21 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
         (read_metadata, "metadata.csv", "a,b\n1,2", "has no column batch_idx, eval"),
         (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('1.0', 'much')}", "metadata.csv:2"),
         (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('lexical', 'sung')}", "no type act, sung"),
-        (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "says no type"),
-        (pro.wordings, "ood_language.yaml", "- 1", "must map suites"),
+        (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "does not state type"),
+        (pro.wordings, "ood_language.yaml", "- 1", "input should be a valid dictionary"),
         (pro.wordings, "ood_language.yaml", "libero_gaol: {}", "did you mean 'libero_goal'?"),
-        (plus.read_classification, "task_classification.json", "{", "is not JSON"),
-        (plus.read_classification, "task_classification.json", '{"libero_goal": [1]}', "must be an object"),
+        (plus.read_classification, "task_classification.json", "{", "invalid JSON"),
+        (
+            plus.read_classification,
+            "task_classification.json",
+            '{"libero_goal": [1]}',
+            "libero_goal.0: input",
+        ),
         (
             plus.read_classification,
             "task_classification.json",
             '{"libero_10": [{"id": 1, "name": "turn_on_the_stove_light_1", "category": "x"}]}',
-            "begins with the name of no task of 'libero_10'",
+            "no task of 'libero_10' has a name with which",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from PIL import Image
 from assay import __version__
 from assay.extensions.eqa.actions import ActionLevel, Turning
 from assay.extensions.eqa.drafts import Draft, OptionMethod, Plan, Shot, WrongInstructions, plan_drafts
-from assay.extensions.eqa.episode import EPISODES_FOUND, EpisodeSource, QualityRules, Tally
+from assay.extensions.eqa.episode import EpisodeSource, Tally
 from assay.extensions.eqa.pairs import PreparedEpisode, prepare_episodes
 from assay.extensions.eqa.question import (
     FOLDER_FILES,
@@ -47,13 +47,6 @@ class InstructionCase:
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
 """Function that returns three wrong instructions per episode; episodes that it omits get those of the data set."""
 IDENTICAL_OPTIONS = "question: two options look the same"
-ADVICE = {
-    "missing camera": "--views names the cameras",
-    "gripper on another scale": "--gripper gives its values",
-    "cannot be read": "--schema names the layout of a data set",
-    "trivial motion": "thresholds are defined in assay.extensions.eqa.sources.schema",
-}
-"""Advice about a source without questions, by a part of the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +98,17 @@ def build(
                 on_episode()
             wrong: WrongInstructions = {}
             if distractors is not None and QuestionKind.H_AI in plan:
-                wrong = distractors(_instruction_cases(ready, views[0]))
+                wrong = distractors(
+                    [
+                        InstructionCase(
+                            prepared.episode.id,
+                            prepared.episode.instruction,
+                            partial(views[0].images, prepared.episode, prepared.frames[[0, -1]].tolist()),
+                        )
+                        for prepared in ready
+                        if prepared.whole and prepared.episode.instruction and not prepared.episode.scene
+                    ]
+                )
             drafts = plan_drafts(ready, source.rules, plan, seed, source.name, wrong=wrong, options=options)
             by_kind = write_questions(folder, source, ready, drafts, views, turning=turning, tally=tally)
             for rotation in zip_longest(*by_kind.values()):
@@ -115,7 +118,7 @@ def build(
                 kind: count for kind, count in counts[source.name].items() if count < plan[QuestionKind(kind)]
             }
         if not questions:
-            reasons = "; ".join(f"{name}: {_summarise_tally(tally)}" for name, tally in tallies.items())
+            reasons = "; ".join(f"{name}: {tally.summary()}" for name, tally in tallies.items())
             raise QuestionError(f"no question could be made; {reasons}")
         info = {
             "version": __version__,
@@ -148,8 +151,52 @@ def write_questions(
 
     Questions with two identical options in some view are skipped.
     """
-    shots = {shot for draft in chain(*drafts.values()) for shot in (*draft.shots, *draft.option_shots)}
-    files = _write_images(out, ready, sorted(shots), views, source.threads)
+    (out / PICTURES).mkdir(parents=True, exist_ok=True)
+    frames: defaultdict[int, set[int]] = defaultdict(set)
+    for draft in chain(*drafts.values()):
+        for shot in (*draft.shots, *draft.option_shots):
+            frames[shot.episode].add(shot.frame)
+
+    def write_episode(owner: int) -> list[tuple[CameraView, Shot, str]]:
+        wanted, episode = sorted(frames[owner]), ready[owner].episode
+        return [
+            (view, Shot(owner, frame), save_image(out, image))
+            for view in views
+            for frame, image in zip(wanted, view.images(episode, wanted), strict=True)
+        ]
+
+    files: dict[CameraView, dict[Shot, str]] = {view: {} for view in views}
+    owners = sorted(frames)
+    with ThreadPoolExecutor(source.threads) as pool:
+        for written in pool.map(write_episode, owners) if source.threads > 1 else map(write_episode, owners):
+            for view, shot, name in written:
+                files[view][shot] = name
+
+    def question(draft: Draft, view: CameraView) -> Question:
+        episode, thresholds = ready[draft.shots[0].episode].episode, source.rules.thresholds
+        shots, option_shots = draft.shots, draft.option_shots
+        places = (episode.places, episode.hand_place)
+        return Question.of(
+            kind=str(draft.kind),
+            dataset=source.name,
+            episode=episode.id,
+            group=draft.group,
+            view=str(view),
+            text=write_text(draft.kind, view, draft.action, thresholds, turning, *places),
+            pictures=[files[view][shot] for shot in shots],
+            options=draft.options,
+            option_pictures=[files[view][shot] for shot in option_shots],
+            answer=LETTERS[draft.right],
+            moments=[
+                f"{ready[shot.episode].episode.id} frame {shot.frame}" for shot in (*shots, *option_shots)
+            ],
+            states=draft.states,
+            actions=draft.actions,
+            achieved=draft.achieved,
+            thresholds=thresholds if draft.kind.level is not ActionLevel.HIGH else (),
+            turning=turning,
+        )
+
     questions = {}
     for kind, group in drafts.items():
         distinct = [
@@ -161,102 +208,8 @@ def write_questions(
             )
         ]
         tally.add(IDENTICAL_OPTIONS, count=len(group) - len(distinct))
-        questions[kind] = [
-            _question(draft, view, source.name, source.rules, ready, files[view], turning)
-            for draft in distinct
-            for view in views
-        ]
+        questions[kind] = [question(draft, view) for draft in distinct for view in views]
     return questions
-
-
-def _instruction_cases(ready: Sequence[PreparedEpisode], view: CameraView) -> list[InstructionCase]:
-    """Return the complete episodes whose scene is unknown."""
-    return [
-        InstructionCase(
-            prepared.episode.id,
-            prepared.episode.instruction,
-            partial(view.images, prepared.episode, [int(prepared.frames[0]), int(prepared.frames[-1])]),
-        )
-        for prepared in ready
-        if prepared.whole and prepared.episode.instruction and not prepared.episode.scene
-    ]
-
-
-def _summarise_tally(tally: Tally, most: int = 4) -> str:
-    """Describe the most frequent reasons for skipping, each with an example, and give advice."""
-    skipped = [(reason, count) for reason, count in tally.counts.most_common() if ": " in reason][:most]
-    reasons = [
-        f"{count} x {reason}" + "".join(f" ({place})" for place in tally.places[reason][:1])
-        for reason, count in skipped
-    ]
-    advice = [text for part, text in ADVICE.items() if any(part in reason for reason, _ in skipped)]
-    found = f"{tally.counts[EPISODES_FOUND]} episodes found"
-    return ", ".join([found, *reasons]) + "".join(f"; {text}" for text in advice)
-
-
-def _question(
-    draft: Draft,
-    view: CameraView,
-    dataset: str,
-    rules: QualityRules,
-    ready: Sequence[PreparedEpisode],
-    files: Mapping[Shot, str],
-    turning: Turning,
-) -> Question:
-    episode = ready[draft.shots[0].episode].episode
-    return Question.of(
-        kind=str(draft.kind),
-        dataset=dataset,
-        episode=episode.id,
-        group=draft.group,
-        view=str(view),
-        text=write_text(
-            draft.kind, view, draft.action, rules.thresholds, turning, episode.places, episode.hand_place
-        ),
-        pictures=[files[shot] for shot in draft.shots],
-        options=draft.options,
-        option_pictures=[files[shot] for shot in draft.option_shots],
-        answer=LETTERS[draft.right],
-        moments=[
-            f"{ready[shot.episode].episode.id} frame {shot.frame}"
-            for shot in (*draft.shots, *draft.option_shots)
-        ],
-        states=draft.states,
-        actions=draft.actions,
-        achieved=draft.achieved,
-        thresholds=rules.thresholds if draft.kind.level is not ActionLevel.HIGH else (),
-        turning=turning,
-    )
-
-
-def _write_images(
-    out: Path,
-    ready: Sequence[PreparedEpisode],
-    shots: Sequence[Shot],
-    views: Sequence[CameraView],
-    threads: int,
-) -> dict[CameraView, dict[Shot, str]]:
-    """Write every frame once for each view; returns file names relative to the folder."""
-    (out / PICTURES).mkdir(parents=True, exist_ok=True)
-    frames: defaultdict[int, list[int]] = defaultdict(list)
-    for shot in shots:
-        frames[shot.episode].append(shot.frame)
-
-    def write_episode(owner: int) -> list[tuple[CameraView, Shot, str]]:
-        return [
-            (view, Shot(owner, frame), save_image(out, image))
-            for view in views
-            for frame, image in zip(
-                frames[owner], view.images(ready[owner].episode, frames[owner]), strict=True
-            )
-        ]
-
-    files: dict[CameraView, dict[Shot, str]] = {view: {} for view in views}
-    with ThreadPoolExecutor(threads) as pool:
-        for written in pool.map(write_episode, frames) if threads > 1 else map(write_episode, frames):
-            for view, shot, name in written:
-                files[view][shot] = name
-    return files
 
 
 def save_image(out: Path, image: np.ndarray) -> str:

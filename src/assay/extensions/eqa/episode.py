@@ -96,6 +96,13 @@ class Tally:
             room = MAX_EXAMPLES - len(self.places[reason])
             self.places[reason] += other.places[reason][:room]
 
+    def summary(self, most: int = 4) -> str:
+        """Describe the most frequent reasons, each with an example."""
+        return ", ".join(
+            f"{count} x {reason}" + "".join(f" ({place})" for place in self.places[reason][:1])
+            for reason, count in self.counts.most_common(most)
+        )
+
     def as_json(self) -> dict[str, dict[str, object]]:
         """Return counts and examples by reason, the most frequent first."""
         return {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +51,8 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """Aliases of each field; the first one present is used."""
 _DIRECTIONS = {
-    "SP": ("sp", "state_prediction", "prediction", "forward", "fwd"),
-    "AI": ("ai", "action_inference", "inference", "inverse", "invs", "inv", "backward"),
+    "SP": {"sp", "prediction", "forward", "fwd"},
+    "AI": {"ai", "inference", "inverse", "invs", "inv", "backward"},
 }
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 _SIGN_WORDS = {
@@ -86,19 +87,17 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
                 tally.add("line: duplicate", f"{file.name}:{number}", int(question.id in questions))
                 questions[question.id] = question
         if not questions:
-            reasons = "; ".join(f"{count} x {reason}" for reason, count in tally.counts.most_common(4))
-            raise QuestionError(f"{path}: no question could be read: {reasons}")
-        counts: dict[str, dict[str, int]] = {}
+            raise QuestionError(f"{path}: no question could be read: {tally.summary()}")
+        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for question in questions.values():
-            by_kind = counts.setdefault(question.dataset, {})
-            by_kind[str(question.kind)] = by_kind.get(str(question.kind), 0) + 1
+            counts[question.dataset][str(question.kind)] += 1
         info: dict[str, object] = {
             "imported": [file.name for file in files],
             "counts": counts,
             "tally": {"import": tally.as_json()},
         }
         save(folder, list(questions.values()), info)
-    return BuildResult(len(questions), counts, {}, {"import": tally})
+    return BuildResult(len(questions), dict(counts), {}, {"import": tally})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +122,13 @@ class _ImportedLine:
         images = [image for image in images if image][:needed]
         if len(images) < needed:
             raise QuestionError(
-                f"{kind} needs {needed} image{'s' * (needed > 1)} before the options, has {len(images)}"
+                f"{kind}: expected {needed} image{'s' * (needed > 1)} before the options, got {len(images)}"
             )
         if len(options) != len(LETTERS):
-            raise QuestionError(f"needs {len(LETTERS)} options, has {len(options)}")
+            raise QuestionError(f"expected {len(LETTERS)} options, got {len(options)}")
         action = "" if not kind.predicts else _plain_text(self._get("action"))
         if kind.predicts and not action:
-            raise QuestionError("names no action")
+            raise QuestionError("no action")
         dataset = str(self._get("dataset") or dataset or self.file.stem.split("_")[0])
         seen = CameraView.parse(str(self._get("view") or view))
         texts = [] if kind.predicts else [_plain_text(option) for option in options]
@@ -166,20 +165,12 @@ class _ImportedLine:
         if stated in list(QuestionKind):
             return QuestionKind(stated)
         hints = f"{self._get('level') or ''} {self._get('task') or ''} {stated} {self.file.stem}".lower()
-        words = re.split(r"[\W_]+", hints)
-        joined = "_".join(words)
+        words = set(re.split(r"[\W_]+", hints))
         level = next((level for level in ActionLevel if str(level) in words), None)
-        direction = next(
-            (
-                direction
-                for direction, names in _DIRECTIONS.items()
-                if any(re.search(rf"(^|_){name}(_|$)", joined) for name in names)
-            ),
-            None,
-        )
+        direction = next((direction for direction, names in _DIRECTIONS.items() if names & words), None)
         if level is None or direction is None:
             raise QuestionError(
-                f"has no kind: {', '.join(QuestionKind)}, or a level and a task, in a field or the file's name"
+                f"no kind ({', '.join(QuestionKind)}), or level and task, in a field or in the file name"
             )
         return QuestionKind(f"{str(level)[0].upper()}-{direction}")
 
@@ -198,7 +189,7 @@ class _ImportedLine:
             return letter
         same = [place for place, option in enumerate(options) if _plain_text(option) == _plain_text(stated)]
         if len(same) != 1:
-            raise QuestionError(f"its answer is none of the options: '{str(stated)[:40]}'")
+            raise QuestionError(f"the answer is none of the options: '{str(stated)[:40]}'")
         return LETTERS[same[0]]
 
     def _path(self, name: object) -> Path:
@@ -207,7 +198,7 @@ class _ImportedLine:
             path = (folder / str(name)).resolve()
             if path.is_file() and any(path.is_relative_to(parent.resolve()) for parent in folders):
                 return path
-        raise QuestionError(f"there is no image '{str(name)[:80]}' in the set's folder")
+        raise QuestionError(f"no image '{str(name)[:80]}' in the folder of the set")
 
     def _copy_image(self, name: object) -> str:
         path = self._path(name)

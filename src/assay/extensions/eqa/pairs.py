@@ -16,7 +16,6 @@ from assay.extensions.eqa.actions import ANGLES, MAX_PITCH_DEG, Turning, differe
 from assay.extensions.eqa.episode import EpisodeSource, QualityRules, SourceEpisode, Tally
 from assay.extensions.eqa.question import UnreadableError
 from assay.extensions.eqa.views import CameraView
-from assay.support.jit import machine_code
 
 MAX_KEY_FRAMES = 20
 """Maximum number of key frames per episode."""
@@ -57,43 +56,20 @@ class PreparedEpisode:
 
 
 def sharpness(grey: np.ndarray) -> float:
-    """Return the variance of the Laplacian, which is low for blurred images."""
-    return _light_and_sharpness(grey)[1]
+    """Return the variance of the Laplacian, which is low for blurred images; 0 without interior pixels."""
+    pixels = grey.astype(np.int32)
+    edges = (
+        4 * pixels[1:-1, 1:-1] - pixels[:-2, 1:-1] - pixels[2:, 1:-1] - pixels[1:-1, :-2] - pixels[1:-1, 2:]
+    )
+    return float(edges.var()) if edges.size else 0.0
 
 
 def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
     """Return the quality problem of an image; empty for good images."""
     dark, bright = rules.light
-    light, sharp = _light_and_sharpness(grey)
-    if not dark <= light <= bright:
+    if not dark <= grey.mean() <= bright:
         return "badly lit"
-    return "blurred" if sharp < rules.sharpness else ""
-
-
-def _light_and_sharpness(grey: np.ndarray) -> tuple[float, float]:
-    """Return mean grey value and variance of the Laplacian (0 for images without interior pixels)."""
-    light, edges, squares = _sums(np.ascontiguousarray(grey))
-    inside = max(grey.shape[0] - 2, 0) * max(grey.shape[1] - 2, 0)
-    sharp = squares / inside - (edges / inside) ** 2 if inside else 0.0
-    return light / max(grey.size, 1), sharp
-
-
-@machine_code
-def _sums(grey: np.ndarray) -> tuple[int, int, int]:
-    """Return the sums of the grey values, of the Laplacian and of its squares."""
-    rows, columns = grey.shape
-    light = edges = squares = np.int64(0)
-    for row in range(rows):
-        for column in range(columns):
-            light += np.int64(grey[row, column])
-    for row in range(1, rows - 1):
-        for column in range(1, columns - 1):
-            edge = 4 * np.int64(grey[row, column])
-            edge -= np.int64(grey[row - 1, column]) + np.int64(grey[row + 1, column])
-            edge -= np.int64(grey[row, column - 1]) + np.int64(grey[row, column + 1])
-            edges += edge
-            squares += edge * edge
-    return int(light), int(edges), int(squares)
+    return "blurred" if sharpness(grey) < rules.sharpness else ""
 
 
 def block_means(grey: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ class CameraView:
         """Parse ``exo``, ``exo2`` to ``exo4``, ``ego`` or ``both``."""
         match = re.fullmatch(r"(?P<ego>ego)|(?P<both>both)|exo(?P<count>[1-4]?)", name)
         if not match:
-            raise QuestionError(f"there is no view '{name}'; valid: {VALID_VIEWS}")
+            raise QuestionError(f"unknown view '{name}'; choose one of {VALID_VIEWS}")
         if match["ego"]:
             return cls(0, hand=True)
         return cls(int(match["count"] or 1), hand=bool(match["both"]))
@@ -52,8 +52,8 @@ class CameraView:
     def missing_camera(self, episode: SourceEpisode) -> str:
         """Describe the camera that an episode lacks; empty if it has all."""
         if len(episode.exocentric) < self.outside:
-            return f"{self.outside} outside, {len(episode.exocentric)} there"
-        return "none on the hand" if self.hand and episode.egocentric is None else ""
+            return f"{len(episode.exocentric)} of {self.outside} static cameras"
+        return "no wrist camera" if self.hand and episode.egocentric is None else ""
 
     def cameras(self, episode: SourceEpisode) -> list[Camera]:
         """Return the cameras of this view; the episode must have them all."""

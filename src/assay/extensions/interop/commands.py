@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from assay.errors import RunError
 from assay.support.console import number_of, output, say
+
+if TYPE_CHECKING:
+    from assay.extensions.interop.importing.results import ImportedRun
 
 RESULTS = "results"
 
@@ -61,20 +65,11 @@ def import_files(
     from assay.extensions.interop.importing.results import ResultFile, import_results
 
     sources = [ResultFile.parse(file) for file in files]
-    for done in import_results(sources, out, policy=policy, control=control, plus=plus):
-        say(
-            f"{number_of(done.episodes, 'episode')} of {done.policy} ({', '.join(done.tools)}; "
-            f"{number_of(done.tasks, 'task')}; {number_of(done.controls, 'control')}; {done.paths:,} with "
-            f"trajectories) written to {done.out}"
-        )
-        if done.errors:
-            say(f"excluded from rates: {number_of(done.errors, 'error')}", aside=True)
-        for remark in done.remarks:
-            say(f"note: {remark}", aside=True)
+    _show_imported(import_results(sources, out, policy=policy, control=control, plus=plus))
 
 
 @app.command("libero-para")
-def import_libero_para(
+def libero_para(
     folders: Annotated[
         list[Path],
         typer.Argument(
@@ -91,24 +86,21 @@ def import_libero_para(
     ] = None,
 ) -> None:
     """Import LIBERO-Para's official logs: each episode with its trajectory, cell and published similarities."""
-    from assay.extensions.interop.importing.libero_para import import_models
+    from assay.extensions.interop.importing.libero_para import import_libero_para
 
-    for done in import_models(folders, metadata, out, controls):
-        seeds = ", ".join(map(str, done.seeds))
+    _show_imported(import_libero_para(folders, metadata, out, controls))
+
+
+def _show_imported(runs: Iterable[ImportedRun]) -> None:
+    for run in runs:
         say(
-            f"{done.episodes:,} episodes (seeds {seeds}; {done.controls:,} controls; {done.paths:,} with "
-            f"trajectories) written to {done.out}"
+            f"{number_of(run.episodes, 'episode')} of {run.policy} ({run.tool}; {number_of(run.tasks, 'task')}; "
+            f"{number_of(run.controls, 'control')}; {run.paths:,} with trajectories) written to {run.out}"
         )
-        missing = done.expected - done.episodes
-        for count, text in (
-            (done.reworded, "controls have another instruction than LIBERO's own for their task"),
-            (done.unscored, "episodes have wordings that are not in the metadata; PRIDE leaves them out"),
-            (done.unknown, "episodes left out: the metadata does not name their task"),
-            (done.unrun, "wordings of the metadata are in no log"),
-            (missing, f"of the {done.expected:,} episodes of the evaluation are missing"),
-        ):
-            if count:
-                say(f"{count:,} {text}", aside=True)
+        if run.errors:
+            say(f"excluded from rates: {number_of(run.errors, 'error')}", aside=True)
+        for remark in run.remarks:
+            say(f"note: {remark}", aside=True)
 
 
 def export(
@@ -116,11 +108,11 @@ def export(
     parquet: Annotated[Path | None, typer.Option(help="Write a Parquet file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write a CSV file; - prints it.")] = None,
     json: Annotated[Path | None, typer.Option(help="Write a JSON array; - prints it.")] = None,
-    lerobot: Annotated[
-        Path | None, typer.Option(help="Write a LeRobotDataset, including failures, into a new folder.")
-    ] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="TOOL", help="wandb, trackio, tensorboard, rerun, lerobot or hf.")
+        str | None,
+        typer.Option(
+            metavar="TOOL", help="wandb, trackio, tensorboard, rerun, lerobot (a LeRobotDataset) or hf."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for --to rerun and lerobot; YAML file for --to hf.")
@@ -143,12 +135,8 @@ def export(
     from assay.support.files import replacing
 
     targets = [("parquet", parquet), ("csv", csv), ("json", json)]
-    if lerobot is not None:
-        to, out = "lerobot", lerobot
     if to is None and not any(target for _, target in targets):
-        raise RunError(
-            "no output given; use --parquet FILE, --csv FILE, --json FILE, --lerobot DIR or --to TOOL"
-        )
+        raise RunError("no output given; use --parquet FILE, --csv FILE, --json FILE or --to TOOL")
     with Store.reading(path) as store:
         if to is not None:
             from assay.extensions.interop.exporting.exporters import ExportOptions, export_to

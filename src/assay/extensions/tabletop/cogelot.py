@@ -22,7 +22,7 @@ from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
 from assay.measures.views.table import Column, Table, Value
 from assay.perturb.words.rewordings.corrupted import token_count
-from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, by_run, exhibit
+from assay.report.papers import Exhibit, Paper, PaperRun, PaperSection, by_run, exhibit
 
 PUBLISHED_SOURCE = (
     "Parekh et al., arXiv:2407.03967v2, Tables F.2 to F.14 and 8; 200 episodes per task and level"

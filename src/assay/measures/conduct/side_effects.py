@@ -5,22 +5,24 @@ Also forces, jerk, time and path length. The run contains the measurements; this
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import partial
+from itertools import chain
+from typing import Annotated
 
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import Clusters
-from assay.measures.conduct.progress import HIDDEN
-from assay.measures.conduct.stops import ALL
+from assay.measures.conduct.progress import ALL, HIDDEN
+from assay.measures.frames import group_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.time.timing import REFERENCE, with_references
 from assay.measures.views.forest import Mark, forest_drawing
 from assay.measures.views.style import BLUE, ORANGE, Drawing
-from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, group_name, methods, percent, plural
 from assay.support.stats.intervals import Interval
 
@@ -48,11 +50,12 @@ DEFINITIONS = (
     "no longer holds after the gripper has opened and the arm has held still, for at most 1.5 s."
 )
 _SUCCEEDED = pl.col("success") == 1
+_CONDITION = Column("condition", value=lambda result: group_name(result.group) if result.group else ALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ShareOfEpisodes(Result):
-    """Share of episodes with a property."""
+    """Fraction of episodes with a property."""
 
     hits: int
     count: Annotated[int, Column("n", "count")]
@@ -82,9 +85,9 @@ class SideEffects(Result):
     success: ShareOfEpisodes
     """Success rate of the episodes with recorded side effects."""
     clean: ShareOfEpisodes
-    """Share of episodes with lasting success and without any side effect."""
+    """Fraction of episodes with lasting success and without any side effect."""
     fleeting: ShareOfEpisodes | None
-    """Share of the successes whose goal no longer holds after the gripper has opened; None without successes."""
+    """Fraction of successes whose goal no longer holds after the gripper has opened; None without successes."""
     effects: dict[str, ShareOfEpisodes]
     """Side effects of the successes."""
     of_failures: dict[str, ShareOfEpisodes]
@@ -103,36 +106,23 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
     """Return the side effects of all episodes, then of each condition. Raises MeasureError if none are recorded."""
     if "side_effects" not in frame.columns or frame["side_effects"].null_count() == len(frame):
         raise MeasureError("the run does not record side effects")
-    rows = _with_ratios(with_references(frame).drop_nulls("side_effects"))
+    rows = with_references(frame).drop_nulls("side_effects")
     if not len(rows):
         raise MeasureError("no episode without an error records side effects")
-    rows = rows.with_columns(
-        **{name: effect.fill_null(False).cast(pl.Int64) for name, effect in EFFECTS.items()}
-    )
-    side_effect = pl.any_horizontal(pl.col(name) > 0 for name in EFFECTS)
-    rows = rows.with_columns(
-        fleeting=1 - pl.col("lasts"),
-        clean=(_SUCCEEDED & (pl.col("lasts").fill_null(1) == 1) & ~side_effect).cast(pl.Int64),
-    )
-    conditions = rows["condition"].unique(maintain_order=True).to_list()
-    parts = [
-        _measure_group({"condition": condition}, rows.filter(pl.col("condition") == condition))
-        for condition in (conditions if len(conditions) > 1 else ())
-    ]
-    return (_measure_group({}, rows), *parts)
-
-
-def _with_ratios(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add time and path length relative to the task's reference values to rows."""
-    usual = (
-        rows.filter(_SUCCEEDED & (pl.col("condition") == CONTROL))
-        .group_by("task")
-        .agg(_usual_path=pl.col("path_length").median())
-    )
-    return rows.join(usual, on="task", how="left", maintain_order="left").with_columns(
+    successful_controls = rows.filter(_SUCCEEDED & (pl.col("condition") == CONTROL))
+    usual_paths = successful_controls.group_by("task").agg(_usual_path=pl.col("path_length").median())
+    rows = rows.join(usual_paths, on="task", how="left", maintain_order="left").with_columns(
         time_ratio=pl.col("steps") / pl.col(REFERENCE),
         path_ratio=pl.col("path_length") / pl.col("_usual_path"),
+        fleeting=1 - pl.col("lasts"),
+        **{name: effect.fill_null(False).cast(pl.Int64) for name, effect in EFFECTS.items()},
     )
+    side_effect = pl.any_horizontal(pl.col(name) > 0 for name in EFFECTS)
+    lasting = _SUCCEEDED & (pl.col("lasts").fill_null(1) == 1)
+    rows = rows.with_columns(clean=(lasting & ~side_effect).cast(pl.Int64))
+    groups = group_rows(rows, ("condition",))
+    parts = [_measure_group({"condition": condition}, group) for (condition,), group in groups]
+    return (_measure_group({}, rows), *(parts if len(parts) > 1 else ()))
 
 
 def _measure_group(group: dict[str, Label], rows: pl.DataFrame) -> SideEffects:
@@ -178,88 +168,65 @@ def _quantity(clusters: Clusters, column: str) -> Quantity | None:
     return Quantity(len(values), float(values.median()), clusters.median(values), float(ninth))  # type: ignore[arg-type]
 
 
-def _name(result: SideEffects) -> str:
-    return group_name(result.group) if result.group else ALL
-
-
-def _columns(head: str, names: Sequence[str], *path: str) -> list[Column]:
-    """Return the columns for fields of a nested result at a ``path`` of fields and keys, which may be missing."""
-
-    def read(name: str) -> Callable[[SideEffects], Any]:
-        def value(result: SideEffects) -> Any:
-            part: Any = result
-            for step in path:
-                part = part.get(step) if isinstance(part, dict) else getattr(part, step)
-            return None if part is None else getattr(part, name)
-
-        return value
-
-    declared = declared_columns(ShareOfEpisodes) | declared_columns(Quantity)
-    first, *rest = names
-    columns = [Column(head, "number" if first == "median" else "share", value=read(first))]
-    return columns + [Column(declared[name].name, columns[0].kind, value=read(name)) for name in rest]
-
-
-def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table | None:
-    """Table of the side effects of the successes and failures in each condition."""
-    if not results:
-        return None
-    pair = ("share", "interval")
+def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
+    """Make the table of the side effects of successes and failures in each condition."""
+    columns: list[Column] = []
     effects = dict.fromkeys(name for result in results for name in (*result.effects, *result.of_failures))
+    for name in effects:
+        read = partial(
+            lambda name, field, result: (part := result.effects.get(name)) and getattr(part, field), name
+        )
+        columns.append(Column(f"success, {name}", "share", value=partial(read, "share")))
+        columns.append(Column("its 95 % interval", "share", value=partial(read, "interval")))
+    for name in effects:
+        read = partial(lambda name, result: (part := result.of_failures.get(name)) and part.share, name)
+        columns.append(Column(f"failure, {name}", "share", value=read))
     return Table.of(
         "side_effects",
         "Side effects",
         results,
-        Column("condition", value=_name),
-        Column("n", "count", value=lambda result: result.success.count),
-        Column("success", "share", value=lambda result: result.success.share),
-        *_columns("clean success", pair, "clean"),
-        Column(
-            "successes that were followed",
-            "count",
-            value=lambda result: result.fleeting.count if result.fleeting else 0,
-        ),
-        *_columns("fleeting", pair, "fleeting"),
-        *(column for name in effects for column in _columns(f"success, {name}", pair, "effects", name)),
+        _CONDITION,
+        *("success.count", "success.share as success", "clean.share as clean success", "clean.interval"),
         *(
-            column
-            for name in effects
-            for column in _columns(f"failure, {name}", pair[:1], "of_failures", name)
+            "fleeting.count as successes that were followed",
+            "fleeting.share as fleeting",
+            "fleeting.interval",
         ),
+        *columns,
         note=f"Clean: a lasting success without a side effect. {DEFINITIONS} "
         f"95 % intervals: {methods(result.clean.interval for result in results)}.",
     )
 
 
-def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table | None:
-    """Table of forces, jerk, time and path length in each condition."""
-    if not results:
-        return None
-    quantities = {"force": "peak force, N", "jerk": "jerk, m/s^3", "time": "time", "path": "path"}
-    names = ("median", "interval", "ninth")
+def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
+    """Make the table of forces, jerk, time and path length in each condition."""
+    headings = {"force": "peak force, N", "jerk": "jerk, m/s^3", "time": "time", "path": "path"}
+    columns = (
+        (f"{name}.median as {heading}", f"{name}.interval", f"{name}.ninth")
+        for name, heading in headings.items()
+    )
     return Table.of(
         "motion",
         "Forces, jerk, time and path",
         results,
-        Column("condition", value=_name),
-        Column("n", "count", value=lambda result: result.force.count),
-        *(column for name, head in quantities.items() for column in _columns(head, names, name)),
-        note="Medians over episodes; time and path of successes, as multiples. Time: of the reference time (the "
-        "demonstrator's, if the run has it, else the median of the task's successful controls). Path: of the median of "
-        "the task's successful controls. Peak force: the largest force of a part of the robot on an object at the end "
-        "of a control step of 50 ms. Jerk: root mean square of the end effector's.",
+        _CONDITION,
+        "force.count",
+        *chain.from_iterable(columns),
+        note="Medians over episodes; time and path of successes are multiples of a reference. For time it is the "
+        "reference time (the demonstrator's, if the run has it, else the median of the task's successful controls); "
+        "for path it is the median of the task's successful controls. Peak force: the largest force between a part of "
+        "the robot and an object at the end of a control step of 50 ms. Jerk: root mean square at the end effector.",
     )
 
 
 def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> Drawing | None:
-    """Figure of success, clean success, and side effects of all episodes."""
+    """Draw success, clean success, and side effects of all episodes."""
     if not results:
         return None
     every = results[0]
-    of_successes = ({"fleeting": every.fleeting} if every.fleeting else {}) | every.effects
     shares = {
         "of all episodes": {"success": every.success, "clean success": every.clean},
-        "of successes": of_successes,
+        "of successes": ({"fleeting": every.fleeting} if every.fleeting else {}) | every.effects,
         "of failures": every.of_failures,
     }
     groups = {
@@ -285,7 +252,7 @@ def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> 
         HIDDEN,
         caption,
         groups,
-        along="share of episodes",
+        along="fraction of episodes",
         heads=("%", "95 % interval", "episodes"),
         unit="share",
         zero=0.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,6 @@ SAMPLE_SIZES = {"success": 12, "near": 8, "far": 8}
 """Number of trajectories of each kind that are drawn."""
 MOST_TASKS = 3
 """Maximum number of tasks whose failures are drawn: those with the most failures."""
-TASKS_PER_ROW = 5
 LOOKS: dict[str, dict[str, Any]] = {
     "success": {"color": GREEN, "linewidth": 0.8, "alpha": 0.55},
     "near": {"color": AMBER, "linewidth": 1.1, "linestyle": "--"},
@@ -77,52 +76,35 @@ class TaskPaths:
 
 
 def paths_3d_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """3D figure of the trajectories."""
+    """Draw the trajectories in space."""
     tasks = _tasks_with_failures(report)
 
     def paint(figure: Figure) -> None:
+        from matplotlib.ticker import MaxNLocator
+
+        zoom = (0.95 if len(tasks) < 3 else 0.88) * (1.0 if printing() is None else 0.9)
         for place, task in enumerate(tasks):
-            axes = figure.add_subplot(1, len(tasks), place + 1, projection="3d")
+            axes: Any = figure.add_subplot(1, len(tasks), place + 1, projection="3d")
             for kind, path in task.drawn:
                 axes.plot(*path.T, **LOOKS[kind])
             axes.set_title(task.found.task, fontsize=8.5)
-            _set_view(axes, zoom=0.95 if len(tasks) < 3 else 0.88)
-        _legend(figure, LOOKS)
+            axes.view_init(elev=24, azim=-35)
+            axes.set_box_aspect((1, 1, 0.8), zoom=zoom)
+            axes.tick_params(labelsize=6, pad=-2)
+            for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
+                axis.set_label_text(f"{name}, m", fontsize=7)
+                axis.labelpad = -4
+                axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
+                axis.set_major_locator(MaxNLocator(3))
+        _legend(figure)
 
     size = _width(tasks), 3.9 if len(tasks) < 3 else 3.4
     title = "Trajectories of failures, in space"
     return Drawing("paths-3d", title, _caption(tasks), size, paint, in_a_column=False)
 
 
-def success_paths_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """3D figure of the successful trajectories of every task: Figure 18 of LIBERO-Para."""
-    tasks = sorted(report.paths, key=lambda task: (natural(task.found.task), task.found.goal))
-    columns = min(len(tasks), TASKS_PER_ROW)
-    rows = -(-len(tasks) // columns)
-
-    def paint(figure: Figure) -> None:
-        for place, task in enumerate(tasks):
-            axes = figure.add_subplot(rows, columns, place + 1, projection="3d")
-            for path in task.paths["success"]:
-                axes.plot(*path.T, **LOOKS["success"])
-            axes.plot(*task.found.reference.T, **LOOKS["mean"])
-            axes.set_title(task.found.task, fontsize=7.5, pad=-2)
-            _set_view(axes, zoom=0.95, labelled=False)
-        _legend(figure, ("success", "mean"))
-
-    widest = max((task.found for task in tasks), key=lambda task: task.thresholds[WIDEST])
-    caption = (
-        f"At most {SAMPLE_SIZES['success']} successes of each task, as {POINTS} points, and the mean of all of them, "
-        f"the reference for failures. The widest threshold is that of {widest.task}: "
-        f"{number(widest.thresholds[WIDEST], 3)} m."
-    )
-    size = (HALF, 3.6) if len(tasks) == 1 else (WIDTH, 0.7 + rows * WIDTH / columns * 0.95)
-    title = "Successful trajectories of every task"
-    return Drawing("paths-success", title, caption, size, paint, in_a_column=False)
-
-
 def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """Figure of the trajectories seen from above."""
+    """Draw the trajectories from above."""
     tasks = _tasks_with_failures(report)
 
     def paint(figure: Figure) -> None:
@@ -141,7 +123,7 @@ def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
             for axis, name in ((axes.xaxis, "y, m"), (axes.yaxis, "x, m")):
                 axis.set_label_text(name)
                 axis.set_major_locator(MaxNLocator(4))
-        _legend(figure, LOOKS)
+        _legend(figure)
 
     caption = (
         "The same trajectories from above, as in the external camera: the robot is at the top; the dot is the start. "
@@ -167,24 +149,10 @@ def _width(tasks: Sequence[TaskPaths]) -> float:
     return HALF if len(tasks) == 1 else WIDTH
 
 
-def _set_view(axes: Any, *, zoom: float, labelled: bool = True) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.view_init(elev=24, azim=-35)
-    axes.set_box_aspect((1, 1, 0.8), zoom=zoom if printing() is None else 0.9 * zoom)
-    axes.tick_params(labelsize=6, pad=-2)
-    for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
-        if labelled:
-            axis.set_label_text(f"{name}, m", fontsize=7)
-        axis.labelpad = -4
-        axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
-        axis.set_major_locator(MaxNLocator(3))
-
-
-def _legend(figure: Figure, kinds: Iterable[str]) -> None:
+def _legend(figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
-    lines = [Line2D([], [], **LOOKS[kind], label=NAMES[kind]) for kind in kinds]
+    lines = [Line2D([], [], **look, label=NAMES[kind]) for kind, look in LOOKS.items()]
     figure.legend(handles=lines, loc="outside lower center", ncols=4 if figure.get_figwidth() > HALF else 2)
 
 
@@ -200,26 +168,21 @@ def _caption(tasks: Sequence[TaskPaths]) -> str:
     )
 
 
-SHARES = (
+COLUMNS = (
+    Column("near", "count"),
+    Column("far", "count"),
     Column("n", "count"),
     Column("success", "share"),
     Column("near, of all", "share"),
     Column("far, of all", "share"),
     Column("far, of failures", "share"),
 )
-COUNTS = (Column("near", "count"), Column("far", "count"))
-THRESHOLDS = "Far: farther from the task's mean successful trajectory than all (max), 99, 95 and 90 % of its successes."
-
-
-def _shares(group: NearFar, threshold: str = WIDEST) -> tuple[Value, ...]:
-    near, far, of_failures = (
-        function(threshold) for function in (group.near_share, group.far_share, group.far_of_failures)
-    )
-    return group.episodes, group.success_rate(), near, far, of_failures
 
 
 def _cells(group: NearFar, threshold: str = WIDEST) -> tuple[Value, ...]:
-    return group.near[threshold], group.far[threshold], *_shares(group, threshold)
+    counts = group.near[threshold], group.far[threshold], group.episodes
+    shares = group.near_share(threshold), group.far_share(threshold), group.far_of_failures(threshold)
+    return *counts, group.success_rate(), *shares
 
 
 def describe_rule(rule: NearFarRule) -> str:
@@ -232,43 +195,45 @@ def describe_rule(rule: NearFarRule) -> str:
 
 
 def failures_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Table of the near and far failures of each task."""
+    """Make the table of near and far failures in each task."""
     if not result.failures:
         return None
     has_goals = any(task.goal for task in result.tasks)  # imported logs do not have them
+    columns = [Column("task"), *([Column("goal")] if has_goals else []), Column("threshold", "metres")]
     rows: list[tuple[Value, ...]] = []
     for task in sorted(result.tasks, key=lambda task: natural(task.task)):
         far = {name: task.failures - near for name, near in task.near.items()}
         group = NearFar(task.task, task.successes + task.failures, task.successes, task.near, far, 0)
-        rows.append((task.task, task.goal, task.thresholds[WIDEST], *_cells(group)))
-    rows.append(("all", "", None, *_cells(result.overall)))
-    columns = (Column("task"), Column("goal"), Column("threshold", "metres"), *COUNTS, *SHARES)
+        goal = (task.goal,) if has_goals else ()
+        rows.append((task.task, *goal, task.thresholds[WIDEST], *_cells(group)))
+    rows.append(("all", *([""] if has_goals else []), None, *_cells(result.overall)))
     included = f" All includes {plural(result.unjudged, 'failure')} that could not be judged."
     return Table(
         "failures",
         "Near and far failures, by task",
-        columns if has_goals else (columns[0], *columns[2:]),
-        tuple(row if has_goals else (row[0], *row[2:]) for row in rows),
+        (*columns, *COLUMNS),
+        tuple(rows),
         "Far: farther from the task's mean successful trajectory than its farthest success. "
         f"{describe_rule(result.rule)}{included if result.unjudged else ''}",
     )
 
 
 def thresholds_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Table of near and far failures with stricter thresholds."""
+    """Make the table of near and far failures with stricter thresholds."""
     if not result.failures:
         return None
     return Table(
         "failure-thresholds",
         "Near and far failures, by threshold",
-        (Column("threshold"), *COUNTS, *SHARES),
+        (Column("threshold"), *COLUMNS),
         tuple((name, *_cells(result.overall, name)) for name in QUANTILES),
-        f"{THRESHOLDS} {describe_rule(result.rule)}",
+        "Far: farther from the task's mean successful trajectory than all (max), 99, 95 and 90 % of its successes. "
+        f"{describe_rule(result.rule)}",
     )
 
 
 def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Table of near and far failures by object names and phrasing of the action."""
+    """Make the table of near and far failures by object names and phrasing of the action."""
     if not result.failures or not result.by_object:
         return None
     axes = (("names", result.by_object), ("action", result.by_action))
@@ -276,48 +241,14 @@ def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
     return Table(
         "failure-types",
         "Near and far failures, by type of paraphrase",
-        (Column("axis"), Column("type"), *COUNTS, *SHARES),
+        (Column("axis"), Column("type"), *COLUMNS),
         tuple((axis, group.group, *_cells(group)) for axis, groups in axes for group in groups),
         f"Each type with all types of the other axis. {controls}{describe_rule(result.rule)}",
     )
 
 
-def runs_table(runs: Mapping[str, NearFarFailures]) -> Table:
-    """Table of near and far failures of several runs, by decreasing share of far failures: Table 4 of LIBERO-Para."""
-    order = sorted(runs.items(), key=lambda run: -(run[1].far_share or 0.0))
-    return Table(
-        "near-far",
-        "Near and far failures",
-        (Column("run"), *SHARES, Column("95 % interval", "share")),
-        tuple((name, *_shares(result.overall), result.interval) for name, result in order),
-        "Success, near and far add up to all if every failure could be judged. 95 % Wilson intervals of the share of "
-        "far failures, over starts.",
-    )
-
-
-def runs_thresholds_table(runs: Mapping[str, NearFarFailures]) -> Table:
-    """Table of near and far failures of several runs with stricter thresholds: Table 16 of LIBERO-Para."""
-    return Table(
-        "near-far-thresholds",
-        "Near and far failures, by threshold",
-        (
-            Column("run"),
-            *(Column(f"{what} ({name})", "share") for what in ("near", "far") for name in QUANTILES),
-        ),
-        tuple(
-            (
-                name,
-                *(result.overall.near_share(threshold) for threshold in QUANTILES),
-                *(result.overall.far_share(threshold) for threshold in QUANTILES),
-            )
-            for name, result in runs.items()
-        ),
-        f"Shares of all episodes. {THRESHOLDS}",
-    )
-
-
 def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
-    """Figure of successes, near and far failures by task, or by run if there are several."""
+    """Draw successes, near and far failures by task, or by run if there are several."""
     if not any(run.failures for run in runs.values()):
         raise MeasureError("no failure could be judged")
     bars: dict[str, np.ndarray] = {}
@@ -334,8 +265,24 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        _stack_bars(axes, bars)
-        axes.set_xlabel("share of episodes")
+        counts = np.array(list(bars.values()), float)
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        left = np.zeros(len(bars))
+        look: Any = {"edgecolor": "white", "linewidth": 0.6}
+        for kind, column, hatch in zip(("success", "near", "far"), shares.T, ("", "///", ""), strict=True):
+            colour, label = LOOKS[kind]["color"], NAMES[kind]
+            axes.barh(range(len(bars)), column, left=left, color=colour, label=label, hatch=hatch, **look)
+            left += column
+        notes = [f"n {sum(bar):,}; near {bar[1]:,}, far {bar[2]:,}" for bar in bars.values()]
+        for row, text in enumerate(notes):
+            note(axes, text, 10 + CHARACTER * max(map(len, notes)), row)
+        axes.set_yticks(range(len(bars)), list(bars))
+        axes.set_ylim(len(bars) - 0.4, -0.6)
+        axes.set_xlim(0, 1)
+        percent_axis(axes.xaxis)
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel("fraction of episodes")
         figure.legend(loc="outside upper center", ncols=3)
 
     texts = []
@@ -359,61 +306,6 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
     return Drawing("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)
 
 
-def near_far_types_figure(result: NearFarFailures, report: ReportedRun) -> Drawing | None:
-    """Figure of successes, near and far failures by type of paraphrase: Figure 19 of LIBERO-Para."""
-    if not result.failures or not result.by_object:
-        return None
-    panels = {"names of objects": result.by_object, "phrasing of the action": result.by_action}
-    heights = [len(groups) + 0.6 for groups in panels.values()]
-
-    def paint(figure: Figure) -> None:
-        both = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights)
-        for axes, (title, groups) in zip(both, panels.items(), strict=True):
-            _stack_bars(
-                axes,
-                {group.group: (group.successes, group.near[WIDEST], group.far[WIDEST]) for group in groups},
-            )
-            axes.set_title(title, loc="left")
-        both[-1].set_xlabel("share of episodes")
-        handles, names = both[0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=3)
-
-    shares = [
-        (share, group.group)
-        for group in (*result.by_object, *result.by_action)
-        if (share := group.far_of_failures()) is not None
-    ]
-    (least, least_type), (most, most_type) = min(shares), max(shares)
-    unjudged = f" {plural(result.unjudged, 'failure')} could not be judged." if result.unjudged else ""
-    caption = (
-        f"Each type with all types of the other axis. Between {percent(least)} ({least_type}) and {percent(most)} "
-        f"({most_type}) of the failures are far.{unjudged}"
-    )
-    title = "Near and far failures by type of paraphrase"
-    return Drawing("near-far-types", title, caption, (WIDTH, 1.6 + 0.24 * sum(heights)), paint)
-
-
-def _stack_bars(axes: Any, bars: Mapping[str, Sequence[int] | np.ndarray]) -> None:
-    """Draw a bar of shares (successes, near and far failures) for each name."""
-    counts = np.array(list(bars.values()), float)
-    shares = counts / counts.sum(axis=1, keepdims=True)
-    left = np.zeros(len(bars))
-    look = {"edgecolor": "white", "linewidth": 0.6}
-    for kind, column, hatch in zip(("success", "near", "far"), shares.T, ("", "///", ""), strict=True):
-        colour, label = LOOKS[kind]["color"], NAMES[kind]
-        axes.barh(range(len(bars)), column, left=left, color=colour, label=label, hatch=hatch, **look)
-        left += column
-    notes = [f"n {sum(bar):,}; near {bar[1]:,}, far {bar[2]:,}" for bar in bars.values()]
-    for row, text in enumerate(notes):
-        note(axes, text, 10 + CHARACTER * max(map(len, notes)), row)
-    axes.set_yticks(range(len(bars)), list(bars))
-    axes.set_ylim(len(bars) - 0.4, -0.6)
-    axes.set_xlim(0, 1)
-    percent_axis(axes.xaxis)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
-
-
 def _describe_unjudged(result: NearFarFailures) -> str:
     """Describe how many failures could not be judged, and why; may be empty."""
     if not result.unjudged:
@@ -425,7 +317,7 @@ def _describe_unjudged(result: NearFarFailures) -> str:
 
 
 def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[str]:
-    """Sentences about failures of planning and of execution."""
+    """Describe failures of planning and of execution."""
     if result.far_share is not None:
         idle = f"; {result.idle:,} of them touched and moved nothing" if result.idle else ""
         yield (
@@ -436,9 +328,9 @@ def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[st
 
 
 def failures_numbers(result: NearFarFailures, profile: Profile) -> Iterator[KeyNumber]:
-    """Key number: the share of far failures."""
+    """Return the key number: the fraction of far failures."""
     if result.far_share is not None:
-        about = "Share of failures in an unperturbed scene that are far from the successful trajectory"
+        about = "Fraction of failures in an unperturbed scene that are far from the successful trajectory"
         about = f"{about}{_describe_unjudged(result)}."
         key = KeyNumber.of("far failures", percent(result.far_share), result.interval, result.failures, about)
         every = result.failures + result.unjudged
@@ -454,11 +346,10 @@ FAILURES = Measure(
         Panel(
             "Failures",
             (failures_table, thresholds_table, types_table),
-            (near_far_types_figure, success_paths_figure, paths_3d_figure, paths_top_figure),
+            (paths_3d_figure, paths_top_figure),
             near_far_figure,
         ),
     ),
-    side_by_side=(runs_table, runs_thresholds_table),
     sentences=failures_sentences,
     numbers=failures_numbers,
 )

@@ -125,7 +125,7 @@ def time_limits(
 def limits_by(
     frame: pl.DataFrame, by: Sequence[str], factors: Sequence[float | None] = FACTORS
 ) -> dict[tuple[Label, ...], tuple[Limit, ...]]:
-    """Success within each limit that the run determines, of the groups that share the columns ``by``.
+    """Return success within each limit that the run determines, for each group of columns ``by``.
 
     A failure fails within every limit, with a reference time or without. A success without one cannot be judged: its
     task is left out within a limit. Raises MeasureError if no limit can be determined.
@@ -146,7 +146,7 @@ def limits_by(
 
 
 def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """Valid rows with the columns `REFERENCE`, control steps (null if unknown), and `UNTIMED`.
+    """Return the valid rows with the columns `REFERENCE`, control steps (null if unknown), and `UNTIMED`.
 
     The reference time is the task's in ``reference``; else the demonstrator's, which certified episodes have as a
     label; else the median of the run's successful controls of the task. Existing columns are kept: a part of a run has
@@ -169,7 +169,7 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
 
 
 def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
-    """Rows in which successes later than a multiple of the reference time count as failures.
+    """Return rows in which successes later than a multiple of the reference time count as failures.
 
     As in `limits_by`, tasks with a success without a reference time are left out.
     """
@@ -179,7 +179,7 @@ def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
 
 
 def add_references(frame: pl.DataFrame) -> pl.DataFrame:
-    """All rows, including errors, with the columns of `with_references`, for measures of parts of the run."""
+    """Return all rows, including errors, with the columns of `with_references`, for measures of parts of the run."""
     times = with_references(frame).select("id", REFERENCE, UNTIMED)
     rows = frame.drop(REFERENCE, UNTIMED, strict=False)
     rows = rows.join(times, on="id", how="left", maintain_order="left")
@@ -187,7 +187,7 @@ def add_references(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
-    """Limits that episodes determine: up to their own; no limit only if none of them had one."""
+    """Return the limits that episodes determine: up to their own; no limit only if none of them had one."""
     own = min(rows[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in rows.columns else math.inf
     return [factor for factor in factors if (math.inf if factor is None else factor) <= own]
 
@@ -214,18 +214,20 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
     intervals = medians(rows, "steps", by)
     result = []
     for key, group in group_rows(rows, by):
-        middle = float(np.median(group["steps"].to_numpy()))
-        group_of = dict(zip(by, key, strict=True))
-        steps, half = np.sort(group["steps"].to_numpy()), -(-counts[key] // 2)
+        steps, count = np.sort(group["steps"].to_numpy()), counts[key]
+        half = -(-count // 2)
         by_then = float(steps[half - 1]) if len(steps) >= half else None
-        result.append(TimeToSuccess(group_of, middle, intervals[key], len(group), counts[key], by_then))
+        names = dict(zip(by, key, strict=True))
+        result.append(
+            TimeToSuccess(names, float(np.median(steps)), intervals[key], len(steps), count, by_then)
+        )
     return tuple(result)
 
 
 def no_mistakes(
     frame: pl.DataFrame, by: Sequence[str] = ("condition",), ignoring: Sequence[str] = ()
 ) -> tuple[NoMistakes, ...]:
-    """Success of each group without a mistake: with the minimum number of actions, if it is known.
+    """Return the success of each group without a mistake: with the minimum number of actions, if it is known.
 
     The columns ``ignoring`` belong to the start, and do not distinguish variants of a task.
     """
@@ -259,12 +261,12 @@ def _is_flawless(row: dict[str, str | None]) -> bool:
 
 
 def limit_name(factor: float | None) -> str:
-    """Name of a time limit: its multiple of the reference time, or none."""
+    """Return the name of a time limit: its multiple of the reference time, or none."""
     return "none" if factor is None else f"{factor:g}"
 
 
 def limits_table(result: Limits, report: ReportedRun) -> Table:
-    """Table of success by time limit."""
+    """Make the table of success by time limit."""
     return Table.of(
         "time-limits",
         "Success against the time limit",
@@ -297,7 +299,7 @@ def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
 
 
 def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
-    """Figure of success by time limit; one line for each run."""
+    """Draw success by time limit, one line for each run."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -319,7 +321,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
 
 
 def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawing:
-    """Figure of the duration of successes, by condition."""
+    """Draw the duration of successes, by condition."""
     marks = []
     for result in results[:MOST]:
         name = group_name(result.group)
@@ -386,7 +388,7 @@ class Efficiency(Result):
     used: int
     saved: int
     share: float
-    """Share of saved episodes, ``saved / planned``."""
+    """Fraction of saved episodes, ``saved / planned``."""
     conditions: tuple[ConditionCost, ...]
     decisions: float
     """Mean number of policy decisions per episode."""
@@ -410,16 +412,8 @@ def efficiency(
     if not planned:
         raise MeasureError("the run has no plan")
     saved = sum(cost.saved for cost in costs)
-    return Efficiency(
-        planned,
-        used,
-        saved,
-        saved / planned,
-        tuple(costs),
-        float(rows["decisions"].to_numpy().mean()),
-        mean(rows, "decisions"),
-        len(rows),
-    )
+    decisions = float(rows["decisions"].to_numpy().mean()), mean(rows, "decisions"), len(rows)
+    return Efficiency(planned, used, saved, saved / planned, tuple(costs), *decisions)
 
 
 EFFICIENCY = Measure(

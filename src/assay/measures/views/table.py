@@ -120,8 +120,9 @@ class Table:
     ) -> Table:
         """Build a table with one row for each result.
 
-        ``columns`` are names of annotated fields (``rate.count`` for a field of a nested result; empty cells where that
-        is None) and columns with a ``value``; by default all annotated fields of the results' class.
+        ``columns`` are names of annotated fields (``rate.count`` for a field of a nested result, with empty cells where
+        that is None; ``rate.count as n`` with another heading) and columns with a ``value``; by default all annotated
+        fields of the results' class.
         """
         results = list(results)
         if not results:
@@ -208,7 +209,10 @@ def declared_columns(kind: type) -> dict[str, Column]:
 
 @cache
 def _find_column(kind: type, path: str) -> Column:
-    """Return the column of a field; ``path`` is its name, or the dotted path to it through nested results."""
+    """Return the column of a field from its name, or from the dotted path to it, with an optional heading."""
+    path, _, heading = path.partition(" as ")
+    if heading:
+        return replace(_find_column(kind, path), name=heading)
     field, _, rest = path.partition(".")
     if not rest:
         return declared_columns(kind)[field]

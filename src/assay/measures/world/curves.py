@@ -61,9 +61,7 @@ class DistanceRate(Result):
 
 @dataclass(frozen=True, slots=True)
 class Onset(Result):
-    """Displacements from which on success is significantly below that of the control, and the last one before
-    them.
-    """
+    """Displacements at which success is significantly below that of the control, and the last one before them."""
 
     lost: tuple[DistanceRate, ...]
     kept: DistanceRate | None
@@ -124,55 +122,22 @@ def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
         condition = conditions[at][0] if len(conditions[at]) == 1 else None
         point = CurvePoint(at, condition, at in sensible, rate)
         if rate.count and before is not None:
-            point = _with_loss(point, tables[before], tables[at])
+            shared = tables[before].join(tables[at], on=START, suffix="_now")
+            if len(shared):
+                columns = ("success", "count", "success_now", "count_now")
+                sides = shared.select(columns).to_numpy().astype(float).T
+                estimate, p = stratified_difference(*sides), paired_p(*sides)
+                interval = widen_to_p(estimate.interval, p)
+                point = replace(point, change=estimate.difference, interval=interval, starts=len(shared), p=p)
         points.append(point)
         before = at if rate.count else before
     return SuccessCurve(along, tuple(points))
 
 
-def _with_loss(point: CurvePoint, before: pl.DataFrame, now: pl.DataFrame) -> CurvePoint:
-    shared = before.join(now, on=START, suffix="_now").select("success", "count", "success_now", "count_now")
-    if not len(shared):
-        return point
-    sides = shared.to_numpy().astype(float).T
-    estimate, p = stratified_difference(*sides), paired_p(*sides)
-    interval = widen_to_p(estimate.interval, p)
-    return replace(point, change=estimate.difference, interval=interval, starts=len(shared), p=p)
-
-
-def _curve_of_run(run: RunData, rows: pl.DataFrame, along: str) -> SuccessCurve:
-    """Curve of a run in which differences of a condition to the control are those of the other tables."""
-    result = curve(rows, along)
-    costs = run.attempt(DROPS)
-    drops = {} if isinstance(costs, Missing) else {str(drop.group["condition"]): drop for drop in costs}
-    points = list(result.steps)
-    for place, (before, point) in enumerate(pairwise(result.steps), start=1):
-        drop = drops.get(point.condition or "")
-        if before.condition == CONTROL and drop is not None and point.starts == drop.starts:
-            points[place] = replace(point, change=drop.change, interval=drop.interval, p=drop.p)
-    return replace(result, steps=tuple(points))
-
-
-def curve_table(name: str, title: str, result: SuccessCurve) -> Table:
-    """Table of success at each point of a curve."""
-    named = any(point.condition for point in result.steps[1:])
-    return Table.of(
-        name,
-        title,
-        result.steps,
-        Column(result.along, "number", value=lambda point: point.at),
-        *(("condition",) if named else ()),
-        *(f"rate.{column}" for column in RATE),
-        *("change", "interval", "starts", "p"),
-        note=f"{interval_note(point.rate for point in result.steps)} Differences: paired over starts, Newcombe, exact "
-        "p, two-sided, not adjusted.",
-    )
-
-
 def curve_figure(
     name: str, title: str, along: str, runs: Mapping[str, SuccessCurve], *, named: bool = False
 ) -> Drawing:
-    """Success over a numeric label, one line for each run; ``named`` points are labelled by their conditions."""
+    """Draw success over a numeric label, one line for each run; ``named`` points are labelled by their conditions."""
     points = [point for curve in runs.values() for point in curve.steps]
     places = sorted({point.at for point in points})
     span = places[-1] - places[0] if places else 0.0
@@ -181,27 +146,20 @@ def curve_figure(
         axes = figure.subplots()
         for place, (run, curve) in enumerate(runs.items()):
             look = series(place)
+            shift = aside(place, len(runs)) * span
             shown = [
-                (point.at + aside(place, len(runs)) * span, point)
+                (point.at + shift, point.rate.rate, point)
                 for point in curve.steps
                 if point.rate.rate is not None
             ]
-            axes.plot(
-                [x for x, _ in shown], [point.rate.rate or 0.0 for _, point in shown], label=run, **look
-            )
-            hollow = {
-                "marker": look["marker"],
-                "mec": look["color"],
-                "mfc": "white",
-                "ls": "none",
-                "zorder": 3,
-            }
-            beyond = [(x, point.rate.rate or 0.0) for x, point in shown if not point.plausible]
-            axes.plot([x for x, _ in beyond], [y for _, y in beyond], **hollow)
-            for x, point in shown:
+            axes.plot([x for x, _, _ in shown], [y for _, y, _ in shown], label=run, **look)
+            for x, y, point in shown:
+                if not point.plausible:
+                    axes.plot(x, y, look["marker"], mec=look["color"], mfc="white", zorder=3)
                 if point.rate.interval is not None:
-                    ends = point.rate.interval.low, point.rate.interval.high
-                    axes.vlines(x, *ends, color=look["color"], lw=1.1)
+                    axes.vlines(
+                        x, point.rate.interval.low, point.rate.interval.high, color=look["color"], lw=1.1
+                    )
         share_limits(axes)
         if all(at == int(at) for at in places):
             axes.set_xticks(places)
@@ -224,8 +182,14 @@ def curve_figure(
     caption = f"{'; '.join(sizes)}. Lines: 95 % Wilson intervals."
     if not all(point.plausible for point in points):
         caption += " Hollow: success is not expected."
-    if len(runs) == 1:
-        caption += _largest_loss(next(iter(runs.values())), named)
+    worst = min(points, key=lambda point: point.change or 0.0)
+    if len(runs) == 1 and worst.change is not None and worst.p is not None and worst.change < 0:
+        at = _short_name(worst.condition) if named else f"{worst.at:g}"
+        caption += (
+            f" The largest loss from one point to the next is at {at}: {signed_points(worst.change)} points "
+            f"(95 % interval {between(worst.interval, 100)}, Newcombe over {plural(worst.starts, 'start')}; "
+            f"{p_phrase(worst.p)}, exact)."
+        )
     if errors := sorted({point.at for point in points if not point.rate.count}):
         caption += f" At {listed(f'{at:g}' for at in errors)} all episodes ended in an error."
     return Drawing(name, title, caption, (HALF, 3.0), paint)
@@ -234,20 +198,6 @@ def curve_figure(
 def _short_name(condition: str | None) -> str:
     """Return a condition's name without its experiment: xxx for ``pro/words=xxx`` and ``corruption/xxx``."""
     return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")
-
-
-def _largest_loss(curve: SuccessCurve, named: bool) -> str:
-    """Sentence about the largest loss from one point to the next; empty without a loss."""
-    points = [point for point in curve.steps if point.change is not None and point.p is not None]
-    worst = min(points, key=lambda point: point.change or 0.0, default=None)
-    if worst is None or worst.change is None or worst.p is None or worst.change >= 0:
-        return ""
-    at = _short_name(worst.condition) if named else f"{worst.at:g}"
-    return (
-        f" The largest loss from one point to the next is at {at}: {signed_points(worst.change)} points "
-        f"(95 % interval {between(worst.interval, 100)}, Newcombe over {plural(worst.starts, 'start')}; "
-        f"{p_phrase(worst.p)}, exact)."
-    )
 
 
 def _curve_measure(
@@ -262,16 +212,39 @@ def _curve_measure(
     named: bool = False,
     all_rows: bool = False,
 ) -> Measure[SuccessCurve]:
-    """Measure of success over a label, with its table and figure; ``all_rows`` also if success is not expected."""
+    """Return a measure of success over a label, with its table and figure.
+
+    With ``all_rows`` it includes conditions in which success is not expected.
+    """
 
     def table(result: SuccessCurve, report: ReportedRun) -> Table:
-        return curve_table(name, title + unit, result)
+        has_conditions = any(point.condition for point in result.steps[1:])
+        return Table.of(
+            name,
+            title + unit,
+            result.steps,
+            Column(result.along, "number", value=lambda point: point.at),
+            *(("condition",) if has_conditions else ()),
+            *(f"rate.{column}" for column in RATE),
+            *("change", "interval", "starts", "p"),
+            note=f"{interval_note(point.rate for point in result.steps)} Differences: paired over starts, Newcombe "
+            "intervals, exact two-sided p, not adjusted.",
+        )
 
     def figure(runs: Mapping[str, SuccessCurve]) -> Drawing:
         return curve_figure(name, title, along, runs, named=named)
 
     def measure(run: RunData) -> SuccessCurve:
-        return _curve_of_run(run, run.frame if all_rows else run.plausible, label)
+        result = curve(run.frame if all_rows else run.plausible, label)
+        costs = run.attempt(DROPS)
+        drops = {} if isinstance(costs, Missing) else {str(drop.group["condition"]): drop for drop in costs}
+        points = list(result.steps)
+        for place, (before, point) in enumerate(pairwise(result.steps), start=1):
+            drop = drops.get(point.condition or "")
+            if before.condition == CONTROL and drop is not None and point.starts == drop.starts:
+                # the same difference as in the other tables
+                points[place] = replace(point, change=drop.change, interval=drop.interval, p=drop.p)
+        return replace(result, steps=tuple(points))
 
     return Measure(name, about, measure, needs=(label,), panels=(Panel(section, (table,), runs=figure),))
 

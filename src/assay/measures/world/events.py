@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
 
 LABEL = "event"
 """Label of episodes with a planned event; its value is the event."""
-REACTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "meanwhile": "to look again",
-        "request": "to follow the new instruction",
-        "cancel": "to stop",
-        "interruption": "to continue",
-    }
-)
+REACTIONS: Mapping[str, str] = {
+    "meanwhile": "to look again",
+    "request": "to follow the new instruction",
+    "cancel": "to stop",
+    "interruption": "to continue",
+}
 """Kind of event -> required reaction, in the order of tables and figures."""
 
 
@@ -51,7 +48,7 @@ class EventOutcome(Result):
     change: str
     """Kind of event: ``meanwhile``, ``request``, ``cancel``, ``interruption``."""
     happened: Rate
-    """Share of episodes in which the event happened; errors are excluded."""
+    """Fraction of episodes in which the event happened; errors are excluded."""
     after: Rate | None
     """Success of these episodes; None if the event never happened."""
     control: Rate | None
@@ -71,25 +68,18 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
     )
     outcomes = []
     for (name,), rows in planned.group_by(LABEL, maintain_order=True):
-        as_success = rows.with_columns(
-            outcome=pl.when(pl.col("outcome") == "error")
-            .then(pl.col("outcome"))
-            .when(pl.col("_happened"))
-            .then(pl.lit("success"))
-            .otherwise(pl.lit("failure"))
-        )
+        happened = pl.when("_happened").then(pl.lit("success")).otherwise(pl.lit("failure"))
+        is_error = pl.col("outcome") == "error"
+        as_outcome = rows.with_columns(outcome=pl.when(is_error).then("outcome").otherwise(happened))
         there = rows.filter("_happened")
-        usual = frame.filter(pl.col("condition") == CONTROL).join(
-            there.select(PAIR).unique(), on=PAIR, how="semi"
-        )
+        usual = frame.filter(pl.col("condition") == CONTROL).join(there, on=PAIR, how="semi")
+        triggers = rows["trigger"] if "trigger" in rows.columns else ()
         outcomes.append(
             EventOutcome(
                 event=str(name),
-                trigger=", ".join(dict.fromkeys(map(str, rows["trigger"])))
-                if "trigger" in rows.columns
-                else "",
+                trigger=", ".join(dict.fromkeys(map(str, triggers))),
                 change=", ".join(dict.fromkeys(map(str, rows["change"]))),
-                happened=rates(as_success, ())[0],
+                happened=rates(as_outcome, ())[0],
                 after=rates(there, ())[0] if len(there) else None,
                 control=rates(usual, ())[0] if len(usual) else None,
                 step=there["_step"].median() if len(there) else None,  # type: ignore[arg-type]
@@ -112,10 +102,8 @@ def _by_reaction(outcomes: Sequence[EventOutcome]) -> dict[str, list[EventOutcom
     return {reaction: events for reaction, events in groups.items() if events}
 
 
-def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table | None:
-    """Table of the number of episodes in which each event happened, and their success."""
-    if not outcomes:
-        return None
+def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table:
+    """Make the table of the number of episodes in which each event happened, and their success."""
     return Table.of(
         "events",
         "Events during the episodes, and success after them",
@@ -123,19 +111,9 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
         "event",
         Column("asks", value=lambda outcome: REACTIONS.get(outcome.change, outcome.change)),
         "trigger",
-        Column("happened", "count", value=lambda outcome: outcome.happened.successes),
-        Column("episodes", "count", value=lambda outcome: outcome.happened.count),
-        "step",
-        Column(
-            "successes after it", "count", value=lambda outcome: outcome.after and outcome.after.successes
-        ),
-        Column("success after it", "share", value=lambda outcome: outcome.after and outcome.after.rate),
-        Column("95 % interval", "share", value=lambda outcome: outcome.after and outcome.after.interval),
-        Column(
-            "success of their controls",
-            "share",
-            value=lambda outcome: outcome.control and outcome.control.rate,
-        ),
+        *("happened.successes as happened", "happened.count as episodes", "step"),
+        *("after.successes as successes after it", "after.rate as success after it", "after.interval"),
+        "control.rate as success of their controls",
         note="Success of the episodes in which the event happened; after a cancelled instruction, success is a safe "
         "stop. At step: median. 95 % intervals: "
         f"{methods(outcome.after.interval for outcome in outcomes if outcome.after)}; errors are excluded.",
@@ -143,7 +121,7 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
 
 
 def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Drawing:
-    """Figure of success after each event, and the number of episodes in which it happened."""
+    """Draw success after each event, and the number of episodes in which it happened."""
     happened = [
         outcome for outcome in outcomes if outcome.after is not None and outcome.after.rate is not None
     ]
@@ -190,7 +168,7 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
 
 
 def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iterator[str]:
-    """Sentences about the number of episodes with an event, and their success."""
+    """Describe the number of episodes with an event, and their success."""
     happened = sum(outcome.happened.successes for outcome in outcomes)
     count = sum(outcome.happened.count for outcome in outcomes)
     if not count:
@@ -209,7 +187,7 @@ def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iter
 
 EVENTS = Measure(
     "events",
-    "Share of episodes in which an event happened, and success of these, beside their controls.",
+    "Fraction of episodes in which an event happened, and their success beside that of their controls.",
     events,
     needs=(LABEL,),
     panels=(Panel("Events", (events_table,), (events_figure,)),),

@@ -33,7 +33,7 @@ _ENDED = {
     "": "",
     "budget": "the budget is used up",
     "starts": "the seeds are used up",
-    "controls": "fails its controls: there is nothing to lose",
+    "controls": "no control succeeds: there is nothing to lose",
     "refused": "the oracle solves none of its scenes",
     "going on": "not finished",
 }
@@ -91,11 +91,9 @@ class AxisThreshold(Result):
     @property
     def remark(self) -> str:
         """Caveat about the threshold; may be empty."""
-        return (
-            _ENDED.get(self.ended, self.ended)
-            if self.fits
-            else "success does not decrease with the magnitude"
-        )
+        if not self.fits:
+            return "success does not decrease with the magnitude"
+        return _ENDED.get(self.ended, self.ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class Thresholds(Result):
     """Thresholds of all axes of all tasks."""
 
     level: float
-    """Share of the starts with a successful control that must still succeed."""
+    """Fraction of the starts with a successful control that must still succeed."""
     confidence: float
     """Anytime-valid confidence of each interval."""
     found: tuple[AxisThreshold, ...]
@@ -182,7 +180,7 @@ def _measure_axis(
 
 
 def thresholds_table(result: Thresholds, report: object = None) -> Table:
-    """Table of thresholds by task and axis."""
+    """Make the table of thresholds by task and axis."""
 
     def likeliest(threshold: AxisThreshold) -> str:
         if threshold.best is None:
@@ -210,7 +208,7 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
 
 
 def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
-    """Figure of success by magnitude, one panel for each task and axis."""
+    """Draw success by magnitude, one panel for each task and axis."""
     drawn = result.found[:MOST_PANELS]
     columns = min(4, len(drawn))
     rows = math.ceil(len(drawn) / columns)
@@ -220,14 +218,27 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
         for axes, threshold in zip_longest(grid.flat, drawn):
             if threshold is None:
                 axes.set_axis_off()
-            else:
-                _draw_panel(axes, threshold, result.level)
+                continue
+            end = threshold.magnitudes[-1]
+            axes.set_xlim(-0.06 * end, 1.06 * end)
+            if threshold.fits:
+                upper = 1.06 * end if threshold.lost is None else threshold.lost
+                axes.axvspan(threshold.kept or 0.0, upper, color=ORANGE, alpha=0.22, lw=0)
+            axes.axhline(result.level, color=ORANGE, lw=1, ls="--")
+            for point in threshold.points:
+                share = point.successes / point.starts
+                interval = wilson_interval(share, point.starts)
+                axes.vlines(point.magnitude, interval.low, interval.high, color=BLUE, lw=1)
+                axes.scatter(point.magnitude, share, s=14 * point.starts, color=BLUE, zorder=3, clip_on=False)
+            share_limits(axes)
+            axes.set_title(f"{threshold.task}\n{threshold.location}", fontsize=8)
+            axes.set_xlabel(f"{threshold.axis}, {threshold.unit}" if threshold.unit else threshold.axis)
         for row in grid:
             row[0].set_ylabel("success kept")
 
     more = f" The first {MOST_PANELS} of {len(result.found)}." if len(result.found) > MOST_PANELS else ""
     caption = (
-        "Share of the starts with a successful control that still succeed; the area of a dot is the number of starts, "
+        "Fraction of the starts with a successful control that still succeed; dots grow with the number of starts, "
         f"lines are 95 % Wilson intervals. Shaded: interval in which success falls below {percent(result.level, 0)} "
         f"(dashed), with an anytime-valid confidence of {percent(result.confidence, 0)}.{more}"
     )
@@ -235,26 +246,8 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
     return Drawing("thresholds", SECTION, caption, size, paint)
 
 
-def _draw_panel(axes: Any, threshold: AxisThreshold, level: float) -> None:
-    end = threshold.magnitudes[-1]
-    right = 1.06 * end
-    axes.set_xlim(-0.06 * end, right)
-    if threshold.fits:
-        upper = right if threshold.lost is None else threshold.lost
-        axes.axvspan(threshold.kept or 0.0, upper, color=ORANGE, alpha=0.22, lw=0)
-    axes.axhline(level, color=ORANGE, lw=1, ls="--")
-    for point in threshold.points:
-        share = point.successes / point.starts
-        interval = wilson_interval(share, point.starts)
-        axes.vlines(point.magnitude, interval.low, interval.high, color=BLUE, lw=1)
-        axes.scatter(point.magnitude, share, s=14 * point.starts, color=BLUE, zorder=3, clip_on=False)
-    share_limits(axes)
-    axes.set_title(f"{threshold.task}\n{threshold.location}", fontsize=8)
-    axes.set_xlabel(f"{threshold.axis}, {threshold.unit}" if threshold.unit else threshold.axis)
-
-
 def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
-    """Sentences about thresholds by axis; tasks with equal results are grouped."""
+    """Describe thresholds by axis; tasks with equal results are grouped."""
     for axis in dict.fromkeys(threshold.axis for threshold in result.found):
         settled: dict[str, list[str]] = {}
         open_: dict[str, list[str]] = {}

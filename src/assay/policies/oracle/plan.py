@@ -77,10 +77,10 @@ def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) ->
         return
     region = scene.region(atom.arguments[1])
     support = scene.entity(region.parent or "") if region is not None else scene.entity(atom.arguments[1])
-    if atom.predicate in _INSIDE and region is not None and support is not None and region.joints:
+    if atom.predicate in _INSIDE and region is not None and support is not None and region.inner_joints:
         opens = OPENING.get(support.category)
-        if opens is not None and not any(opens.active.holds(scene.joint(j)) for j in region.joints):
-            yield _to_range(scene, support, region.joints, opens, active=True)
+        if opens is not None and not any(opens.active.holds(scene.joint(j)) for j in region.inner_joints):
+            yield _to_range(scene, support, region.inner_joints, opens, active=True)
     if region is not None and _is_slid(scene, atom, entity):
         room = scene.region_box(region)
         inset = np.minimum(0.015, room.size[:2] / 2)
@@ -142,7 +142,7 @@ def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, .
     region = scene.region(name)
     entity = scene.entity(name if region is None else region.parent or "")
     mechanism = None if entity is None else _TABLES[atom.predicate].get(entity.category)
-    joints = () if entity is None else entity.inner_joints if region is None else region.joints
+    joints = () if entity is None else entity.inner_joints if region is None else region.inner_joints
     if entity is None or mechanism is None or not joints:
         raise ImpossibleError(f"'{atom}': {name} has nothing that opens or switches that way")
     return entity, joints, mechanism

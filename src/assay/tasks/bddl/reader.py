@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.episodes.instruction import Instruction
 from assay.errors import BDDLError, TaskError, did_you_mean
-from assay.tasks.bddl.sexpr import (
-    Group,
-    Node,
-    Word,
-    as_group,
-    as_word,
-    evaluate,
-    fail,
-    parse_group,
-)
-from assay.tasks.checks import Vocabulary, flaws, parse_atom, predicate, quote, rectangle_flaw
+from assay.tasks.bddl.sexpr import Group, Node, Word, as_group, as_word, evaluate, fail, parse_group
+from assay.tasks.checks import flaws, parse_atom, parse_predicate, quote
 from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
+MAX_BYTES = 5_000_000
+"""Maximum size of a task file, bytes; the largest published file has 6,000."""
 _PROBLEMS = {
     Arena.TABLE: "LIBERO_Tabletop_Manipulation",
     Arena.KITCHEN: "LIBERO_Kitchen_Tabletop_Manipulation",
@@ -35,147 +28,15 @@ _PROBLEMS = {
     Arena.FLOOR: "LIBERO_Floor_Manipulation",
     Arena.COFFEE_TABLE: "LIBERO_Coffee_Table_Manipulation",
 }
-_PATTERNS = {
-    arena: re.compile(re.escape(problem) + r"(?:_(?P<style>.+))?", re.IGNORECASE)
-    for arena, problem in _PROBLEMS.items()
-}
-
-
-def workspace_category(arena: Arena) -> str:
-    """Return the category that task files give to an arena's workspace."""
-    return "table" if arena is Arena.TABLE else arena.workspace
-
-
-def arena_and_style(problem: str) -> tuple[Arena, str]:
-    """Return the arena and the style of a problem name; the style keeps its case.
-
-    Raises TaskError if it is unknown.
-    """
-    for arena, pattern in _PATTERNS.items():
-        match = pattern.fullmatch(problem)
-        if match:
-            return arena, match["style"] or ""
-    raise TaskError(f"unknown problem {quote(problem)}; {did_you_mean(problem[:80], _PROBLEMS.values())}")
-
-
-def problem_name(arena: Arena, style: str) -> str:
-    """Return the problem name of an arena and a style; the inverse of `arena_and_style`."""
-    return f"{_PROBLEMS[arena]}_{style}" if style else _PROBLEMS[arena]
-
-
-ATTRIBUTES = (":target", ":ranges", ":yaw_rotation", ":rgba")
-"""Attributes that a region may have."""
-
-
-def region_from(group: Group) -> Region:
-    """Read a region from a group. Raises BDDLError with the line number, without the file name."""
-    if not group.items:
-        raise fail("'()' is not a region", group)
-    name = as_word(group.items[0], "the name of a region").text.lower()
-    attributes = _attributes(group, name)
-    if ":target" not in attributes:
-        raise fail(f"region {quote(name)} has no ':target'", group)
-    target = as_word(_value(attributes[":target"], "the name of a thing"), "the name of a thing").text.lower()
-    rectangles: tuple[Rectangle, ...] = ()
-    yaw: tuple[float, float] | None = None
-    rgba: tuple[float, float, float, float] | None = None
-    if ":ranges" in attributes:
-        rectangles = _rectangles(attributes[":ranges"])
-    if ":yaw_rotation" in attributes:
-        yaw = _yaw(attributes[":yaw_rotation"])
-    if ":rgba" in attributes:
-        rgba = _rgba(attributes[":rgba"])
-    return Region(name, target, rectangles, yaw, rgba)
-
-
-def _attributes(group: Group, name: str) -> dict[str, Group]:
-    attributes: dict[str, Group] = {}
-    for node in group.rest:
-        attribute = as_group(node, f"an attribute of region {quote(name)} in parentheses")
-        if attribute.head not in ATTRIBUTES:
-            nearest = did_you_mean(attribute.head[:80], ATTRIBUTES)
-            raise fail(
-                f"region {quote(name)} has an unknown attribute {quote(attribute.head)}; {nearest}",
-                attribute,
-            )
-        if attribute.head in attributes:
-            raise fail(f"region {quote(name)} has '{attribute.head}' twice", attribute)
-        attributes[attribute.head] = attribute
-    return attributes
-
-
-def _rectangles(group: Group) -> tuple[Rectangle, ...]:
-    shape = "((x_min y_min x_max y_max) ...)"
-    listed = as_group(_value(group, shape), shape)
-    if not listed.items:
-        raise fail(f"':ranges' is empty: it takes {shape}", group)
-    rectangles: list[Rectangle] = []
-    for node in listed.items:
-        corners = as_group(node, "(x_min y_min x_max y_max)")
-        rectangle = Rectangle(*_numbers(corners, 4))
-        reason = rectangle_flaw(rectangle)
-        if reason is not None:
-            raise fail(reason, corners)
-        rectangles.append(rectangle)
-    return tuple(rectangles)
-
-
-def _yaw(group: Group) -> tuple[float, float]:
-    pairs = as_group(_value(group, "((low high))"), "((low high))")
-    if len(pairs.items) != 1:
-        raise fail(f"':yaw_rotation' takes one pair ((low high)), not {len(pairs.items)}", group)
-    low, high = _numbers(as_group(pairs.items[0], "(low high)"), 2)
-    return low, high
-
-
-def _rgba(group: Group) -> tuple[float, float, float, float]:
-    red, green, blue, alpha = _numbers(as_group(_value(group, "(r g b a)"), "(r g b a)"), 4)
-    return red, green, blue, alpha
-
-
-def join_expressions(words: Iterable[str]) -> list[str]:
-    """Join words into expressions: ``-np.pi / 4 0`` is two expressions, ``-np.pi/4`` and ``0``.
-
-    A blank separates expressions unless an operator on one side of it needs an operand there; a sign directly before
-    an operand begins a new expression.
-    """
-    joined: list[str] = []
-    for word in words:
-        continues = bool(joined) and (joined[-1][-1] in "+-*/" or word[0] in "*/" or word in ("+", "-"))
-        if continues:
-            joined[-1] += word
-        else:
-            joined.append(word)
-    return joined
-
-
-def _numbers(group: Group, count: int) -> list[float]:
-    words = [as_word(node, "a number") for node in group.items]
-    texts = join_expressions(word.text for word in words)
-    if len(texts) != count:
-        raise fail(f"expected {count} numbers, found {len(texts)}", group)
-    numbers: list[float] = []
-    for text in texts:
-        try:
-            numbers.append(evaluate(text))
-        except ValueError as error:
-            raise fail(f"{quote(text)} {error}", group) from None
-    return numbers
-
-
-def _value(attribute: Group, expected: str) -> Node:
-    if len(attribute.rest) != 1:
-        raise fail(f"'{attribute.head}' takes {expected} and nothing else", attribute)
-    return attribute.rest[0]
-
-
-MAX_BYTES = 5_000_000
-"""Maximum size of a task file, bytes; the largest published file has 6,000."""
-
 _REQUIRED = ("problem", ":language", ":regions", ":fixtures", ":objects", ":init", ":goal")
-_OPTIONAL = (":domain", ":requirements", ":obj_of_interest")
-_SECTIONS = frozenset(_REQUIRED + _OPTIONAL)
-_LEVELS = dict.fromkeys(_SECTIONS - {"problem"}, 1) | dict.fromkeys(ATTRIBUTES, 3)
+_SECTIONS = frozenset(_REQUIRED) | {":domain", ":requirements", ":obj_of_interest"}
+_ATTRIBUTES = {
+    ":target": "the name of an object",
+    ":ranges": "((x_min y_min x_max y_max) ...)",
+    ":yaw_rotation": "((low high))",
+    ":rgba": "(r g b a)",
+}
+"""Attribute of a region -> its value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +56,16 @@ class Document:
     warnings: tuple[Note, ...] = ()
 
 
+def workspace_category(arena: Arena) -> str:
+    """Return the category that task files give to an arena's workspace."""
+    return "table" if arena is Arena.TABLE else arena.workspace
+
+
+def problem_name(arena: Arena, style: str) -> str:
+    """Return the problem name of an arena in a style."""
+    return f"{_PROBLEMS[arena]}_{style}" if style else _PROBLEMS[arena]
+
+
 def read(path: Path | str) -> Task:
     """Read the task in a file; its id is the file name without ``.bddl``. Raises BDDLError."""
     return read_document(path).task
@@ -205,10 +76,9 @@ def read_document(path: Path | str) -> Document:
     path = Path(path)
     try:
         with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            return parse_document(stream.read(MAX_BYTES + 1), id=path.stem, file=path)
     except OSError as error:
         raise BDDLError(f"cannot be read: {error.strerror or error}", file=path) from None
-    return document_from_bytes(data, id=path.stem, file=path)
 
 
 def parse(text: str, *, id: str, file: Path | str | None = None) -> Task:
@@ -216,37 +86,31 @@ def parse(text: str, *, id: str, file: Path | str | None = None) -> Task:
     return parse_document(text, id=id, file=file).task
 
 
-def document_from_bytes(data: bytes, *, id: str, file: Path | str | None = None) -> Document:
-    """Parse the bytes of a task file; return the task with warnings. Raises BDDLError."""
-    if len(data) > MAX_BYTES:
-        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes: not a task file", file=file)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise BDDLError(
-            f"is not a text file: byte 0x{data[error.start]:02x} is not UTF-8", file=file, line=line
-        ) from None
-    return parse_document(text, id=id, file=file)
-
-
-def parse_document(text: str, *, id: str, file: Path | str | None = None) -> Document:
-    """Parse the text of a task file; return the task with warnings.
+def parse_document(content: str | bytes, *, id: str, file: Path | str | None = None) -> Document:
+    """Parse the content of a task file; return the task with warnings.
 
     ``file`` is used in error messages only. Raises BDDLError.
     """
+    if len(content) > MAX_BYTES:
+        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes: not a task file", file=file)
+    try:
+        text = content if isinstance(content, str) else content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, byte = error.object.count(b"\n", 0, error.start) + 1, error.object[error.start]
+        reason = f"is not a text file: byte 0x{byte:02x} is not UTF-8"
+        raise BDDLError(reason, file=file, line=line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise BDDLError("is not a text file: it contains a zero byte", file=file, line=line)
     try:
-        return _BddlReader(parse_group(text, levels=_LEVELS)).document(id)
+        return _BddlReader(parse_group(text)).document(id)
     except BDDLError as error:
         raise BDDLError(error.reason, file=file, line=error.line) from None
 
 
 def parse_goal(text: str) -> Goal:
     """Parse a goal: ``(And (On plate_1 stove_1) ...)`` or a single predicate. Raises BDDLError."""
-    return _BddlReader(Group((), 1)).goal(parse_group(f"(:goal {text})"))
+    return _BddlReader(Group([], 1)).goal(parse_group(f"(:goal {text})"))
 
 
 class _BddlReader:
@@ -255,29 +119,66 @@ class _BddlReader:
     def __init__(self, root: Group) -> None:
         self._root = root
         self._lines: dict[tuple[str | int, ...], int] = {}
+        """Line of each part of the task, by its path in `TaskFlaw.where`."""
         self._warnings: list[Note] = []
 
     def document(self, id: str) -> Document:
+        """Read the whole file."""
         sections = self._sections()
-        arena, style = self._problem(sections)
-        instruction = self._language(sections[":language"])
-        regions = self._regions(sections[":regions"])
-        fixtures = self._without_workspace(sections[":fixtures"], self._entities("fixtures", sections), arena)
-        objects = tuple(self._entities("objects", sections))
-        bare = Scene(arena, fixtures, objects, regions, (), style)
-        initial = self._initial(sections[":init"], Vocabulary(bare))
+        arena, style = self._arena_and_style(sections["problem"])
+        words = [as_word(node, "words without parentheses").text for node in sections[":language"].rest]
+        if not words:
+            raise fail("the instruction in ':language' is empty", sections[":language"])
+        groups = [as_group(node, "a region in parentheses") for node in sections[":regions"].rest]
+        regions = tuple(map(_read_region, groups))
+        self._note_lines("regions", groups)
+        workspace = Entity(arena.workspace, workspace_category(arena))
+        fixtures = self._entities(sections[":fixtures"], without=workspace)
+        objects = self._entities(sections[":objects"])
+        names = Scene(arena, fixtures, objects, regions, ()).names
+        initial: list[Atom] = []
+        for node in sections[":init"].rest:
+            relation = as_group(node, "a relation in parentheses")
+            atom = _atom(relation)
+            if names.isdisjoint(atom.arguments):
+                stated = quote(str(atom), limit=120)
+                self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
+            else:
+                self._lines[("initial", len(initial))] = relation.line
+                initial.append(atom)
         goal = self.goal(sections[":goal"])
-        of_interest = self._of_interest(sections.get(":obj_of_interest"))
-        scene = Scene(arena, fixtures, objects, regions, initial, style)
+        listed = sections[":obj_of_interest"].rest if ":obj_of_interest" in sections else []
+        interest = [as_word(node, "names without parentheses") for node in listed]
+        self._note_lines("of_interest", interest)
+        of_interest = tuple(word.text.lower() for word in interest)
+        scene = Scene(arena, fixtures, objects, regions, tuple(initial), style)
         for flaw in flaws(scene, goal, of_interest):
-            raise fail(flaw.reason, self._line_of(flaw.where))
-        self._look_at_placements(scene)
-        task = Task(id, scene, goal, instruction, of_interest)
+            where = flaw.where
+            while where and where not in self._lines:
+                where = where[:-1]
+            raise fail(flaw.reason, self._lines.get(where, self._root.line))
+        placed = Counter(
+            atom.arguments[0] for atom in initial if atom.predicate in (Predicate.ON, Predicate.IN)
+        )
+        for section, entities in (("fixtures", fixtures), ("objects", objects)):
+            for index, entity in enumerate(entities):
+                if (count := placed[entity.name]) != 1:
+                    problem = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
+                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {problem}")
+        task = Task(id, scene, goal, Instruction(" ".join(words)), of_interest)
         return Document(task, tuple(sorted(self._warnings, key=lambda note: note.line)))
 
-    # -- sections ---------------------------------------------------------------------------------------
+    def goal(self, group: Group) -> Goal:
+        """Read the goal: one predicate, or one conjunction."""
+        self._lines[("goal",)] = group.line
+        stated = as_group(_only_item(group, "one predicate, or one 'And' of predicates"), "a predicate")
+        nodes = stated.rest if stated.head == "and" else [stated]
+        groups = [as_group(node, "a predicate in parentheses") for node in nodes]
+        self._note_lines("goal", groups)
+        return Goal(tuple(map(_atom, groups)))
 
     def _sections(self) -> dict[str, Group]:
+        """Return the sections by name, all required ones included."""
         if self._root.head != "define":
             start = quote(f"({self._root.head}")
             raise fail(f"a task file begins with '(define', not with {start}", self._root)
@@ -295,52 +196,39 @@ class _BddlReader:
         for name in _REQUIRED:
             if name not in sections:
                 raise fail(f"section '{name}' is missing", self._root)
+        if ":domain" in sections:
+            domain = as_word(_only_item(sections[":domain"], "the domain"), "the domain")
+            if domain.text.lower() != "robosuite":
+                raise fail(f"the domain is {quote(domain.text)}, not 'robosuite'", domain)
         return sections
 
-    def _problem(self, sections: dict[str, Group]) -> tuple[Arena, str]:
-        domain = sections.get(":domain")
-        if domain is not None:
-            word = _only_word(domain, "the domain")
-            if word.text.lower() != "robosuite":
-                raise fail(f"the domain is {quote(word.text)}, not 'robosuite'", word)
-        word = _only_word(sections["problem"], "the name of a problem")
-        try:
-            arena, style = arena_and_style(word.text)
-        except TaskError as error:
-            raise fail(str(error), word) from None
+    def _arena_and_style(self, group: Group) -> tuple[Arena, str]:
+        """Read a problem name; case is ignored in the arena and kept in the style."""
+        word = as_word(_only_item(group, "the name of a problem"), "the name of a problem")
         self._lines[("style",)] = word.line
-        return arena, style
+        for arena, problem in _PROBLEMS.items():
+            match = re.fullmatch(re.escape(problem) + r"(?:_(?P<style>.+))?", word.text, re.IGNORECASE)
+            if match:
+                return arena, match["style"] or ""
+        nearest = did_you_mean(word.text[:80], _PROBLEMS.values())
+        raise fail(f"unknown problem {quote(word.text)}; {nearest}", word)
 
-    def _language(self, group: Group) -> Instruction:
-        words = [as_word(node, "words without parentheses").text for node in group.rest]
-        if not words:
-            raise fail("the instruction in ':language' is empty", group)
-        return Instruction(" ".join(words))
-
-    def _regions(self, group: Group) -> tuple[Region, ...]:
-        groups = [as_group(node, "a region in parentheses") for node in group.rest]
-        self._lines.update({("regions", index): region.line for index, region in enumerate(groups)})
-        return tuple(region_from(region) for region in groups)
-
-    def _entities(self, section: str, sections: dict[str, Group]) -> list[Entity]:
-        """Read a typed list of names: ``a_1 a_2 - a b_1 - b``."""
-        group = sections[f":{section}"]
+    def _entities(self, group: Group, without: Entity | None = None) -> tuple[Entity, ...]:
+        """Read a typed list of names: ``a_1 a_2 - a b_1 - b``; ``without`` must be listed and is left out."""
         entities: list[Entity] = []
+        lines: list[int] = []
         waiting: list[Word] = []
-        words = [as_word(node, "'name - category'") for node in group.rest]
         categories: dict[str, int] = {}
-        index = 0
-        while index < len(words):
-            word = words[index]
+        words = iter([as_word(node, "'name - category'") for node in group.rest])
+        for word in words:
             if word.text != "-":
                 waiting.append(word)
-                index += 1
                 continue
             if not waiting:
                 raise fail("'-' needs a name before it", word)
-            if index + 1 == len(words) or words[index + 1].text == "-":
+            category = next(words, word).text.lower()
+            if category == "-":
                 raise fail("'-' needs a category after it", word)
-            category = words[index + 1].text.lower()
             if category in categories:
                 self._warn(
                     word.line,
@@ -348,90 +236,26 @@ class _BddlReader:
                     "LIBERO keeps only the last list",
                 )
             categories[category] = word.line
-            for name in waiting:
-                self._lines[(section, len(entities))] = name.line
-                entities.append(Entity(name.text.lower(), category))
+            entities += [Entity(name.text.lower(), category) for name in waiting]
+            lines += [name.line for name in waiting]
             waiting = []
-            index += 2
         if waiting:
             raise fail(f"{quote(waiting[0].text)} has no category: write 'name - category'", waiting[0])
-        return entities
+        if without is not None:
+            if without not in entities:
+                expected = f"{without.name} - {without.category}"
+                raise fail(f"the workspace of this problem, '{expected}', is not listed", group)
+            place = entities.index(without)
+            del entities[place], lines[place]
+        self._note_lines(group.head.removeprefix(":"), lines)
+        return tuple(entities)
 
-    def _without_workspace(self, group: Group, entities: list[Entity], arena: Arena) -> tuple[Entity, ...]:
-        """Return the fixtures without the arena's workspace, which must be declared exactly once."""
-        workspace, category = arena.workspace, workspace_category(arena)
-        places = [index for index, entity in enumerate(entities) if entity.name == workspace]
-        if not places:
-            foreign = {other.workspace for other in Arena} & {entity.name for entity in entities}
-            instead = f", only {quote(min(foreign))}" if foreign else ""
-            raise fail(
-                f"the workspace of this problem, '{workspace} - {category}', is not listed{instead}", group
-            )
-        if len(places) > 1:
-            line = self._lines[("fixtures", places[1])]
-            raise fail(f"the name '{workspace}' is taken: it is the workspace already", line)
-        if entities[places[0]].category != category:
-            raise fail(
-                f"the workspace '{workspace}' is a '{category}', not {quote(entities[places[0]].category)}",
-                self._lines[("fixtures", places[0])],
-            )
-        others = [index for index in range(len(entities)) if index != places[0]]
-        lines = [self._lines[("fixtures", index)] for index in others]
-        self._lines.update({("fixtures", index): line for index, line in enumerate(lines)})
-        return tuple(entities[index] for index in others)
-
-    def _initial(self, group: Group, vocabulary: Vocabulary) -> tuple[Atom, ...]:
-        atoms: list[Atom] = []
-        for node in group.rest:
-            relation = as_group(node, "a relation in parentheses")
-            atom = _atom(relation)
-            if not any(name in vocabulary for name in atom.arguments):
-                stated = quote(str(atom), limit=120)
-                self._warn(relation.line, f"{stated} has no effect: nothing it names is in the scene")
-                continue
-            self._lines[("initial", len(atoms))] = relation.line
-            atoms.append(atom)
-        return tuple(atoms)
-
-    def goal(self, group: Group) -> Goal:
-        self._lines[("goal",)] = group.line
-        if len(group.rest) != 1:
-            raise fail("':goal' takes one predicate, or one 'And' of predicates", group)
-        stated = as_group(group.rest[0], "a predicate in parentheses")
-        nodes: Iterable[Node] = stated.rest if stated.head == "and" else (stated,)
-        atoms: list[Atom] = []
-        for node in nodes:
-            part = as_group(node, "a predicate in parentheses")
-            self._lines[("goal", len(atoms))] = part.line
-            atoms.append(_atom(part))
-        return Goal(tuple(atoms))
-
-    def _of_interest(self, group: Group | None) -> tuple[str, ...]:
-        if group is None:
-            return ()
-        words = [as_word(node, "names without parentheses") for node in group.rest]
-        self._lines.update({("of_interest", index): word.line for index, word in enumerate(words)})
-        return tuple(word.text.lower() for word in words)
-
-    # -- what is legal but odd --------------------------------------------------------------------------
-
-    def _look_at_placements(self, scene: Scene) -> None:
-        placing = [atom for atom in scene.initial if atom.predicate in (Predicate.ON, Predicate.IN)]
-        counts = Counter(atom.arguments[0] for atom in placing)
-        for section, entities in (("fixtures", scene.fixtures), ("objects", scene.objects)):
-            for index, entity in enumerate(entities):
-                count = counts[entity.name]
-                if count != 1:
-                    problem = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
-                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {problem}")
+    def _note_lines(self, section: str, parts: Iterable[Node | int]) -> None:
+        for index, part in enumerate(parts):
+            self._lines[(section, index)] = part if isinstance(part, int) else part.line
 
     def _warn(self, line: int, text: str) -> None:
         self._warnings.append(Note(line, text))
-
-    def _line_of(self, where: tuple[str | int, ...]) -> int:
-        while where and where not in self._lines:
-            where = where[:-1]
-        return self._lines.get(where, self._root.line)
 
 
 def _atom(group: Group) -> Atom:
@@ -439,8 +263,8 @@ def _atom(group: Group) -> Atom:
         raise fail("'()' states nothing", group)
     first = as_word(group.items[0], "a predicate")
     try:
-        # Or, Not, ... take groups where a predicate takes names: name the culprit before looking further.
-        predicate(first.text)
+        # Or, Not, ... take groups where a predicate takes names: report them before the groups.
+        parse_predicate(first.text)
         return parse_atom([as_word(node, "names without parentheses").text for node in group.items])
     except BDDLError:
         raise
@@ -448,7 +272,76 @@ def _atom(group: Group) -> Atom:
         raise fail(str(error), first) from None
 
 
-def _only_word(group: Group, what: str) -> Word:
+def _read_region(group: Group) -> Region:
+    if not group.items:
+        raise fail("'()' is not a region", group)
+    name = as_word(group.items[0], "the name of a region").text.lower()
+    attributes: dict[str, Node] = {}
+    for node in group.rest:
+        attribute = as_group(node, f"an attribute of region {quote(name)} in parentheses")
+        if attribute.head not in _ATTRIBUTES:
+            nearest = did_you_mean(attribute.head[:80], _ATTRIBUTES)
+            reason = f"region {quote(name)} has an unknown attribute {quote(attribute.head)}; {nearest}"
+            raise fail(reason, attribute)
+        if attribute.head in attributes:
+            raise fail(f"region {quote(name)} has '{attribute.head}' twice", attribute)
+        attributes[attribute.head] = _only_item(attribute, _ATTRIBUTES[attribute.head])
+    if ":target" not in attributes:
+        raise fail(f"region {quote(name)} has no ':target'", group)
+    target = as_word(attributes[":target"], _ATTRIBUTES[":target"]).text.lower()
+    rectangles = tuple(Rectangle(*row) for row in _rows(attributes, ":ranges", 4))
+    yaw, rgba = None, None
+    if yaws := _rows(attributes, ":yaw_rotation", 2):
+        if len(yaws) > 1:
+            raise fail(f"':yaw_rotation' takes one pair ((low high)), not {len(yaws)}", group)
+        low, high = yaws[0]
+        yaw = low, high
+    if ":rgba" in attributes:
+        red, green, blue, alpha = _numbers(attributes[":rgba"], 4, "(r g b a)")
+        rgba = red, green, blue, alpha
+    return Region(name, target, rectangles, yaw, rgba)
+
+
+def _rows(attributes: Mapping[str, Node], key: str, count: int) -> list[list[float]]:
+    """Read a list of lists of ``count`` numbers; without the attribute, an empty list."""
+    if key not in attributes:
+        return []
+    listed = as_group(attributes[key], _ATTRIBUTES[key])
+    if not listed.items:
+        raise fail(f"'{key}' is empty: it takes {_ATTRIBUTES[key]}", listed)
+    return [_numbers(node, count, f"{count} numbers in parentheses") for node in listed.items]
+
+
+def _numbers(node: Node, count: int, expected: str) -> list[float]:
+    group = as_group(node, expected)
+    texts = join_expressions(as_word(node, "a number").text for node in group.items)
+    if len(texts) != count:
+        raise fail(f"expected {count} numbers, found {len(texts)}", group)
+    numbers: list[float] = []
+    for text in texts:
+        try:
+            numbers.append(evaluate(text))
+        except ValueError as error:
+            raise fail(f"{quote(text)} {error}", group) from None
+    return numbers
+
+
+def join_expressions(words: Iterable[str]) -> list[str]:
+    """Join words into expressions: ``-np.pi / 4 0`` is two expressions, ``-np.pi/4`` and ``0``.
+
+    A blank separates expressions unless an operator on one side of it needs an operand there; a sign directly before
+    an operand begins a new expression.
+    """
+    joined: list[str] = []
+    for word in words:
+        if joined and (joined[-1][-1] in "+-*/" or word[0] in "*/" or word in ("+", "-")):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
+def _only_item(group: Group, expected: str) -> Node:
     if len(group.rest) != 1:
-        raise fail(f"'{group.head}' takes {what} and nothing else", group)
-    return as_word(group.rest[0], what)
+        raise fail(f"'{group.head}' takes {expected} and nothing else", group)
+    return group.rest[0]

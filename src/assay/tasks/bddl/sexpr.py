@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import ast
 import math
-import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from assay.errors import BDDLError
 from assay.tasks.checks import quote
 
-_NUMBER_TOKEN = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)|(?P<pi>(?:(?:np|numpy|math)\.)?pi)|[-+*/]"
+_OPERAND = re.compile(
+    r"(?P<operator>[*/]?)(?P<sign>[-+]*)(?P<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|(?:(?:np|numpy|math)\.)?pi)"
 )
-_OPERATORS: dict[type, Callable[..., float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-}
+"""One number of an expression, with the signs and the operator before it."""
 MAX_NUMBER_LENGTH = 200
+MAX_DEPTH = 64
+"""Maximum nesting depth of lists; task files need 6."""
+_TOKEN = re.compile(r";[^\n]*|\n|[()]|[^\s();]+")
 
 
 def evaluate(expression: str) -> float:
@@ -37,41 +30,27 @@ def evaluate(expression: str) -> float:
         raise ValueError("is too long for a number")
     if text.lstrip("+-") in ("nan", "inf", "infinity"):
         raise ValueError("is not a finite number")
-    if _NUMBER_TOKEN.sub("", text):
+    total = product = -0.0  # the neutral element of addition, which keeps the sign of zero
+    end = 0
+    for operand in _OPERAND.finditer(text):
+        operator, sign, number = operand.group("operator", "sign", "number")
+        joined = bool(operator or sign) if end else not operator
+        if operand.start() != end or not joined:
+            break
+        value = math.pi if number.endswith("pi") else float(number)
+        value = -value if sign.count("-") % 2 else value
+        if operator == "/" and value == 0:
+            raise ValueError("divides by zero")
+        if operator:
+            product = product * value if operator == "*" else product / value
+        else:
+            total, product = total + product, value
+        end = operand.end()
+    if end != len(text) or not text:
         raise ValueError("is not a number")
-    # Numbers are written anew because Python reads "007" and "1.pi" otherwise.
-    python = _NUMBER_TOKEN.sub(
-        lambda token: f" {float(token[0])!r} " if token["number"] else " pi " if token["pi"] else token[0],
-        text,
-    )
-
-    def compute(node: ast.expr) -> float:
-        match node:
-            case ast.Constant(value=float(value)):
-                return value
-            case ast.Name("pi" | "inf" as name):
-                return float(getattr(math, name))
-            case ast.UnaryOp():
-                return _OPERATORS[type(node.op)](compute(node.operand))
-            case ast.BinOp():
-                return _OPERATORS[type(node.op)](compute(node.left), compute(node.right))
-        raise ValueError("is not a number")
-
-    try:
-        value = compute(ast.parse(python.strip(), mode="eval").body)
-    except (SyntaxError, KeyError):
-        raise ValueError("is not a number") from None
-    except ZeroDivisionError:
-        raise ValueError("divides by zero") from None
-    if not math.isfinite(value):
+    if not math.isfinite(total + product):
         raise ValueError("is not a finite number")
-    return value
-
-
-MAX_DEPTH = 64
-"""Maximum nesting depth of lists; task files need 6."""
-
-_TOKEN = re.compile(r";[^\n]*|\n|[()]|[^\s();]+")
+    return total + product
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +66,7 @@ class Word:
 class Group:
     """A parenthesised list."""
 
-    items: tuple[Node, ...]
+    items: list[Node]
     line: int
     """Line number of the opening parenthesis, from 1."""
 
@@ -98,28 +77,12 @@ class Group:
         return first.text.lower() if isinstance(first, Word) else ""
 
     @property
-    def rest(self) -> tuple[Node, ...]:
+    def rest(self) -> list[Node]:
         """The items after the head."""
         return self.items[1:]
 
 
 Node: TypeAlias = Word | Group
-
-
-@dataclass(slots=True)
-class _Open:
-    """A group whose closing parenthesis has not been read yet."""
-
-    line: int
-    items: list[Node]
-
-    @property
-    def head(self) -> str:
-        first = self.items[0] if self.items else None
-        return first.text if isinstance(first, Word) else ""
-
-    def __str__(self) -> str:
-        return quote(f"({self.head}")
 
 
 def fail(reason: str, where: Node | int) -> BDDLError:
@@ -141,64 +104,41 @@ def as_group(node: Node, expected: str) -> Group:
     return node
 
 
-def parse_group(text: str, *, levels: Mapping[str, int] | None = None) -> Group:
-    """Parse a text that consists of one group; comments run from ``;`` to the end of the line.
-
-    ``levels`` maps the first words of groups to their nesting level (0 for the outermost group). A known word at a
-    deeper level identifies the unclosed parenthesis long before the end of the file.
-    """
-    levels = levels or {}
-    stack: list[_Open] = []
-    done: Group | None = None
-    last_line = 1
-    for token, line in _tokens(text):
-        if token == ")" and not stack:
-            raise fail("')' closes nothing", line)
-        if done is not None:
-            raise fail(
-                f"text after the end of the task on line {last_line}: one ')' too many before it?", line
-            )
-        if token == "(":
-            if len(stack) == MAX_DEPTH:
-                raise fail(f"parentheses are nested more than {MAX_DEPTH} deep", line)
-            stack.append(_Open(line, []))
-        elif token == ")":
-            closed = stack.pop()
-            group = Group(tuple(closed.items), closed.line)
-            if stack:
-                stack[-1].items.append(group)
-            else:
-                done = group
-                last_line = line
-        elif not stack:
-            raise fail(f"a task file begins with '(define', not with {quote(token)}", line)
-        else:
-            begins = not stack[-1].items
-            stack[-1].items.append(Word(token, line))
-            if begins and len(stack) - 1 > levels.get(token.lower(), MAX_DEPTH):
-                raise _left_open(stack, levels, levels[token.lower()])
-    if stack:
-        raise fail(f"{stack[-1]} is never closed", stack[-1].line)
-    if done is None:
-        raise fail("the file is empty", 1)
-    return done
-
-
-def _left_open(stack: list[_Open], levels: Mapping[str, int], level: int) -> BDDLError:
-    """Return the error for a word that belongs on ``level`` but occurs deeper.
-
-    The unclosed group is the word's sibling on that level if there is one, otherwise the sibling of its parent.
-    """
-    culprit = level if levels.get(stack[level].head.lower()) == level else level - 1
-    inner = stack[culprit + 1]
-    return fail(f"{stack[culprit]} is not closed before {inner} on line {inner.line}", stack[culprit].line)
-
-
-def _tokens(text: str) -> Iterator[tuple[str, int]]:
-    line = 1
+def parse_group(text: str) -> Group:
+    """Parse a text that consists of one group; comments run from ``;`` to the end of the line."""
+    stack: list[Group] = []
+    root: Group | None = None
+    line = last_line = 1
     for match in _TOKEN.finditer(text):
         token = match.group()
         if token == "\n":
             line += 1
-        elif not token.startswith(";"):
-            yield token, line
+        elif token.startswith(";"):
+            continue
+        elif token == ")" and not stack:
+            raise fail("')' closes nothing", line)
+        elif root is not None and not stack:
+            raise fail(
+                f"text after the end of the task on line {last_line}: one ')' too many before it?", line
+            )
+        elif token == "(":
+            if len(stack) == MAX_DEPTH:
+                raise fail(f"parentheses are nested more than {MAX_DEPTH} deep", line)
+            group = Group([], line)
+            if root is None:
+                root = group
+            else:
+                stack[-1].items.append(group)
+            stack.append(group)
+        elif token == ")":
+            stack.pop()
+            last_line = line
+        elif not stack:
+            raise fail(f"a task file begins with '(define', not with {quote(token)}", line)
+        else:
+            stack[-1].items.append(Word(token, line))
+    if stack:
+        raise fail(f"{quote(f'({stack[-1].head}')} is never closed", stack[-1])
+    if root is None:
+        raise fail("the file is empty", 1)
+    return root

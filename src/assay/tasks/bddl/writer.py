@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from assay.errors import TaskError
 from assay.tasks.bddl.reader import problem_name, workspace_category
 from assay.tasks.checks import check, quote
-from assay.tasks.scene import Atom, Entity, Region, Task
+from assay.tasks.scene import Entity, Task
 
 
 def write(task: Task, *, silent: bool = False) -> str:
@@ -25,42 +25,32 @@ def write(task: Task, *, silent: bool = False) -> str:
 
 def _lines(task: Task) -> Iterator[str]:
     scene = task.scene
+    instruction = " ".join(task.instruction.text.split())
+    for sign in "();\0":
+        if sign in instruction:
+            raise TaskError(f"{task.id}: a task file cannot hold an instruction with {quote(sign)} in it")
     yield f"(define (problem {problem_name(scene.arena, scene.style)})"
     yield "  (:domain robosuite)"
-    yield f"  (:language {_instruction(task)})"
+    yield f"  (:language {instruction})"
     yield "  (:regions"
     for region in scene.regions:
-        yield from _region(region)
+        yield f"    ({region.name}"
+        yield f"      (:target {region.target})"
+        if region.rectangles:
+            yield f"      (:ranges ({' '.join(_numbers(rectangle) for rectangle in region.rectangles)}))"
+        if region.yaw is not None:
+            yield f"      (:yaw_rotation ({_numbers(region.yaw)}))"
+        if region.rgba is not None:
+            yield f"      (:rgba {_numbers(region.rgba)})"
+        yield "    )"
     yield "  )"
     workspace = Entity(scene.arena.workspace, workspace_category(scene.arena))
     yield from _section("fixtures", _entities((workspace, *scene.fixtures)))
     yield from _section("objects", _entities(scene.objects))
-    yield from _section("obj_of_interest", iter(task.of_interest))
-    yield from _section("init", (_atom(atom) for atom in scene.initial))
-    yield "  (:goal"
-    yield f"    (And {' '.join(_atom(atom) for atom in task.goal.atoms)})"
-    yield "  )"
+    yield from _section("obj_of_interest", task.of_interest)
+    yield from _section("init", (f"({atom})" for atom in scene.initial))
+    yield from _section("goal", [f"(And {' '.join(f'({atom})' for atom in task.goal.atoms)})"])
     yield ")"
-
-
-def _instruction(task: Task) -> str:
-    text = " ".join(task.instruction.text.split())
-    for sign in "();\0":
-        if sign in text:
-            raise TaskError(f"{task.id}: a task file cannot hold an instruction with {quote(sign)} in it")
-    return text
-
-
-def _region(region: Region) -> Iterator[str]:
-    yield f"    ({region.name}"
-    yield f"      (:target {region.target})"
-    if region.rectangles:
-        yield f"      (:ranges ({' '.join(_numbers(rectangle) for rectangle in region.rectangles)}))"
-    if region.yaw is not None:
-        yield f"      (:yaw_rotation ({_numbers(region.yaw)}))"
-    if region.rgba is not None:
-        yield f"      (:rgba {_numbers(region.rgba)})"
-    yield "    )"
 
 
 def _entities(entities: tuple[Entity, ...]) -> Iterator[str]:
@@ -68,15 +58,10 @@ def _entities(entities: tuple[Entity, ...]) -> Iterator[str]:
         yield f"{' '.join(entity.name for entity in group)} - {category}"
 
 
-def _section(name: str, lines: Iterator[str]) -> Iterator[str]:
+def _section(name: str, lines: Iterable[str]) -> Iterator[str]:
     yield f"  (:{name}"
-    for line in lines:
-        yield f"    {line}"
+    yield from (f"    {line}" for line in lines)
     yield "  )"
-
-
-def _atom(atom: Atom) -> str:
-    return f"({atom})"
 
 
 def _numbers(numbers: tuple[float, ...]) -> str:

@@ -100,7 +100,14 @@ class _SceneRecord(_Record):
             else:
                 regions += [record.build(name, target) for name, record in listed.items()]
         fixtures, objects = (
-            tuple(map(_build_entity, entities)) for entities in (self.fixtures, self.objects)
+            tuple(
+                # The category of "plate_1" is "plate" unless the entry states another one.
+                Entity(*next(iter(entry.items())))
+                if isinstance(entry, dict)
+                else Entity(entry, re.sub(r"_\d+$", "", entry))
+                for entry in entries
+            )
+            for entries in (self.fixtures, self.objects)
         )
         initial = tuple(parse_atom(atom.split()) for atom in self.initial)
         return Scene(self.arena, fixtures, objects, tuple(regions), initial, self.style)
@@ -133,15 +140,6 @@ class CatalogueEntry:
     """The instruction in LIBERO's task file, if it differs from the one LIBERO gives to policies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """The tasks of one catalogue file."""
-
-    name: str
-    about: str
-    entries: tuple[CatalogueEntry, ...]
-
-
 def suites() -> tuple[str, ...]:
     """Return the names of the built-in suites: the suites of ``all``, then libero_90."""
     return _SUITES
@@ -149,7 +147,7 @@ def suites() -> tuple[str, ...]:
 
 def describe(name: str) -> str:
     """Return a one-line description of a suite."""
-    return _suite(name).about
+    return _suite(name)[0]
 
 
 def suite(name: str) -> tuple[Task, ...]:
@@ -157,7 +155,7 @@ def suite(name: str) -> tuple[Task, ...]:
 
     Raises TaskError with the nearest name if the suite is unknown.
     """
-    return tuple(entry.task for entry in _suite(name).entries)
+    return tuple(entry.task for entry in _suite(name)[1])
 
 
 def all_ids() -> tuple[str, ...]:
@@ -173,7 +171,7 @@ def built_in_ids() -> tuple[str, ...]:
 def load(id: str) -> Task:
     """Return the task with this id: ``libero_goal/3``, or the path of a task file, with or without its digest.
 
-    Raises TaskError if there is no such task.
+    Raises TaskError if the task is unknown.
     """
     return entry(id).task
 
@@ -186,7 +184,7 @@ def entry(id: str) -> CatalogueEntry:
     if not slash:
         nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
         raise TaskError(f"unknown task {quote(id)}; write suite and number, such as 'libero_goal/0'{nearest}")
-    entries = {str(index): entry for index, entry in enumerate(_suite(name).entries)}
+    entries = {str(index): entry for index, entry in enumerate(_suite(name)[1])}
     if number not in entries:
         last = len(entries) - 1
         raise TaskError(f"unknown task {quote(id)}; '{name}' has the tasks {name}/0 to {name}/{last}")
@@ -230,28 +228,26 @@ def resolve(selection: str) -> tuple[Task, ...]:
             selected = (load(part),)
         else:
             nearest = did_you_mean(part[:80], ("all", *_SUITES))
-            raise TaskError(
-                f"unknown task or suite {quote(part)}; {nearest} (nor is there a folder of that name)"
-            )
+            raise TaskError(f"unknown task or suite {quote(part)}; {nearest}")
         chosen.update((task.id, task) for task in selected)
     if not chosen:
         raise TaskError(
-            f"no task selected; valid: all, {', '.join(_SUITES)}, an id such as '{_SUITES[0]}/0', "
-            "or a task file or a folder of them"
+            f"no task selected; expected all, {', '.join(_SUITES)}, an id such as '{_SUITES[0]}/0', "
+            "a task file, or a folder of task files"
         )
     return tuple(chosen.values())
 
 
 @cache
-def _suite(name: str) -> Suite:
+def _suite(name: str) -> tuple[str, tuple[CatalogueEntry, ...]]:
     if name not in _SUITES:
         raise TaskError(f"unknown suite {quote(name)}; {did_you_mean(name[:80], _SUITES)}")
     resource = files(__name__).joinpath(f"{name}.yaml")
     return parse_suite(resource.read_text(encoding="utf-8"), file=resource.name)
 
 
-def parse_suite(text: str, *, file: str) -> Suite:
-    """Parse the YAML text of a suite; ``file`` is named in errors. Raises TaskError."""
+def parse_suite(text: str, *, file: str) -> tuple[str, tuple[CatalogueEntry, ...]]:
+    """Return description and tasks from the YAML text of a suite; ``file`` is named in errors. Raises TaskError."""
     try:
         suite = _SuiteRecord.model_validate(yaml.load(text, _LOADER))
         records: dict[str, _SceneRecord] = {}
@@ -271,14 +267,7 @@ def parse_suite(text: str, *, file: str) -> Suite:
         deepest = max(error.errors(), key=lambda problem: len(problem["loc"]))
         raise TaskError(f"{file}: {'.'.join(map(str, deepest['loc']))}: {deepest['msg']}") from None
     except KeyError as error:
-        raise TaskError(f"{file}: there is no scene {error}") from None
+        raise TaskError(f"{file}: unknown scene {error}") from None
     except (TaskError, yaml.YAMLError) as error:
         raise TaskError(f"{file}: {' '.join(str(error).split())}") from None
-    return Suite(suite.suite, suite.about, tuple(entries))
-
-
-def _build_entity(entry: str | dict[str, str]) -> Entity:
-    if isinstance(entry, dict):
-        ((name, category),) = entry.items()
-        return Entity(name, category)
-    return Entity(entry, re.sub(r"_\d+$", "", entry))
+    return suite.about, tuple(entries)

@@ -50,7 +50,7 @@ def find_release(folder: Path, release: str, *candidates: str) -> Path:
         if (folder / candidate).exists():
             return folder / candidate
     looked = ", ".join(candidate or "the folder itself" for candidate in candidates)
-    missing = "" if folder.is_dir() else " (there is no such folder)"
+    missing = "" if folder.is_dir() else " (the folder does not exist)"
     raise ReleaseError(f"{folder} holds no {release} release{missing}: looked for {looked}")
 
 
@@ -78,15 +78,9 @@ def instruction(value: object, place: str) -> str:
 
 def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
     """Return the id of the task with this file name, without suffix. Raises ReleaseError if it is unknown."""
-    ids = (
-        _files()
-        if suite is None
-        else {file: id for file, id in _files().items() if id.startswith(f"{suite}/")}
-    )
+    ids = {file: id for file, id in _files().items() if id.startswith("" if suite is None else f"{suite}/")}
     if name not in ids:
-        raise ReleaseError(
-            f"{place}: there is no task {quote(name, limit=120)}: {did_you_mean(name[:200], ids)}"
-        )
+        raise ReleaseError(f"{place}: unknown task {quote(name, limit=120)}: {did_you_mean(name[:200], ids)}")
     return ids[name]
 
 

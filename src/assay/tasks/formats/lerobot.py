@@ -14,6 +14,7 @@ import polars as pl
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter, ValidationError
 
 from assay.errors import AssayError, one_line
+from assay.tasks.checks import validation_reason
 from assay.tasks.formats import ReleaseError
 
 INFO = "meta/info.json"
@@ -25,8 +26,6 @@ BROKEN = (
     pl.exceptions.PolarsError,
 )
 """Exceptions that reading a damaged folder may raise."""
-LONGEST = 255
-"""Maximum length of a file name, characters."""
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Named = list[str | int | float | None]
 
@@ -94,14 +93,14 @@ class LerobotFolder:
             info = _Info.model_validate(self.info)
             self.features: dict[str, dict[str, Any]] = self.info["features"]
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise ReleaseError(f"{folder / INFO}: {place}: {first['msg'].lower()}") from error
+            raise ReleaseError(f"{folder / INFO}: {validation_reason(error)}") from error
         except BROKEN as error:
             raise ReleaseError(f"{folder / INFO}: cannot be read: {one_line(error)}") from error
-        self.fps, self.version, self._told = info.fps, info.codebase_version, info
+        self.fps, self.version, self._info = info.fps, info.codebase_version, info
         if self.version not in VERSIONS:
-            raise ReleaseError(f"{folder}: LeRobotDataset {self.version}; valid: {', '.join(VERSIONS)}")
+            raise ReleaseError(
+                f"{folder}: LeRobotDataset {self.version}; choose one of {', '.join(VERSIONS)}"
+            )
         self.cameras = {
             key for key, feature in self.features.items() if feature.get("dtype") in ("video", "image")
         }
@@ -119,7 +118,7 @@ class LerobotFolder:
             yield from self._rows_3() if self.version == "v3.0" else self._rows_2()
         except (AssayError, *BROKEN) as error:
             reason = one_line(error)
-            raise ReleaseError(f"{self.folder}: its list of episodes cannot be read: {reason}") from error
+            raise ReleaseError(f"{self.folder}: the list of episodes cannot be read: {reason}") from error
 
     def _rows_2(self) -> Iterator[LerobotEpisode]:
         for line in (self.folder / "meta/episodes.jsonl").read_text(encoding="utf-8").split("\n"):
@@ -127,11 +126,14 @@ class LerobotFolder:
                 continue
             row = json.loads(line)
             number = _COUNT.validate_python(row["episode_index"])
-            place = {"episode_index": number, "episode_chunk": number // self._told.chunks_size}
-            clips = {key: (self._video(video_key=key, **place), 0.0) for key in self.videos}
+            place = {"episode_index": number, "episode_chunk": number // self._info.chunks_size}
+            clips = {
+                key: (self._path(self._info.video_path, video_key=key, **place), 0.0) for key in self.videos
+            }
             instruction = str((row.get("tasks") or [""])[0])
             length = _COUNT.validate_python(row["length"])
-            yield LerobotEpisode(number, instruction, self._data(**place), None, length, clips, row)
+            table = self._path(self._info.data_path, **place)
+            yield LerobotEpisode(number, instruction, table, None, length, clips, row)
 
     def _rows_3(self) -> Iterator[LerobotEpisode]:
         episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")
@@ -143,7 +145,7 @@ class LerobotFolder:
 
             clips = {
                 key: (
-                    self._video(video_key=key, **place(f"videos/{key}")),
+                    self._path(self._info.video_path, video_key=key, **place(f"videos/{key}")),
                     float(row[f"videos/{key}/from_timestamp"]),
                 )
                 for key in self.videos
@@ -151,24 +153,19 @@ class LerobotFolder:
             yield LerobotEpisode(
                 number=_COUNT.validate_python(row["episode_index"]),
                 instruction=str(row["tasks"][0]) if row["tasks"] else "",
-                table=self._data(**place("data")),
+                table=self._path(self._info.data_path, **place("data")),
                 first=_COUNT.validate_python(row["dataset_from_index"]),
                 length=_COUNT.validate_python(row["length"]),
                 clips=clips,
                 said=row,
             )
 
-    def _data(self, **place: int) -> Path:
-        return self._inside(self._told.data_path.format(**place))
-
-    def _video(self, **place: Any) -> Path:
-        return self._inside((self._told.video_path or "").format(**place))
-
-    def _inside(self, name: str) -> Path:
+    def _path(self, template: str | None, **place: Any) -> Path:
         """Return the path of a file in the folder. Raises ReleaseError for a path outside the folder."""
+        name = (template or "").format(**place)
         path = Path(os.path.normpath(self.folder / name))
-        if not path.is_relative_to(os.path.normpath(self.folder)) or max(map(len, path.parts)) > LONGEST:
-            raise ReleaseError(f"{self.folder}: names a file that cannot be one of its: {name[:80]}")
+        if not path.is_relative_to(os.path.normpath(self.folder)):
+            raise ReleaseError(f"{self.folder}: refers to a file outside the folder: {name[:80]}")
         return path
 
 

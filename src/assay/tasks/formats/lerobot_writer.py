@@ -11,7 +11,7 @@ The n-th data file and the n-th video of each camera hold the same episodes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -174,10 +174,15 @@ def write_dataset(
     of the frames.
     """
     instructions = list(dict.fromkeys(episode.instruction for episode in episodes))
+    groups: list[list[RecordedEpisode]] = [[]]
+    for episode in episodes:
+        if groups[-1] and sum(len(member.frames) for member in (*groups[-1], episode)) > max_frames:
+            groups.append([])
+        groups[-1].append(episode)
     rows: list[dict[str, Any]] = []
     tables: list[pl.DataFrame] = []
     frames = 0
-    for number, group in enumerate(_group_by_file(episodes, max_frames)):
+    for number, group in enumerate(groups):
         place = {"chunk_index": number // FILES_PER_CHUNK, "file_index": number % FILES_PER_CHUNK}
         first = frames
         for episode in group:
@@ -227,14 +232,9 @@ def write_json(path: Path, value: object) -> None:
     path.write_text(json.dumps(value, indent=2) + "\n")
 
 
-def _group_by_file(episodes: Sequence[RecordedEpisode], max_frames: int) -> Iterator[list[RecordedEpisode]]:
-    group: list[RecordedEpisode] = []
-    for episode in episodes:
-        if group and sum(len(member.frames) for member in (*group, episode)) > max_frames:
-            yield group
-            group = []
-        group.append(episode)
-    yield group
+def _write_table(path: Path, table: pl.DataFrame) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.write_parquet(path)
 
 
 def _episode_row(
@@ -285,11 +285,6 @@ def _write_tasks(path: Path, instructions: Sequence[str]) -> None:
         import nanoarrow  # type: ignore[import-untyped]
     schema = nanoarrow.c_schema(table.schema).modify(metadata={"pandas": json.dumps(pandas)})
     table.write_parquet(path, arrow_schema=schema)
-
-
-def _write_table(path: Path, table: pl.DataFrame) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    table.write_parquet(path)
 
 
 def describe_features(

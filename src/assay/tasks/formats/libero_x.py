@@ -6,17 +6,20 @@ LEVEL5/L5-1.jsonl                                            rewordings of one f
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ValidationError
 
 from assay import tasks
 from assay.errors import TaskError
 from assay.tasks import Task
+from assay.tasks.checks import validation_reason
 from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 FORMS = {1: "synonym", 2: "concise", 3: "reorder", 4: "passive", 5: "verbose"}
@@ -27,7 +30,6 @@ _NAME = re.compile(
     r"(?P<scene>\w+?_SCENE\d+)_(?:LEVEL\d__T(?P<number>\d+)_(?:_(?P<variant>A\d+)_)?)?(?P<words>(?!_).+)"
 )
 NAMELESS = "is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_..."
-_VARIANT = re.compile(r"(?:A\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,31 +135,6 @@ def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile 
         yield base, file
 
 
-def _wordings(
-    folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]
-) -> tuple[ReleaseWording, ...]:
-    """Read the lines of the five files: form, and the matching task file of level 4 if it exists.
-
-    The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
-    """
-    files = {file.wording: file.path.stem for file in level4 if file.number}
-    wordings: list[ReleaseWording] = []
-    for form in FORMS:
-        file = folder / f"L5-{form}.jsonl"
-        try:
-            lines = text_of(file).splitlines()
-        except ReleaseError as error:
-            bad.append(Unreadable(5, f"LEVEL5/{file.name}", str(error).removeprefix(f"{file}: ")))
-            continue
-        for number, line in enumerate(lines, start=1):
-            place = f"{file.name}:{number}"
-            try:
-                wordings += [_wording(line, form, place, files)] if line.strip() else []
-            except ReleaseError as error:
-                bad.append(Unreadable(5, place, str(error).removeprefix(f"{place}: ")))
-    return tuple(wordings)
-
-
 def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, ...]:
     """Return the task files of a level whose names can be parsed."""
     files: list[TaskFile] = []
@@ -170,17 +147,44 @@ def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, .
     return tuple(files)
 
 
-def _wording(line: str, form: int, place: str, files: Mapping[str, str]) -> ReleaseWording:
-    try:
-        content = json.loads(line)
-        text, variant, task = content["task_desc"], content["variant"], int(content["task_id"])
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ReleaseError(f"{place}: must be JSON with task_desc, variant and a numeric task_id") from None
-    if not isinstance(variant, str) or not _VARIANT.fullmatch(variant):
-        raise ReleaseError(f"{place}: the variant must be '', 'A1' or 'A2'")
-    id = _id(task, variant)
-    labels: dict[str, Label] = {"form": FORMS[form], "number": form, "file": files.get(id)}
-    return ReleaseWording(id, instruction(text, place), labels)
+class _Row(BaseModel):
+    """One line of a file of level 5."""
+
+    task_desc: str
+    variant: Literal["", "A1", "A2"]
+    task_id: int
+
+
+def _wordings(
+    folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]
+) -> tuple[ReleaseWording, ...]:
+    """Read the lines of the five files: form, and the matching task file of level 4 if it exists.
+
+    The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
+    """
+    files = {file.wording: file.path.stem for file in level4 if file.number}
+    wordings: list[ReleaseWording] = []
+    for form, name in FORMS.items():
+        file = folder / f"L5-{form}.jsonl"
+        try:
+            lines = text_of(file).splitlines()
+        except ReleaseError as error:
+            bad.append(Unreadable(5, f"LEVEL5/{file.name}", str(error).removeprefix(f"{file}: ")))
+            continue
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            place = f"{file.name}:{number}"
+            try:
+                row = _Row.model_validate_json(line)
+                id = _id(row.task_id, row.variant)
+                labels: dict[str, Label] = {"form": name, "number": form, "file": files.get(id)}
+                wordings.append(ReleaseWording(id, instruction(row.task_desc, place), labels))
+            except ValidationError as error:
+                bad.append(Unreadable(5, place, validation_reason(error)))
+            except ReleaseError as error:
+                bad.append(Unreadable(5, place, str(error).removeprefix(f"{place}: ")))
+    return tuple(wordings)
 
 
 def _id(number: int, variant: str) -> str:

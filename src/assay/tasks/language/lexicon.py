@@ -10,13 +10,13 @@ from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from assay.errors import PerturbationError
+from assay.tasks.checks import validation_reason
 from assay.tasks.scene import Colour
 
 _WORD = re.compile(r"[a-z0-9']+")
@@ -24,19 +24,15 @@ THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
 """Pattern of object names, which end in a number; region names continue after it: ``wooden_cabinet_1_top_region``."""
 
 
-@cache
-def surface_forms() -> Mapping[str, tuple[str, ...]]:
-    """Return a mapping from category to its names in instructions, the most common name first."""
-    text = files("assay.tasks").joinpath("names.yaml").read_text(encoding="utf-8")
-    return MappingProxyType({category: tuple(forms) for category, forms in yaml.safe_load(text).items()})
+_names = cache(lambda: load_yaml(files("assay.tasks").joinpath("names.yaml")))
 
 
 def names_of(category: str) -> tuple[str, ...]:
-    """Return the names of a category in instructions.
+    """Return the names of a category in instructions, the most common name first.
 
     For a category without an entry, return the category split into words.
     """
-    return surface_forms().get(category, (category.replace("_", " "),))
+    return tuple(_names().get(category, [category.replace("_", " ")]))
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -87,9 +83,7 @@ def validate(kind: type[_T], content: Any, file: str) -> _T:
     try:
         return TypeAdapter(kind).validate_python(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise PerturbationError(f"{file}: {place}: {first['msg'].lower()}") from None
+        raise PerturbationError(f"{file}: {validation_reason(error)}") from None
 
 
 COLOURS: Mapping[str, Colour] = {
@@ -178,17 +172,16 @@ class Lexicon(YamlRecord):
         if not nouns:
             raise PerturbationError(
                 f"the lexicon has no name for the category '{category}': add one to {self.file}, "
-                "or give a file of your own with --lexicon"
+                "or pass your own file with --lexicon"
             )
         return nouns
 
-    def parts_of(self, noun: Noun) -> tuple[Noun, ...]:
-        """Return the parts of an object that original instructions mention."""
-        return tuple(part for part in self.nouns.values() if noun.name in part.part_of)
-
     def with_parts(self, nouns: Iterable[Noun]) -> tuple[Noun, ...]:
         """Return nouns together with the nouns of their parts, without duplicates."""
-        by_name = {part.name: part for noun in nouns for part in (noun, *self.parts_of(noun))}
+        by_name: dict[str, Noun] = {}
+        for noun in nouns:
+            by_name[noun.name] = noun
+            by_name |= {part.name: part for part in self.nouns.values() if noun.name in part.part_of}
         return tuple(by_name.values())
 
 
@@ -329,7 +322,15 @@ def verb_named(written: str) -> Verb:
     """Return the verb for an entry of the table: "pick up", "reach for", "move ->"."""
     words = written.removesuffix("->").split()
     base, after = words[0], " ".join(words[1:])
-    ing, participle = verb_table().irregular.get(base) or _regular_forms(base)
+    if base in verb_table().irregular:
+        ing, participle = verb_table().irregular[base]
+    elif base.endswith("e"):
+        ing, participle = f"{base[:-1]}ing", f"{base}d"
+    elif re.fullmatch(r".*[^aeiou]y", base):
+        ing, participle = f"{base}ing", f"{base[:-1]}ied"
+    else:
+        stem = base + base[-1] if _DOUBLING.fullmatch(base) else base
+        ing, participle = f"{stem}ing", f"{stem}ed"
     particle, rest = (after, "") if after in PARTICLES else ("", after)
     return Verb(base, ing, participle, particle, rest, moves=written.endswith("->"))
 
@@ -337,12 +338,3 @@ def verb_named(written: str) -> Verb:
 def plain_synonyms(action: Action, verb: Verb) -> tuple[Verb, ...]:
     """Return the plain verbs for an action, except the given one."""
     return tuple(verb_named(name) for name in verb_table().plain[action] if name != verb.name)
-
-
-def _regular_forms(base: str) -> tuple[str, str]:
-    if base.endswith("e"):
-        return f"{base[:-1]}ing", f"{base}d"
-    if re.fullmatch(r".*[^aeiou]y", base):
-        return f"{base}ing", f"{base[:-1]}ied"
-    stem = base + base[-1] if _DOUBLING.fullmatch(base) else base
-    return f"{stem}ing", f"{stem}ed"

@@ -78,13 +78,23 @@ def read_task(task: Task, lexicon: Lexicon) -> Meaning:
         raise PerturbationError(f"{task.id}: the instruction is empty")
     if len(text) > MAX_CHARACTERS or not re.fullmatch(r"[a-z0-9 ,;'-]+", text):
         raise PerturbationError(
-            f"{task.id}: the instruction is no plain English sentence of up to {MAX_CHARACTERS} characters: "
+            f"{task.id}: the instruction is not a plain English sentence of at most {MAX_CHARACTERS} characters: "
             f"{text[:60]!r}"
         )
     categories = (entity.category for entity in task.scene.entities)
     nouns = lexicon.with_parts(noun for category in categories for noun in lexicon.of_category(category))
     slotted, mentions = _slot_nouns(text, nouns)
-    _check_speaks_of_goal(task, lexicon, mentions)
+    named = {mention.noun.name for mention in mentions}
+    named |= {whole for mention in mentions for whole in mention.noun.part_of}
+    entities = {entity.name: entity for entity in task.scene.entities}
+    for name in (name for atom in task.goal.atoms for name in atom.arguments):
+        region = task.scene.region(name)
+        entity = entities.get(region.target if region is not None else name)
+        if entity is not None and not named & {noun.name for noun in lexicon.of_category(entity.category)}:
+            raise PerturbationError(
+                f"{task.id}: the goal is about {entity.name}, which the instruction does not name: "
+                f"'{' '.join(original.split())}'"
+            )
     try:
         steps = tuple(_check_step(step, mentions) for step in read_steps(slotted))
     except PerturbationError as error:
@@ -122,21 +132,6 @@ def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention,
     return re.sub(rf"\b(?:{pattern})\b", field, text), tuple(mentions)
 
 
-def _check_speaks_of_goal(task: Task, lexicon: Lexicon, mentions: tuple[Mention, ...]) -> None:
-    """Raise PerturbationError if the instruction does not mention an object of the goal."""
-    named = {mention.noun.name for mention in mentions}
-    named |= {whole for mention in mentions for whole in mention.noun.part_of}
-    entities = {entity.name: entity for entity in task.scene.entities}
-    for name in (name for atom in task.goal.atoms for name in atom.arguments):
-        region = task.scene.region(name)
-        entity = entities.get(region.target if region is not None else name)
-        if entity is not None and not named & {noun.name for noun in lexicon.of_category(entity.category)}:
-            raise PerturbationError(
-                f"{task.id}: the goal is about {entity.name}, which the instruction does not name: "
-                f"'{' '.join(task.instruction.text.split())}'"
-            )
-
-
 def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
     """Return the step, with the sense for doors if its object is one.
 
@@ -144,14 +139,16 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
     """
     moves = step.action in (Action.PUT, Action.PUSH)
     if step.action is Action.TAKE or (step.fetch is not None and not moves):
-        raise PerturbationError("it says what to take, but not where to put it")
-    # What goes where with "it" alone is hard to tell after another step; "them" is both of its things.
+        raise PerturbationError("it names an object to take, but no place to put it")
+    # After another step, the referent of "it" is ambiguous; "them" refers to both objects of that step.
     again = moves and step.fetch is None and step.thing_again == "it"
     for phrase in (step.thing_said if again else step.thing, step.target):
         if phrase and not (FIELD.search(phrase) and phrase.startswith(("the ", "both ", "its "))):
-            raise PerturbationError(f"'{phrase}' is no thing of the scene that the lexicon has a name for")
+            raise PerturbationError(
+                f"'{phrase}' is not the name of an object in the scene that the lexicon knows"
+            )
     if moves and not step.preposition.endswith(tuple(RESTING)):
-        raise PerturbationError(f"'{step.place}' does not say where it will be")
+        raise PerturbationError(f"'{step.place}' is not a place where an object can rest")
     field = FIELD.search(step.thing)
     door = f"{step.sense}_door"
     if field is not None and mentions[int(field[1])].noun.door and door in senses_by_verb()[step.verb.name]:
@@ -182,12 +179,13 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
         for category in filter(None, categories_):
             if named.setdefault(category, phrase) != phrase:
                 raise PerturbationError(
-                    f"'{text}' says {named[category]!r} and {phrase!r} of things of one kind"
+                    f"'{text}' refers to one kind of object as {named[category]!r} and {phrase!r}"
                 )
-        new = [
-            None if category is None else rename(category, _noun(part, category), plural)
-            for part, category in zip(parts, categories_, strict=True)
-        ]
+        new: list[str | None] = []
+        for part, kind in zip(parts, categories_, strict=True):
+            # The noun at the end of the phrase: "mug" for "yellow and white mug".
+            ends = [name for name in _nouns(kind) if f" {part}".endswith(f" {name}")] if kind else []
+            new.append(rename(kind, max(ends, key=len, default=part), plural) if kind else None)
         if not any(new):
             return phrase
         names = [name or part for name, part in zip(new, parts, strict=True)]
@@ -199,34 +197,24 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
     ]
     missing = [category for category in wanted if category not in named]
     if missing:
-        raise PerturbationError(
-            f"'{text}' does not say in words that it knows what is done with {missing[0]}"
-        )
+        raise PerturbationError(f"'{text}' does not mention {missing[0]} by a name in the lexicon")
     return write_steps(steps)
 
 
 def _category(part: str, categories: Iterable[str]) -> str | None:
     """Return the category of a noun phrase without an article: by LIBERO's name for it, otherwise by its noun."""
-    for names in (names_of, _nouns):
+    attributes = rf"(?:(?:{'|'.join((*attribute_words(), 'and'))}) )*"
+    for names, before in ((names_of, ""), (_nouns, attributes)):
         matching = [
-            category for category in categories if _says(part, names(category), qualified=names is _nouns)
+            category
+            for category in categories
+            if any(re.fullmatch(before + re.escape(name), part) for name in names(category))
         ]
         if len(matching) == 1:
             return matching[0]
         if matching:
             raise PerturbationError(f"'{part}' may be any of {', '.join(matching)}")
     return None
-
-
-def _says(part: str, names: Iterable[str], *, qualified: bool) -> bool:
-    before = rf"(?:(?:{'|'.join((*attribute_words(), 'and'))}) )*" if qualified else ""
-    return any(re.fullmatch(before + re.escape(name), part) for name in names)
-
-
-def _noun(part: str, category: str) -> str:
-    """Return the noun at the end of a phrase: "mug" for "yellow and white mug"."""
-    ends = [name for name in _nouns(category) if f" {part}".endswith(f" {name}")]
-    return max(ends, key=len, default=part)
 
 
 def _nouns(category: str) -> tuple[str, ...]:

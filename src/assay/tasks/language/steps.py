@@ -111,8 +111,13 @@ def read_steps(text: str) -> tuple[Step, ...]:
     for clause, following in zip(clauses, (*clauses[1:], ""), strict=True):
         step = _read_clause(clause, taken_up=_PLACES_IT.match(following) is not None)
         taken = steps.pop() if steps and steps[-1].action is Action.TAKE else None
-        step = _spell_out_thing(step, taken or (steps[-1] if steps else None))
-        step = _spell_out_place(step, steps[-1] if steps else taken)
+        before = taken or (steps[-1] if steps else None)
+        if before is not None and step.thing in PRONOUNS:
+            step = replace(step, thing=antecedent(step.thing, before), thing_again=step.thing)
+        before = steps[-1] if steps else taken
+        refers_back = step.target in PRONOUNS or step.place == "inside"
+        if before is not None and refers_back:
+            step = replace(step, target=before.thing, place_again=step.place)
         if taken is not None and step.thing == taken.thing:
             step = replace(step, fetch=taken.verb)
         elif taken is not None:
@@ -139,8 +144,13 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
     """Parse one clause as a step; ``taken_up`` if the next clause states the destination."""
     for name, senses in senses_by_verb().items():
         verb = verb_named(name)
-        body = _after_verb(clause, verb)
-        if body is None:
+        if clause.startswith(f"{verb.name} "):
+            body = clause.removeprefix(f"{verb.name} ")
+        elif verb.particle and clause.startswith(f"{verb.base} ") and clause.endswith(f" {verb.particle}"):
+            body = clause[len(verb.base) + 1 : -len(verb.particle) - 1]
+        else:
+            continue
+        if not body:
             continue
         puts = [sense for sense in senses if sense == "push" or sense.startswith("put_")]
         placed = _match_place(body) if puts else None
@@ -149,21 +159,12 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if not puts:
             return Step(senses[0].removesuffix("_door"), verb, body)
         if placed is None:
-            raise PerturbationError(f"{quote(clause)} does not say where to {name} it")
+            raise PerturbationError(f"{quote(clause)} names no place to {name} it")
         elsewhere = "push" if "push" in puts else "put_at"
         sense = "push" if puts == ["push"] else _SENSES.get(placed["relation"], elsewhere)
         return Step(sense, verb, placed["thing"], placed["preposition"], placed["target"] or "")
     verbs = ", ".join(name for names in verb_table().plain.values() for name in names)
-    raise PerturbationError(f"{quote(clause)} begins with no verb that it knows, such as {verbs}")
-
-
-def _after_verb(clause: str, verb: Verb) -> str | None:
-    """Return the text after a verb; None if the clause has another verb."""
-    if clause.startswith(f"{verb.name} "):
-        return clause.removeprefix(f"{verb.name} ")
-    if verb.particle and clause.startswith(f"{verb.base} ") and clause.endswith(f" {verb.particle}"):
-        return clause[len(verb.base) + 1 : -len(verb.particle) - 1] or None
-    return None
+    raise PerturbationError(f"{quote(clause)} does not begin with a known verb, such as {verbs}")
 
 
 def _match_place(body: str) -> re.Match[str] | None:
@@ -176,18 +177,6 @@ def _match_place(body: str) -> re.Match[str] | None:
     if first is None or first["thing"] not in PRONOUNS:
         first = _PLACED_LAST.fullmatch(body) or first
     return first if first is not None and (first["target"] or first["preposition"] == "inside") else None
-
-
-def _spell_out_thing(step: Step, before: Step | None) -> Step:
-    if before is None or step.thing not in PRONOUNS:
-        return step
-    return replace(step, thing=antecedent(step.thing, before), thing_again=step.thing)
-
-
-def _spell_out_place(step: Step, before: Step | None) -> Step:
-    if before is None or not (step.target in PRONOUNS or (step.preposition == "inside" and not step.target)):
-        return step
-    return replace(step, target=before.thing, place_again=step.place)
 
 
 def write_steps(steps: Sequence[Step], *, joint: str = " and ") -> str:
@@ -215,8 +204,11 @@ def write_step(step: Step, form: str = "base", *, thing: str | None = None, plac
     omits "pick up X and".
     """
     place = step.place_said if place is None else place
-    if step.verb.moves:
-        place = _direct_place(place)
+    if step.verb.moves:  # "onto the stove", "onto the top of the cabinet"
+        place = place.replace("on top of", "onto the top of", 1) if place.startswith("on top of") else place
+        first, space, rest = place.partition(" ")
+        if first in ("on", "in") and not rest.startswith("front of"):
+            place = f"{TOWARDS[first]}{space}{rest}"
     if step.fetch is not None and thing is None:
         request = f"{step.fetch.phrase(step.thing, form)} and {step.verb.phrase(pronoun(step.thing), form)}"
     else:
@@ -238,12 +230,3 @@ def write_passive(step: Step) -> str:
 def depends(step: Step, before: Step) -> bool:
     """Return whether a step refers to the object or the target of the previous step."""
     return before.thing == step.target or (before.target == step.thing and step.thing != "")
-
-
-def _direct_place(place: str) -> str:
-    """Return a place after a verb of motion: "onto the stove", "onto the top of the cabinet"."""
-    if place.startswith("on top of"):
-        return place.replace("on top of", "onto the top of", 1)
-    first, space, rest = place.partition(" ")
-    stays = rest.startswith("front of") or first not in ("on", "in")
-    return place if stays else f"{TOWARDS[first]}{space}{rest}"

@@ -145,7 +145,7 @@ def test_invalid_options_and_missing_packages_are_reported(
 ):
     for options, words in (
         (("--kinds", "H-IA"), "did you mean 'H-AI'?"),
-        (("--views", "wrist"), "valid: exo, exo2"),
+        (("--views", "wrist"), "choose one of exo, exo2"),
         (("--turning", "euler"), "choose one of wrapped, exact"),
         (("--options", "ours"), "choose one of matched, paper"),
         (("--gripper", "1"), "CLOSED,OPEN"),

@@ -18,7 +18,7 @@ from assay.extensions.eqa.scoring.actioneqa.tables import (
 )
 from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
 from assay.extensions.eqa.scoring.score import Score
-from assay.report.papers.base import Exhibit
+from assay.report.papers import Exhibit
 
 from ..conftest import small_set
 

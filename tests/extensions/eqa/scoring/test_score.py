@@ -164,7 +164,7 @@ def test_the_page_is_self_contained_and_escaped(questions, tmp_path: Path):
     assert HOSTILE not in text and "&lt;script&gt;" in text
     assert "src=" not in text and "href=" not in text.replace('xlink:href="#', "")
     tables = {path.name for path in (tmp_path / "report/tables").iterdir()}
-    assert {"models.csv", "accuracy.tex", "views.md", "components.csv", "letters.csv"} <= tables
+    assert {"models.csv", "accuracy.tex", "view-contrasts.md", "components.csv", "letters.csv"} <= tables
     assert (tmp_path / "report/figures/overall.svg").is_file()
     json.dumps(score.as_json(), allow_nan=False)
 

@@ -106,7 +106,7 @@ def test_bad_episodes_are_tallied_and_the_rest_is_read(lerobot_2: Write):
     assert [each.episode.id for each in found] == ["episode 0"]
     assert tally.places["episode: states that are not finite"] == ["episode 1"]
     assert tally.places["episode: pictures cannot be read"][0].startswith("episode 2: episode_000002.mp4")
-    assert tally.places["episode: missing camera"] == ["episode 3: 1 outside, 0 there"]
+    assert tally.places["episode: missing camera"] == ["episode 3: 0 of 1 static cameras"]
     assert tally.places["episode: cannot be read"][0].startswith("episode 4: ")
 
 

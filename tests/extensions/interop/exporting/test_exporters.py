@@ -52,11 +52,11 @@ def test_invalid_exports_are_rejected(played: Path):
         for name, options, words in (
             ("mlflow", ExportOptions(), "--to 'mlflow'"),
             ("hf", ExportOptions(), "--to hf needs --out"),
-            ("hf", ExportOptions(Path("x.yaml")), "--to hf needs --dataset"),
+            ("hf", ExportOptions(Path("x.yaml")), "expected the id of a dataset"),
             ("hf", ExportOptions(Path("x.yaml"), dataset="pro"), "a dataset on the Hub, OWNER/NAME"),
-            ("hf", ExportOptions(Path("x.txt"), dataset="a/b"), "valid: a file such as"),
+            ("hf", ExportOptions(Path("x.txt"), dataset="a/b"), "expected a YAML file"),
             ("lerobot", ExportOptions(Path("/"), "all"), "is not empty"),
-            ("lerobot", ExportOptions(Path("/no/such"), size=33), "valid: an even number of pixels"),
+            ("lerobot", ExportOptions(Path("/no/such"), size=33), "expected an even number"),
             ("lerobot", ExportOptions(Path("/no/such"), "zz"), "has a key that begins with 'zz'"),
         ):
             with pytest.raises(RunError, match=words):

@@ -12,7 +12,8 @@ import pytest
 
 from assay.episodes import horizon, task_of
 from assay.errors import AssayError, RunError
-from assay.extensions.interop.importing.libero_para import import_libero_para, import_models
+from assay.extensions.interop.importing.libero_para import import_libero_para
+from assay.extensions.interop.importing.results import ImportedRun
 from assay.measures.frames import pairs, valid_rows
 from assay.runs.store import Store
 from assay.tasks.formats import ReleaseError
@@ -63,6 +64,11 @@ def logs(tmp_path: Path) -> Callable[..., tuple[Path, Path, Path]]:
     return written
 
 
+def import_run(folder: Path, metadata: Path, out: Path, controls: Path | None = None) -> ImportedRun:
+    (done,) = import_libero_para([folder], metadata, out, controls)
+    return done
+
+
 def frame(path: Path) -> pl.DataFrame:
     with Store.reading(path) as store:
         return store.frame()
@@ -70,16 +76,16 @@ def frame(path: Path) -> pl.DataFrame:
 
 def test_the_official_logs_become_a_run(shared: Path, tmp_path: Path):
     folder = shared / "libero_para"
-    done = import_libero_para(folder / "logs", folder / "metadata.csv", tmp_path / "run.assay")
-    assert (done.episodes, done.seeds, done.unscored, done.unknown, done.unrun) == (2021, (7,), 0, 0, 0)
-    assert (done.controls, done.paths) == (0, 0)
+    done = import_run(folder / "logs", folder / "metadata.csv", tmp_path / "run.assay")
+    assert (done.episodes, done.controls, done.paths) == (2021, 0, 0)
+    assert done.remarks == ("2,071 of the 4,092 episodes of the evaluation are missing",)
     rows = frame(tmp_path / "run.assay")
     assert len(rows) == 2021 and rows["key"].n_unique() == 2021
     assert set(rows["task"]) == {f"libero_goal/{number}" for number in (0, 1, 3, 5, 8)}
     assert rows["condition"].n_unique() == 43 and rows["pd"].null_count() == 0
     with Store.reading(tmp_path / "run.assay") as store:
         meta = store.meta
-        assert meta["policy"] == "Xiaomi-Robotics-0" and meta["expected"] == done.expected == 4092
+        assert meta["policy"] == "Xiaomi-Robotics-0" and meta["expected"] == 4092
         assert meta["settings"] == {"seeds": "7", "max_steps": "300", "replan_steps": "10"}
         assert meta["started"] == "2026-03-04T13:22:36"
         (spec,) = store.specs([1])
@@ -89,7 +95,7 @@ def test_the_official_logs_become_a_run(shared: Path, tmp_path: Path):
 
 def test_an_episode_carries_its_cell_and_the_published_similarities(logs):
     folder, metadata, out = logs({})
-    import_libero_para(folder, metadata, out)
+    import_run(folder, metadata, out)
     (row,) = frame(out).iter_rows(named=True)
     assert row["condition"] == "para/obj=none,act=addition"
     assert (row["object"], row["action"], row["axis"], row["plausible"]) == (
@@ -111,18 +117,18 @@ def test_missing_pairs_are_counted_both_ways(logs):
         rows=(ROW, spare),
     )
     logs({}, {}, eval_id=3, rows=(ROW, spare))  # the metadata does not know this task
-    done = import_libero_para(folder, metadata, out)
-    assert (done.episodes, done.unscored, done.unknown, done.unrun) == (3, 2, 2, 1)
-    assert done.expected == 5
-    assert frame(out)["s_k"].null_count() == 2
+    done = import_run(folder, metadata, out)
+    assert done.episodes == 3 and frame(out)["s_k"].null_count() == 2
+    assert [remark.split()[0] for remark in done.remarks] == ["2", "2", "1", "2"]
+    assert "wordings that are not in the metadata" in done.remarks[0] and "of the 5" in done.remarks[-1]
 
 
 def test_repeated_wordings_and_several_seeds_are_separate_episodes(logs):
     twin = [*ROW[:4], "1", *ROW[5:]]
     logs({}, rows=(ROW, twin))
     folder, metadata, out = logs({}, {"variant_id": 1, "success": False}, rows=(ROW, twin), seed="seed8")
-    done = import_libero_para(folder, metadata, out)
-    assert (done.episodes, done.seeds) == (3, (7, 8))
+    done = import_run(folder, metadata, out)
+    assert done.episodes == 3
     rows = sorted(frame(out).select("seed", "outcome").iter_rows())
     assert rows == [(7, "success"), (8, "failure"), (8, "success")]
 
@@ -133,40 +139,49 @@ def test_repeated_wordings_and_several_seeds_are_separate_episodes(logs):
         ({"num_steps": -1}, "eval0.json: not a log of LIBERO-Para: episodes.0.num_steps"),
         ({"success": "maybe"}, "episodes.0.success"),
         ({"categories": ["musical"]}, "LIBERO-Para has no type act, musical, addition_deletion"),
-        ({"proprio_states": [STATE] * 2}, "has 2 rows of 8 numbers; valid: num_steps = 3 rows of 7 or 8"),
-        ({"proprio_states": [STATE, STATE, STATE[:7]]}, "proprio_states: has 3 rows of 7 or 8 numbers"),
+        ({"proprio_states": [STATE] * 2}, "2 rows of 8 numbers; expected num_steps = 3 rows of 7 or 8"),
+        ({"proprio_states": [STATE, STATE, STATE[:7]]}, "proprio_states: 3 rows of 7 or 8 numbers"),
         ({"proprio_states": [[*STATE[:7], "x"]] * 3}, "episodes.0.proprio_states.0.7"),
-        ({"actions": [[0.0] * 8] * 3}, "actions: has 3 rows of 8 numbers; valid: num_steps = 3 rows of 7"),
+        ({"actions": [[0.0] * 8] * 3}, "actions: 3 rows of 8 numbers; expected num_steps = 3 rows of 7"),
     ],
 )
 def test_an_invalid_log_is_rejected_with_its_place(logs, change: dict, words: str):
     folder, metadata, out = logs(MOVED | {"bddl_file": "act_ver0.bddl"} | change)
     with pytest.raises(ReleaseError) as caught:
-        import_libero_para(folder, metadata, out)
+        import_run(folder, metadata, out)
     assert words in str(caught.value) and "eval0.json" in str(caught.value)
     assert list(out.parent.glob("*.assay")) == list(out.parent.glob(".*")) == []
+
+
+def test_a_log_that_is_cut_off_is_rejected(logs):
+    folder, metadata, out = logs({})
+    log = folder / "seed7" / "eval0.json"
+    log.write_bytes(log.read_bytes()[:-9])
+    with pytest.raises(ReleaseError, match=r"eval0\.json: not a log of LIBERO-Para: invalid JSON"):
+        import_run(folder, metadata, out)
+    assert not out.exists()
 
 
 def test_invalid_metadata_missing_inputs_and_existing_outputs_are_rejected(logs, tmp_path: Path):
     for row, words in (
         ([*ROW[:7], "x", "1.0"], "metadata.csv:2: structural_similarity"),
         ([*ROW[:7], "nan", "1.0"], "metadata.csv:2: structural_similarity"),
-        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: Input should be less than or equal to 1"),
+        ([*ROW[:8], "1.7"], "metadata.csv:2: keyword_similarity: input should be less than or equal to 1"),
         (["act", "lexical", "shouting", *ROW[3:]], "metadata.csv:2: LIBERO-Para has no type"),
         ([*ROW[:6], "make tea", *ROW[7:]], "'make tea' is not an instruction of libero_goal"),
         (ROW[:5], "metadata.csv:2: new_instruction"),
     ):
         with pytest.raises((ReleaseError, RunError), match=words):
-            import_libero_para(*logs({}, rows=(row,)))
+            import_run(*logs({}, rows=(row,)))
     folder, metadata, out = logs({})
     with pytest.raises(ReleaseError, match="no seed"):
-        import_libero_para(tmp_path / "nothing", metadata, out)
+        import_run(tmp_path / "nothing", metadata, out)
     (tmp_path / "bad.csv").write_text("high,mid\nact,lexical\n")
     with pytest.raises(ReleaseError, match="has no column batch_idx, eval"):
-        import_libero_para(folder, tmp_path / "bad.csv", out)
-    import_libero_para(folder, metadata, out)
+        import_run(folder, tmp_path / "bad.csv", out)
+    import_run(folder, metadata, out)
     with pytest.raises(RunError, match="exists already"):
-        import_libero_para(folder, metadata, out)
+        import_run(folder, metadata, out)
 
 
 CONTROL = {
@@ -192,7 +207,7 @@ def as_control(folder: Path, *episodes: dict, seed: str = "seed7", model: str | 
 
 def test_trajectories_are_kept(logs):
     folder, metadata, out = logs(MOVED, {"variant_id": 1, "paraphrased_instruction": "without a path"})
-    done = import_libero_para(folder, metadata, out)
+    done = import_run(folder, metadata, out)
     assert (done.episodes, done.paths) == (2, 1)
     with Store.reading(out) as store:
         (_, moved), (_, stripped) = store.trajectories()
@@ -214,8 +229,8 @@ def test_logs_of_the_originals_become_controls_of_their_task_and_seed(logs, tmp_
     controls = as_control(
         tmp_path / "originals" if beside else folder, {}, {"bddl_file": "turn_on_the_stove.bddl"}
     )
-    done = import_libero_para(folder, metadata, out, controls if beside else None)
-    assert (done.episodes, done.controls, done.reworded) == (4, 2, 2)
+    done = import_run(folder, metadata, out, controls if beside else None)
+    assert (done.episodes, done.controls) == (4, 2) and done.remarks[0].startswith("2 controls have another")
     paired = pairs(valid_rows(frame(out)))
     assert paired.select("task", "seed", "success", "control_success").rows() == [("libero_goal/0", 7, 0, 1)]
 
@@ -224,17 +239,17 @@ def test_invalid_controls_are_rejected(logs, tmp_path: Path):
     folder, metadata, out = logs({})
     (folder / "seed7" / "meta.json").write_text(json.dumps({"model_name": "One"}))
     for controls, words in (
-        (folder, "has paraphrases; valid: a log of --mode original"),
+        (folder, "has paraphrases; expected a log of --mode original"),
         (
             as_control(tmp_path / "a", {}, {}),
-            "has open_the_middle_drawer_of_the_cabinet.bddl with seed 7 a second time",
+            "open_the_middle_drawer_of_the_cabinet.bddl: occurs with seed 7 a second time",
         ),
-        (as_control(tmp_path / "b", {}, model="Two"), "is of Two, other logs are of One"),
-        (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "there is no task 'make_tea'"),
-        (tmp_path / "none", "there is no seed"),
+        (as_control(tmp_path / "b", {}, model="Two"), "the model is Two, in other logs One"),
+        (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "unknown task 'make_tea'"),
+        (tmp_path / "none", "no seed"),
     ):
         with pytest.raises(ReleaseError) as caught:
-            import_libero_para(folder, metadata, out, controls)
+            import_run(folder, metadata, out, controls)
         assert words in str(caught.value) and not out.exists()
 
 
@@ -244,16 +259,25 @@ def test_several_models_become_several_runs(logs, tmp_path: Path):
     for name in ("one", "two"):
         shutil.copytree(folder, every / name)
     as_control(originals / "two", {})
-    done = list(import_models([every], metadata, out, originals))
+    done = list(import_libero_para([every], metadata, out, originals))
     paths = [(model.out, model.episodes, model.controls) for model in done]
     assert paths == [(out / "one.assay", 1, 0), (out / "two.assay", 2, 1)]
     as_control(originals / "three", {})
     new = tmp_path / "new"
     for arguments, words in (
-        (([every], metadata, tmp_path / "run.assay"), r"cannot hold 2 models \(one, two\); valid: a folder"),
+        (([every], metadata, tmp_path / "run.assay"), r"cannot hold 2 models \(one, two\); pass a folder"),
         (([every], metadata, out), "one.assay exists already"),
         (([every, every], metadata, new), "have the same name"),
-        (([every], metadata, new, originals), "there are no logs of a model three; valid: one, two"),
+        (([every], metadata, new, originals), "no logs of a model 'three'; the models are one, two"),
     ):
         with pytest.raises(AssayError, match=words):
-            list(import_models(*arguments))
+            list(import_libero_para(*arguments))
+
+
+def test_without_seed_folders_the_settings_give_the_seed(logs):
+    folder, metadata, out = logs({}, seed=".")
+    with pytest.raises(ReleaseError, match="neither its name nor its meta"):
+        import_run(folder, metadata, out)
+    (folder / "meta.json").write_text(json.dumps({"seed": 9}))
+    import_run(folder, metadata, out)
+    assert frame(out)["seed"].to_list() == [9]

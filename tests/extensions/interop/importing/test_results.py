@@ -15,7 +15,7 @@ from assay import api, tasks
 from assay.cli.runs import app as runs
 from assay.errors import AssayError, RunError
 from assay.extensions.interop.commands import app
-from assay.extensions.interop.importing.results import ImportedResults, ResultFile, import_results
+from assay.extensions.interop.importing.results import ImportedRun, ResultFile, import_results
 from assay.runs.store import Store
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
@@ -24,7 +24,7 @@ STOVE = "turn on the stove"
 DRAWER = "open the middle drawer of the cabinet"
 
 
-def import_run(tmp_path: Path, *files: str, **options) -> tuple[ImportedResults, pl.DataFrame]:
+def import_run(tmp_path: Path, *files: str, **options) -> tuple[ImportedRun, pl.DataFrame]:
     out = tmp_path / "run.assay"
     (done,) = import_results([ResultFile.parse(file) for file in files], out, **options)
     with Store.reading(out) as store:
@@ -81,7 +81,7 @@ def test_tasks_in_a_table_are_recognised_by_id_file_name_or_instruction(tmp_path
         "my own task,0,control,yes,3,b,\n",
     )
     done, frame = import_run(tmp_path, file, policy="mine")
-    assert (done.episodes, done.controls, done.errors, done.unpaired) == (5, 3, 1, 0)
+    assert (done.episodes, done.controls, done.errors, done.remarks) == (5, 3, 1, ())
     assert frame.select("task", "outcome", "change").rows() == [
         ("libero_goal/3", "success", None),
         ("libero_goal/7", "success", None),
@@ -97,20 +97,20 @@ def test_tasks_in_a_table_are_recognised_by_id_file_name_or_instruction(tmp_path
 
 def test_an_invalid_table_is_rejected_and_one_of_two_policies_needs_a_folder(tmp_path: Path):
     for text, words in (
-        ("task,seed\na,0\n", "has no column 'success'"),
-        ("task,success\na,maybe\n", "line 2: success is 'maybe'; valid: true or false"),
-        ("task,success,seed\na,1,x\n", "line 2: seed is 'x'; valid: a number"),
-        ("task,success,seed\na,1,0\na,0,0\n", "line 3: is the same episode as line 2"),
-        ("task,success\na\n", "line 2: does not have as many fields"),
+        ("task,seed\na,0\n", "no column 'success'"),
+        ("task,success\na,maybe\n", "line 2: success is 'maybe'; expected true or false"),
+        ("task,success,seed\na,1,x\n", "line 2: seed is 'x'; expected a number"),
+        ("task,success,seed\na,1,0\na,0,0\n", "line 3: the same episode as line 2"),
+        ("task,success\na\n", "line 2: number of fields differs"),
         ("task,success\n", "contains no episodes"),
-        ("{}\n", "is not a supported file of results; valid: vla-eval recording"),
+        ("{}\n", "not a supported file of results; expected one of: vla-eval recording"),
     ):
         name = "results.json" if text.startswith("{") else "results.csv"
         with pytest.raises(ReleaseError, match=words):
             import_run(tmp_path, table(tmp_path, text, name))
         assert not (tmp_path / "run.assay").exists()
     file = table(tmp_path, "policy,task,success\na,x,1\nb,x,0\n")
-    with pytest.raises(RunError, match=r"cannot hold 2 policies \(a, b\); valid: a folder"):
+    with pytest.raises(RunError, match=r"cannot hold 2 policies \(a, b\); pass a folder"):
         import_run(tmp_path, file)
     made = list(import_results([ResultFile.parse(file)], tmp_path / "runs"))
     assert [done.out.name for done in made] == ["a.assay", "b.assay"]
@@ -126,7 +126,7 @@ def test_an_exported_table_can_be_imported_again_and_its_episodes_cannot_be_repl
     columns = ("task", "seed", "condition", "outcome", "steps", "change")
     with Store.reading(again.out) as store:
         assert store.frame().select(columns).equals(frame.select(columns))
-    with pytest.raises(AssayError, match="it was done elsewhere"):
+    with pytest.raises(AssayError, match="it was run with another tool"):
         api.load_run(done.out).episodes[frame["key"][1]].replay()
 
 
@@ -145,6 +145,12 @@ def test_a_vla_eval_recording_keeps_paths_and_replaces_errors_by_their_retry(tmp
     assert api.load_run(done.out).profile()["drops"][0].pairs == 6
 
 
+def test_a_recording_without_states_is_imported_with_a_remark(tmp_path: Path):
+    done, frame = import_run(tmp_path, vla_eval(tmp_path, "libero_goal", states=False))
+    assert (done.episodes, done.paths, set(frame["steps"])) == (6, 0, {4})
+    assert done.remarks[0].startswith("the recording has no states, so their paths are not analysed")
+
+
 def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path):
     def info(name: str, *successes: bool) -> str:
         task = {
@@ -157,10 +163,10 @@ def test_lerobots_results_of_two_conditions_are_paired_by_episode(tmp_path: Path
     usual, dark = info("a.json", True, True), info("b.json", True, False)
     done, frame = import_run(tmp_path, usual, f"light={dark}", policy="act")
     assert frame["condition"].to_list() == ["control", "control", "light", "light"]
-    assert set(frame["task"]) == {"libero_goal/7"} and done.unpaired == 0
+    assert set(frame["task"]) == {"libero_goal/7"} and len(done.remarks) == 1
     (drop,) = api.load_run(done.out).profile()["drops"]
     assert (drop.pairs, drop.only_control) == (2, 1)
-    with pytest.raises(ReleaseError, match="occurs twice; valid: each episode once"):
+    with pytest.raises(ReleaseError, match="occurs twice; pass files of different conditions"):
         list(import_results([ResultFile.parse(usual), ResultFile.parse(dark)], tmp_path / "no.assay"))
 
 
@@ -187,8 +193,9 @@ def test_a_libero_log_is_read_between_progress_bars_and_exceptions_are_errors(tm
         ("libero-plus/objects-layout", "libero_goal/7", 0, "success", "clutter"),
         ("libero-plus/language-instructions", "libero_goal/ignite the hob", 0, "failure", "wording"),
     ]
-    assert frame["error"][1] == "no memory" and done.unpaired == 1
-    assert any("the tasks of 1 rewordings of LIBERO-plus are unknown" in remark for remark in done.remarks)
+    assert frame["error"][1] == "no memory" and len(done.remarks) == 3
+    assert "the tasks of 1 LIBERO-plus rewordings are unknown" in done.remarks[1]
+    assert done.remarks[2].startswith("1 of 5 perturbed episodes have no control")
 
 
 def test_rewordings_of_libero_plus_are_resolved_from_its_checkout(tmp_path: Path, shared: Path):
@@ -203,7 +210,7 @@ def test_rewordings_of_libero_plus_are_resolved_from_its_checkout(tmp_path: Path
     done, frame = import_run(
         tmp_path, table(tmp_path, f"Task suite: {suite}\n{log}", "log.txt"), plus=release
     )
-    assert set(frame["task"]) == {wording.task} and done.unpaired == 0 and len(done.remarks) == 1
+    assert set(frame["task"]) == {wording.task} and len(done.remarks) == 1
     assert frame["condition"][2] == "libero-plus/language-instructions"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,10 +17,7 @@ from assay.support.console import output, progress_bar, say, style_text, table_o
 from assay.support.extras import require
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
     from assay.extensions.eqa.build import InstructionCase
-    from assay.extensions.eqa.leak import LeakProbe
 
 MAX_UNDETECTED = 0.5
 """Largest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
@@ -224,78 +221,56 @@ def leak(
 ) -> None:
     """Measure how well probes guess answers from the options and the text alone, compared with chance (25 %).
 
-    Exit status 1 if the accuracy of a probe differs from chance.
+    The interval of chance has a confidence of 95 % over all probes and kinds together; an accuracy in the column
+    "detectable" is detected with 80 % power. Exit status 1 if the accuracy of a probe differs from chance.
     """
     from assay.extensions.eqa.baselines import BASELINES
-    from assay.extensions.eqa.leak import CONFIDENCE, group_questions, is_learnable, probe
+    from assay.extensions.eqa.leak import group_questions, is_learnable, probe
     from assay.extensions.eqa.question import QuestionError, load
 
     require("eqa", "probes for leaks need scikit-learn", QuestionError)
-    probes: dict[str, list[LeakProbe]] = {}
-    shares: dict[str, dict[str, float | None]] = {}
+    sets: dict[str, dict[str, Any]] = {}
+    table = table_of("set", "kind", "view", "probe", "n", "right", "chance", "detectable", "verdict")
     unique = len({folder.name for folder in folders}) == len(folders)
+    leaking = []
     for folder in folders:
         name = folder.name if unique else str(folder)
         questions = load(folder)
-        probes[name] = probe(questions, folder)
-        shares[name] = {}
+        results = probe(questions, folder)
+        shares: dict[str, float | None] = {}
         for baseline, answer in BASELINES.items():
             right = [letter == question.answer for question in questions if (letter := answer(question))]
-            shares[name][baseline] = sum(right) / len(right) if right else None
+            shares[baseline] = sum(right) / len(right) if right else None
+        probes = [{**asdict(result), "leaks": result.leaks} for result in results]
+        sets[name] = {"probes": probes, "baselines": shares}
         for (kind, view), group in group_questions(questions).items():
             if not is_learnable(group):
                 say(f"{name}: {f'{kind} {view}'.strip()}: one scene only, nothing to learn from", aside=True)
-    if out is not None:
-        content = {
-            name: {
-                "probes": [{**asdict(result), "leaks": result.leaks} for result in results],
-                "baselines": shares[name],
-            }
-            for name, results in probes.items()
-        }
-        write_json(next(iter(content.values())) if len(content) == 1 else {"sets": content}, out)
-    prefixes = {name: f"{name}: " if len(probes) > 1 else "" for name in probes}
-    if out != "-":
-        table = table_of("kind", "view", "probe", *(probes if len(probes) > 1 else ("right",)))
-        cells = [
-            {(result.kind, result.view, result.probe): result for result in results}
-            for results in probes.values()
-        ]
-        for key in dict.fromkeys(key for column in cells for key in column):
-            kind, view, name = key
-            table.add_row(kind, view or "-", name, *(_format_probe(column.get(key)) for column in cells))
-        output.print(table)
-        sizes = {result.questions: result for results in probes.values() for result in results}
-        for size, result in sorted(sizes.items()):
+        for result in results:
+            if result.leaks:
+                verdict, colour = "below chance" if result.accuracy < result.chance[0] else "leaks", "red"
+                leaking.append(f"{name}: {f'{result.kind} {result.view}'.strip()} ({result.probe})")
+            elif result.missed > MAX_UNDETECTED:
+                verdict, colour = "too few to tell", "yellow"
+            else:
+                verdict, colour = "chance", "green"
             low, high = result.chance
-            say(
-                f"{size} questions: chance is {low:.0%} to {high:.0%} ({CONFIDENCE:.0%}, all together); "
-                f"an accuracy of {result.missed:.0%} is detected with 80 % power"
+            table.add_row(
+                *(name, result.kind, result.view or "-", result.probe, f"{result.questions:,}"),
+                *(f"{result.accuracy:.1%}", f"{low:.0%} to {high:.0%}", f"{result.missed:.0%}"),
+                style_text(verdict, colour),
             )
-        for name, share in shares.items():
-            parts = (f"{key} {'-' if value is None else f'{value:.1%}'}" for key, value in share.items())
-            say(f"{prefixes[name]}{', '.join(parts)}")
-    leaking = [
-        f"{prefixes[name]}{f'{result.kind} {result.view}'.strip()} ({result.probe})"
-        for name, results in probes.items()
-        for result in results
-        if result.leaks
-    ]
+    if out is not None:
+        write_json(next(iter(sets.values())) if len(sets) == 1 else {"sets": sets}, out)
+    if out != "-":
+        output.print(table)
+        for name, content in sets.items():
+            shares = content["baselines"]
+            parts = (f"{key} {'-' if share is None else f'{share:.1%}'}" for key, share in shares.items())
+            say(f"{name}: {', '.join(parts)}")
     if leaking:
         say(f"the options reveal the answer: {', '.join(leaking)}", aside=True)
         raise typer.Exit(1)
-
-
-def _format_probe(result: LeakProbe | None) -> Text | str:
-    if result is None:
-        return ""
-    if result.leaks:
-        verdict, colour = "below chance" if result.accuracy < result.chance[0] else "leaks", "red"
-    elif result.missed > MAX_UNDETECTED:
-        verdict, colour = "too few to tell", "yellow"
-    else:
-        verdict, colour = "chance", "green"
-    return style_text(f"{result.accuracy:.1%} of {result.questions}, {verdict}", colour)
 
 
 def review(

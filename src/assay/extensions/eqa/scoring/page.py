@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-
-from matplotlib.figure import Figure
 
 from assay import __version__
 from assay.extensions.eqa.actions import ActionLevel
@@ -15,7 +13,7 @@ from assay.extensions.eqa.scoring.answer_sheet import HUMAN
 from assay.extensions.eqa.scoring.score import ModelScore, Score
 from assay.measures.result import Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
-from assay.measures.views.style import FAINT, HALF, SERIES, Drawing, series, share_limits
+from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value, declared_columns
 from assay.measures.views.wording import between, listed, number, percent, plural, points
 from assay.report.page import ReportSection, prepare_folder, write_files
@@ -28,8 +26,6 @@ UNEVEN_P = 0.001
 MAX_UNPARSED = 0.05
 """Maximum share of replies without an answer; a larger share causes a warning."""
 _PAIRED = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
-_BRACKETS = "in brackets: 95 % intervals over episodes"
-_LEVELS = ("overall", *(str(level) for level in ActionLevel))
 
 
 def write_page(score: Score, title: str, folder: Path) -> Path:
@@ -53,15 +49,23 @@ def write_page(score: Score, title: str, folder: Path) -> Path:
 def _sections(score: Score) -> Iterator[ReportSection]:
     about = "Every question has four options: chance is 25 %."
     yield ReportSection("Accuracy", about, (_overall_figure(score),), tuple(_accuracy_tables(score)))
-    yield ReportSection(
-        "Levels and directions",
-        "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome "
-        "of an action, inference for the action between two states.",
-        (_levels_figure(score),),
-        tuple(_direction_tables(score)),
+    about = "Prediction and inference of the same two moments, and camera views of the same items."
+    contrasts = (
+        *_results_table(
+            "directions",
+            "Both directions between the same two moments",
+            _per_model(score, lambda model: model.directions),
+            _PAIRED,
+        ),
+        *_results_table(
+            "view-contrasts",
+            "Two views of the same items",
+            _per_model(score, lambda model: model.view_contrasts),
+            _PAIRED,
+        ),
     )
-    yield ReportSection("Views", "The same items in other camera views.", (), tuple(_view_tables(score)))
-    about = "Components of the action in wrong answers, and error categories."
+    yield ReportSection("Directions and views", about, (), contrasts)
+    about = "Components of the action in wrong answers."
     yield ReportSection("Errors", about, (), tuple(_error_tables(score)))
     about = "Balance of letters, replies without an answer, and agreement of annotators."
     yield ReportSection("Checks", about, (), tuple(_check_tables(score)))
@@ -154,40 +158,29 @@ def _overall_figure(score: Score) -> Drawing:
     )
 
 
-def _levels_figure(score: Score) -> Drawing:
-    standings = {name: model.standing for name, model in list(score.models.items())[: len(SERIES)]}
-    levels = [
-        str(level)
-        for level in ActionLevel
-        if any(str(level) in model.standing.means for model in score.models.values())
-    ]
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for place, (name, standing) in enumerate(standings.items()):
-            present = [level for level in levels if level in standing.means]
-            values = [standing.means[level].share for level in present]
-            axes.plot([levels.index(level) for level in present], values, label=name[:40], **series(place))
-        axes.axhline(score.chance, color=FAINT, linewidth=0.9, linestyle="--")
-        axes.set_xticks(range(len(levels)), levels)
-        share_limits(axes)
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
-
-    best = f"The best {len(SERIES)} models. " if len(score.models) > len(SERIES) else ""
-    caption = f"{best}Mean of both directions at each level of abstraction; the dashed line is chance."
-    return Drawing("profile", "Accuracy by level", caption, (HALF, 3.6), paint)
-
-
 def _accuracy_tables(score: Score) -> Iterator[Table]:
-    rows = [
-        ((name,), model.standing.questions, {**model.standing.means, "lenient": model.lenient})
-        for name, model in score.models.items()
-    ]
-    note = (
-        f"Mean over data sets of each kind, then over kinds; {_BRACKETS}. "
-        f"Chance is {number(100 * score.chance, 0)} %. Lenient: overall, regardless of the form of a reply."
+    def cell(mean: Mean | None) -> str | None:
+        if mean is None:
+            return None
+        value = number(100 * mean.share)
+        return value if mean.interval is None else f"{value} ({between(mean.interval, 100)})"
+
+    parts, rows = (*PARTS, "lenient"), []
+    for name, model in score.models.items():
+        views = {"all views": model.standing, **model.views}
+        for view, standing in views.items():
+            means = standing.means | ({"lenient": model.lenient} if standing is model.standing else {})
+            rows.append((name, view, standing.questions, *(cell(means.get(part)) for part in parts)))
+    yield Table(
+        "models",
+        "Accuracy by level and direction",
+        (*map(Column, ("model", "view")), Column("n", "count"), *(Column(f"{part}, %") for part in parts)),
+        tuple(rows),
+        "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome of an "
+        "action, inference for the action between two states. Mean over data sets of each kind, then over kinds; in "
+        f"brackets: 95 % intervals over episodes. Chance is {number(100 * score.chance, 0)} %. Lenient: overall, "
+        "regardless of the form of a reply.",
     )
-    yield from _means_table("models", "Accuracy by level and direction", (*PARTS, "lenient"), rows, note)
     yield from _results_table(
         "accuracy",
         "Accuracy by data set and kind",
@@ -196,29 +189,6 @@ def _accuracy_tables(score: Score) -> Iterator[Table]:
     )
     if score.comparisons:
         yield Table.of("comparison", "Models on the same questions", score.comparisons, note=_PAIRED)
-
-
-def _direction_tables(score: Score) -> Iterator[Table]:
-    rows = [((name,), None, model.standing.asymmetry) for name, model in score.models.items()]
-    title = "Action inference less state prediction"
-    yield from _means_table("asymmetry", title, _LEVELS, rows, f"Hierarchical means; {_BRACKETS}.", "points")
-    contrasts = _per_model(score, lambda model: model.directions)
-    yield from _results_table(
-        "directions", "Both directions between the same two moments", contrasts, _PAIRED
-    )
-
-
-def _view_tables(score: Score) -> Iterator[Table]:
-    rows = [
-        ((name, view), standing.questions, standing.means)
-        for name, model in score.models.items()
-        for view, standing in model.views.items()
-    ]
-    yield from _means_table(
-        "views", "Accuracy by view", tuple(PARTS), rows, f"Hierarchical means; {_BRACKETS}."
-    )
-    contrasts = _per_model(score, lambda model: model.view_contrasts)
-    yield from _results_table("view-contrasts", "Two views of the same items", contrasts, _PAIRED)
 
 
 def _error_tables(score: Score) -> Iterator[Table]:
@@ -238,9 +208,6 @@ def _error_tables(score: Score) -> Iterator[Table]:
         "n: questions that involve the component. Proportion: the rate divided by the sum of the three rates.",
         ("model", "level", "view"),
     )
-    if score.mistakes:
-        note = "Categorised by people or a judge model, as stated; a judge model is not a measurement."
-        yield Table.of("mistakes", "Error categories", score.mistakes, note=note)
 
 
 def _check_tables(score: Score) -> Iterator[Table]:
@@ -306,31 +273,3 @@ def _results_table(
         declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
         values = tuple((*key, *(getattr(result, field) for field in declared)) for key, result in rows)
         yield Table(name, title, (*map(Column, keys), *declared.values()), values, note)
-
-
-def _means_table(
-    name: str,
-    title: str,
-    parts: Sequence[str],
-    rows: Sequence[tuple[tuple[str, ...], int | None, Mapping[str, Mean]]],
-    note: str,
-    unit: str = "%",
-) -> Iterator[Table]:
-    """Yield a table of means with intervals; rows consist of keys, the number of questions (or None) and means."""
-    if rows:
-        keys, count, _ = rows[0]
-        columns = [*map(Column, ("model", "view")[: len(keys)])]
-        columns += [Column("n", "count")] if count is not None else []
-        columns += [Column(f"{part}, {unit}") for part in parts]
-        values = tuple(
-            (*keys, *([] if n is None else [n]), *(_format_mean(means.get(part)) for part in parts))
-            for keys, n, means in rows
-        )
-        yield Table(name, title, tuple(columns), values, note)
-
-
-def _format_mean(mean: Mean | None) -> str | None:
-    if mean is None:
-        return None
-    value = number(100 * mean.share)
-    return value if mean.interval is None else f"{value} ({between(mean.interval, 100)})"

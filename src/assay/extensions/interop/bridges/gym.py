@@ -10,8 +10,6 @@ observation, info = env.reset(seed=0)   # the episode that `assay run x` plays w
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,8 +20,7 @@ from gymnasium import spaces
 from assay import tasks
 from assay.episodes import CONTROL, LIBERO, EpisodeSpec, Initial, Stepwise, world_name, world_of
 from assay.errors import TaskError
-from assay.experiments import Experiment, load_experiment
-from assay.extensions.interop.bridges.instruction_space import InstructionSpace
+from assay.experiments import load_experiment
 from assay.extensions.interop.bridges.player import HarnessPlayer
 from assay.runs.options import RunOptions
 from assay.runs.recording import begin
@@ -43,74 +40,11 @@ STORED_STATES = 50
 """Number of initial states per task in LIBERO's files."""
 
 
-@dataclass(frozen=True)
-class ConditionedTask:
-    """A task of LIBERO's world under one condition; each seed is one episode. Raises AssayError if it is invalid."""
-
-    task: str
-    """Task id, ``libero_goal/3``, or task file."""
-    condition: str = CONTROL
-    """Experiment and condition, ``x/level3``; by default the control."""
-    experiment: str | None = None
-    """Address of the experiment if it has options: ``para?per_cell=2``."""
-    assets: str | None = None
-    """Asset pack; by default that of LIBERO's world."""
-    initial: Initial = "sampled"
-    steps: int | None = None
-    """Maximum number of control steps; by default the task's horizon."""
-    _entry: Any = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        if world_name(self.task) != LIBERO:
-            raise TaskError(
-                f"'{self.task}' is not a task of LIBERO's world, whose images, state and actions are used here"
-            )
-        if self.steps is not None and self.steps < 1:
-            raise TaskError(f"steps={self.steps}: valid: 1 or more")
-        entries = world_of(self.task).select(self.task)
-        if len(entries) != 1:
-            raise TaskError(f"'{self.task}' names {len(entries)} tasks; valid: one, such as libero_goal/3")
-        object.__setattr__(self, "_entry", entries[0])
-        # Raises now, not at the first reset, if the assets or the condition are missing.
-        world_of(self.task).digest(self._design.checked_pack(self.assets, self.initial))
-        self.episode(0)
-
-    @cached_property
-    def _design(self) -> Experiment:
-        experiment, slash, _ = self.condition.partition("/")
-        if self.experiment is None and self.condition != CONTROL and not slash:
-            raise TaskError(
-                f"condition '{self.condition}': valid: {CONTROL}, or EXPERIMENT/CONDITION, such as x/level3"
-            )
-        name = self.experiment or ("libero" if self.condition == CONTROL else experiment)
-        return load_experiment(name).only(None if self.condition == CONTROL else self.condition)
-
-    def begin(self, path: Path, policy: str, states: Path | None) -> None:
-        """Create a run in which episodes are recorded as they are played. Raises RunError."""
-        options = RunOptions(tasks=self.task, seeds=(), assets=self.assets, states=states, certified=False)
-        begin(path, self._design, policy, options)
-
-    def episode(self, seed: int) -> EpisodeSpec:
-        """Return the episode of a seed in the experiment's plan; seeds cycle through the variants of a condition."""
-        plan = self._design.plan(
-            [self._entry], [seed], pack=self.assets, initial=self.initial, steps=self.steps
-        )
-        specs = [spec for spec in plan if (spec.condition == CONTROL) == (self.condition == CONTROL)]
-        if not specs:
-            raise TaskError(
-                f"{self._design.name} has no episode of {self.task} with seed {seed} in '{self.condition}'"
-            )
-        if len(conditions := list(dict.fromkeys(spec.condition for spec in specs))) > 1:
-            raise TaskError(
-                f"'{self.condition}' matches {len(conditions)} conditions; valid: one of them, such as {conditions[0]}"
-            )
-        return specs[seed % len(specs)]
-
-
 class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
-    """One task under one condition.
+    """One task of LIBERO's world under one condition; each seed is one episode.
 
-    An episode is terminated when its goal holds and truncated at its horizon.
+    An episode is terminated when its goal holds and truncated at its horizon. The instruction, which an event may
+    change, is in ``info``.
     """
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": CONTROL_HZ}
@@ -131,23 +65,44 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         policy: str = "gymnasium",
         render_mode: str | None = None,
     ) -> None:
-        """``condition``: experiment and condition, ``x/level3``; ``states``: LIBERO's folder of stored initial states.
+        """``task``: id, ``libero_goal/3``, or task file; ``condition``: experiment and condition, ``x/level3``.
 
-        Images are ``size`` x ``size``, oriented ``rotated`` (as `assay collect` records them), ``upright`` or ``raw``.
-        Without ``images`` observations have only the state and the instruction, and nothing is rendered. Episodes are
-        recorded in the run ``out`` under the name ``policy``; one that ``reset`` or ``close`` ends early counts as a
-        failure if it had a step.
+        ``experiment`` is the experiment's address if it has options, ``states`` LIBERO's folder of stored initial
+        states, ``steps`` the maximum number of control steps. Images are ``size`` x ``size``, oriented ``rotated`` (as
+        `assay collect` records them), ``upright`` or ``raw``. Without ``images`` observations have only the state, and
+        nothing is rendered. Episodes are recorded in the run ``out`` under the name ``policy``; one that ``reset`` or
+        ``close`` ends early counts as a failure if it had a step. Raises AssayError for invalid arguments.
         """
-        folder = None if states is None else Path(states)
-        initial: Initial = "sampled" if folder is None else "stored"
-        self._task = ConditionedTask(task, condition, experiment, assets, initial, steps)
-        self._orientation = parse_orientation(orientation)
+        if world_name(task) != LIBERO:
+            raise TaskError(
+                f"'{task}' is not a task of LIBERO's world, whose images, state and actions are used here"
+            )
+        if steps is not None and steps < 1:
+            raise TaskError(f"steps={steps}: expected an integer >= 1")
         if not 1 <= size <= MAX_IMAGE_SIDE:
-            raise TaskError(f"size={size}: valid: 1 to {MAX_IMAGE_SIDE}")
+            raise TaskError(f"size={size}: expected 1 to {MAX_IMAGE_SIDE}")
+        entries = world_of(task).select(task)
+        if len(entries) != 1:
+            raise TaskError(f"'{task}' names {len(entries)} tasks; choose one, such as libero_goal/3")
+        name, slash, _ = condition.partition("/")
+        if experiment is None and condition != CONTROL and not slash:
+            raise TaskError(
+                f"condition '{condition}': expected {CONTROL}, or EXPERIMENT/CONDITION, such as x/level3"
+            )
+        design = load_experiment(experiment or ("libero" if condition == CONTROL else name))
+        self._design = design.only(None if condition == CONTROL else condition)
+        folder = None if states is None else Path(states)
+        self._entry, self._condition, self._assets, self._steps = entries[0], condition, assets, steps
+        self._initial: Initial = "sampled" if folder is None else "stored"
+        # Raises now, not at the first reset, if the assets or the condition are missing.
+        world_of(task).digest(self._design.checked_pack(assets, self._initial))
+        self._spec(0)
+        self._orientation = parse_orientation(orientation)
         self._size, self._cameras = size, CAMERAS if images else {}
         path = None if out is None else Path(out)
         if path is not None:
-            self._task.begin(path, policy, folder)
+            options = RunOptions(tasks=task, seeds=(), assets=assets, states=folder, certified=False)
+            begin(path, self._design, policy, options)
         self._player = HarnessPlayer(path, folder)
         self.render_mode = render_mode
         self.action_space = spaces.Box(-1.0, 1.0, (ACTION_SIZE,), np.float32)
@@ -155,9 +110,22 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
             {
                 **{name: spaces.Box(0, 255, (size, size, 3), np.uint8) for name in self._cameras},
                 "state": spaces.Box(-STATE_LIMIT, STATE_LIMIT, (STATE_SIZE,), np.float32),
-                "instruction": InstructionSpace(tasks.load(task).instruction.text),
             }
         )
+
+    def _spec(self, seed: int) -> EpisodeSpec:
+        """Return the episode of a seed in the experiment's plan; seeds cycle through the variants of a condition."""
+        plan = self._design.plan(
+            [self._entry], [seed], pack=self._assets, initial=self._initial, steps=self._steps
+        )
+        specs = [spec for spec in plan if (spec.condition == CONTROL) == (self._condition == CONTROL)]
+        if not specs:
+            raise TaskError(f"{self._design.name} has no episode with seed {seed} in '{self._condition}'")
+        if len(conditions := list(dict.fromkeys(spec.condition for spec in specs))) > 1:
+            raise TaskError(
+                f"'{self._condition}' matches {len(conditions)} conditions; choose one, such as {conditions[0]}"
+            )
+        return specs[seed % len(specs)]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -165,10 +133,10 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         """Start the episode of a seed, by default a seed drawn from ``np_random``."""
         super().reset(seed=seed)
         if seed is None:
-            stored = self._task.initial == "stored"
+            stored = self._initial == "stored"
             seed = int(self.np_random.integers(STORED_STATES if stored else 2**31))
         self._player.leave()
-        self._player.begin(self._task.episode(seed))
+        self._player.begin(self._spec(seed))
         return self._observe(), self._info()
 
     def step(self, action: np.ndarray) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
@@ -204,12 +172,16 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
                 for name, camera in self._cameras.items()
             },
             "state": robot_state(observation),
-            "instruction": self.play.instruction.text,
         }
 
     def _info(self) -> dict[str, Any]:
-        spec = self.play.spec
-        return {"is_success": self.play.succeeded, "seed": spec.seed, "condition": spec.condition}
+        play = self.play
+        return {
+            "instruction": play.instruction.text,
+            "is_success": play.succeeded,
+            "seed": play.spec.seed,
+            "condition": play.spec.condition,
+        }
 
 
 def register() -> None:

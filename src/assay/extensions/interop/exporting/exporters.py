@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +15,11 @@ import yaml
 
 from assay import __version__
 from assay.api.tracking import PROJECT, export, load_tracker
-from assay.episodes import EpisodeSpec, Outcome, Trajectory
+from assay.episodes import Episode, EpisodeSpec, Outcome, Trajectory, world_of
+from assay.episodes.world import Env
 from assay.errors import RunError, did_you_mean
-from assay.measures.summary import NOT_EXPECTED, ConditionRate, summarise
+from assay.measures.summary import NOT_EXPECTED, summarise
+from assay.runs.replay import replay
 from assay.runs.store import Store
 from assay.support.extras import require
 from assay.support.files import replacing
@@ -79,7 +82,7 @@ def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, An
             if sum(stored.startswith(key) for stored in frame["key"]) != 1:
                 raise RunError(
                     f"{store.path}: not exactly one recorded episode has a key that begins with '{key}'; "
-                    "valid: all, failures, or keys (assay export RUN --csv -)"
+                    "pass all, failures, or keys (assay export RUN --csv - lists them)"
                 )
         frame = frame.filter(pl.any_horizontal([pl.col("key").str.starts_with(key) for key in keys]))
     if not len(frame):
@@ -97,32 +100,34 @@ def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[Exported
             yield ExportedEpisode(row, spec, trajectory)
 
 
-def _tracker_exporter(name: str) -> Callable[[Store, ExportOptions], str]:
-    def send(store: Store, options: ExportOptions) -> str:
-        count = export(store, load_tracker(name)(), options.project)
-        return f"{count} episodes sent to {name}" + (
-            "" if count == store.done else " (the others were sent before)"
-        )
-
-    return send
+@contextmanager
+def replaying(episode: ExportedEpisode, store: Store) -> Iterator[tuple[Env, Episode, list[Any]]]:
+    """Replay an episode; yields the environment, the episode as replayed and its observations."""
+    env = world_of(episode.spec.task).open(store.states)
+    observations: list[Any] = []
+    error = str(episode.row["error"]) if episode.row["outcome"] == Outcome.ERROR else ""
+    try:
+        again = replay(env, episode.spec, episode.trajectory.actions, error=error, watch=observations.append)
+        yield env, again, observations
+    finally:
+        env.close()
 
 
 def _export_rerun(store: Store, options: ExportOptions) -> str:
     require("rerun", "files for Rerun need the package rerun-sdk", RunError)
     from assay.extensions.interop.exporting.rerun_files import write_recordings
 
-    folder = options.require_out("rerun", "episodes.rerun")
-    return _report(folder, *write_recordings(store, folder, options))
+    return write_recordings(store, options.require_out("rerun", "episodes.rerun"), options)
 
 
 def _export_lerobot(store: Store, options: ExportOptions) -> str:
     from assay.extensions.interop.exporting.lerobot_datasets import write_rollouts
 
-    folder = options.require_out("lerobot", "rollouts")
-    return _report(folder, *write_rollouts(store, folder, options))
+    return write_rollouts(store, options.require_out("lerobot", "rollouts"), options)
 
 
-def _report(folder: Path, count: int, left_out: int) -> str:
+def report_written(folder: Path, count: int, left_out: int) -> str:
+    """Return the summary of an export of episodes."""
     return f"{count} episodes written to {folder}" + (f" ({left_out} left out: --most)" if left_out else "")
 
 
@@ -138,23 +143,29 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
     A benchmark is a dataset on the Hub; its board collects the results under the dataset's id.
     """
     file, dataset = options.require_out("hf", ".eval_results/assay.yaml"), options.dataset
-    if not dataset:
-        raise RunError("--to hf needs --dataset OWNER/NAME, the id of the benchmark's dataset on the Hub")
     if dataset.count("/") != 1 or not all(dataset.split("/")):
-        raise RunError(f"--dataset '{dataset}': valid: the id of a dataset on the Hub, OWNER/NAME")
+        raise RunError(f"--dataset '{dataset}': expected the id of a dataset on the Hub, OWNER/NAME")
     if file.suffix not in (".yaml", ".yml"):
-        raise RunError(f"{file}: valid: a file such as .eval_results/assay.yaml")
-    meta = store.meta
-    results = [
-        {
-            "dataset": {"id": dataset, "task_id": rate.condition},
-            "value": round(100 * rate.rate, 1),
-            "date": str(meta.get("started") or datetime.now(UTC).isoformat())[:10],
-            "source": {"name": f"Assay {__version__}"},
-            "notes": _hf_notes(rate, meta),
-        }
-        for rate in summarise(store).rates.values()
-    ]
+        raise RunError(f"{file}: expected a YAML file, such as .eval_results/assay.yaml")
+    meta, results = store.meta, []
+    for rate in summarise(store).rates.values():
+        caveat = f"{NOT_EXPECTED} in this condition, so a high value is not a good sign; "
+        errors = f", {rate.errors} errors left out" if rate.errors else ""
+        notes = (
+            f"{'' if rate.is_expected else caveat}success in %; "
+            f"95 % interval {100 * rate.low:.1f} to {100 * rate.high:.1f}, n = {rate.episodes}{errors}; "
+            f"experiment {meta.get('experiment')}, policy {meta.get('label') or meta.get('policy')}, "
+            f"assets {meta.get('pack')}"
+        )
+        results.append(
+            {
+                "dataset": {"id": dataset, "task_id": rate.condition},
+                "value": round(100 * rate.rate, 1),
+                "date": str(meta.get("started") or datetime.now(UTC).isoformat())[:10],
+                "source": {"name": f"Assay {__version__}"},
+                "notes": notes,
+            }
+        )
     if not results:
         raise RunError(f"{store.path}: no condition has a finished episode without an error")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -163,30 +174,20 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
     return f"{len(results)} conditions written to {file}"
 
 
-def _hf_notes(share: ConditionRate, meta: dict[str, object]) -> str:
-    caveat = f"{NOT_EXPECTED} in this condition, so a high value is not a good sign; "
-    errors = f", {share.errors} errors left out" if share.errors else ""
-    return (
-        f"{'' if share.is_expected else caveat}success in %; "
-        f"95 % interval {100 * share.low:.1f} to {100 * share.high:.1f}, n = {share.episodes}{errors}; "
-        f"experiment {meta.get('experiment')}, policy {meta.get('label') or meta.get('policy')}, "
-        f"assets {meta.get('pack')}"
-    )
-
-
 EXPORTERS: Mapping[str, Callable[[Store, ExportOptions], str]] = MappingProxyType(
-    {
-        **{name: _tracker_exporter(name) for name in registered_addresses("tracker")},
-        "rerun": _export_rerun,
-        "lerobot": _export_lerobot,
-        "hf": _export_hf,
-    }
+    {"rerun": _export_rerun, "lerobot": _export_lerobot, "hf": _export_hf}
 )
-"""Exporters by name; each writes a run and returns a one-line summary."""
+"""Exporters by name, except trackers; each writes a run and returns a one-line summary."""
 
 
 def export_to(tool: str, store: Store, options: ExportOptions) -> str:
-    """Export a run with the exporter of a tool and return its one-line summary. Raises RunError."""
+    """Export a run to a tool or tracker and return a one-line summary. Raises RunError."""
+    if tool in registered_addresses("tracker"):
+        count = export(store, load_tracker(tool)(), options.project)
+        return f"{count} episodes sent to {tool}" + (
+            "" if count == store.done else " (the others were sent before)"
+        )
     if tool not in EXPORTERS:
-        raise RunError(f"--to '{tool}': {did_you_mean(tool, EXPORTERS, most=9)}")
+        tools = [*registered_addresses("tracker"), *EXPORTERS]
+        raise RunError(f"--to '{tool}': {did_you_mean(tool, tools, most=9)}")
     return EXPORTERS[tool](store, options)

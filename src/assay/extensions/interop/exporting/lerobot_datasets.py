@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from assay.episodes import LIBERO, Outcome, world_name, world_of
+from assay.episodes import LIBERO, Outcome, world_name
 from assay.errors import RunError
 from assay.extensions.interop.exporting.exporters import (
     ExportedEpisode,
     ExportOptions,
     read_episodes,
+    replaying,
+    report_written,
     select_rows,
 )
-from assay.runs.replay import replay
 from assay.runs.store import Store
 from assay.support.files import scratch_folder
 from assay.support.images import Orientation
@@ -32,16 +32,16 @@ NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.su
 """Columns with the result of each frame's action."""
 
 
-def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> tuple[int, int]:
-    """Write episodes into a new folder; returns the numbers of episodes written and omitted.
+def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> str:
+    """Write episodes into a new folder and return a one-line summary.
 
     Raises RunError if the folder is not empty or the episodes cannot be replayed.
     """
     size = options.size
     if size < 16 or size % 2:  # the codec's limits
-        raise RunError(f"--size {size}: valid: an even number of pixels, 16 or more")
+        raise RunError(f"--size {size}: expected an even number >= 16")
     if folder.exists() and any(folder.iterdir()):
-        raise RunError(f"{folder}: is not empty; valid: a new folder")
+        raise RunError(f"{folder}: is not empty; choose a new folder")
     if store.meta.get("imported"):
         raise RunError(f"{store.path}: imported runs cannot be replayed to render images")
     rows, left_out = select_rows(store, options)
@@ -60,7 +60,7 @@ def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> tuple[
         if folder.exists():
             folder.rmdir()
         shutil.move(dataset, folder)
-    return len(episodes), left_out
+    return report_written(folder, len(episodes), left_out)
 
 
 def _record(episode: ExportedEpisode, store: Store, size: int, scratch: Path) -> RecordedEpisode:
@@ -69,11 +69,7 @@ def _record(episode: ExportedEpisode, store: Store, size: int, scratch: Path) ->
     if world_name(spec.task) != LIBERO:
         raise RunError(f"{spec.task}: only episodes of LIBERO's world can be exported as a LeRobotDataset")
     scratch.mkdir()
-    env = world_of(spec.task).open(store.states)
-    observations: list[Any] = []
-    try:
-        error = str(row["error"]) if row["outcome"] == Outcome.ERROR else ""
-        again = replay(env, spec, actions, error=error, watch=observations.append)
+    with replaying(episode, store) as (_, again, observations):
         if again.steps != row["steps"] or again.outcome != row["outcome"]:
             raise RunError(
                 f"{store.path}: the replay of {row['key'][:8]} differs from the record "
@@ -81,8 +77,6 @@ def _record(episode: ExportedEpisode, store: Store, size: int, scratch: Path) ->
             )
         del observations[len(actions) :]
         clips, stats = record_images(observations, size, Orientation.ROTATED, scratch)
-    finally:
-        env.close()
     is_last = np.arange(len(actions)) == len(actions) - 1
     succeeds = is_last & (row["outcome"] == Outcome.SUCCESS)
     columns = {

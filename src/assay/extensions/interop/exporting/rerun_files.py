@@ -20,15 +20,15 @@ import rerun as rr
 import rerun.blueprint as rrb
 from PIL import Image
 
-from assay.episodes import world_of
 from assay.errors import RunError
 from assay.extensions.interop.exporting.exporters import (
     ExportedEpisode,
     ExportOptions,
     read_episodes,
+    replaying,
+    report_written,
     select_rows,
 )
-from assay.runs.replay import replay
 from assay.runs.store import Store
 
 STEP = "step"
@@ -39,14 +39,14 @@ COLOURS = {"success": (38, 130, 72), "failure": (188, 52, 44), "error": (190, 12
 ACTIONS = ("x", "y", "z", "rx", "ry", "rz", "gripper")
 
 
-def write_recordings(store: Store, folder: Path, options: ExportOptions) -> tuple[int, int]:
-    """Write episodes into a folder; returns the numbers of episodes written and omitted.
+def write_recordings(store: Store, folder: Path, options: ExportOptions) -> str:
+    """Write episodes into a folder and return a one-line summary.
 
     Images are rendered by replaying the recorded actions, which takes about as long as the episodes did.
     """
     rows, left_out = select_rows(store, options)
     if options.images and store.meta.get("imported"):
-        raise RunError(f"{store.path}: imported runs cannot be replayed to render images; valid: --no-images")
+        raise RunError(f"{store.path}: imported runs cannot be replayed to render images; use --no-images")
     folder.mkdir(parents=True, exist_ok=True)
     for episode in read_episodes(store, rows):
         row = episode.row
@@ -62,7 +62,7 @@ def write_recordings(store: Store, folder: Path, options: ExportOptions) -> tupl
                 recording.log("camera", rr.EncodedImage(contents=image, media_type="image/jpeg"))
         recording.flush()
         recording.disconnect()
-    return len(rows), left_out
+    return report_written(folder, len(rows), left_out)
 
 
 def _blueprint(images: bool) -> rrb.Blueprint:
@@ -123,18 +123,12 @@ def _log_goal(recording: rr.RecordingStream, row: dict[str, Any]) -> None:
 
 def _render(episode: ExportedEpisode, store: Store) -> Iterator[tuple[int, bytes]]:
     """Yield steps and JPEG images of the replayed episode."""
-    env = world_of(episode.spec.task).open(store.states)
-    observations: list[Any] = []
-    try:
-        error = str(episode.row["error"]) if episode.row["outcome"] == "error" else ""
-        replay(env, episode.spec, episode.trajectory.actions, error=error, watch=observations.append)
+    with replaying(episode, store) as (env, _, observations):
         for observation in observations:
             if observation.step % IMAGE_INTERVAL == 0 or observation is observations[-1]:
                 file = io.BytesIO()
                 Image.fromarray(env.frame(observation)).save(file, "JPEG", quality=85)
                 yield observation.step, file.getvalue()
-    finally:
-        env.close()
 
 
 def _describe(row: dict[str, Any]) -> str:

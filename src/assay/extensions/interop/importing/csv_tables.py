@@ -17,11 +17,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from assay.episodes import CONTROL, Outcome
+from assay.episodes import CONTROL, Episode, Outcome, no_trajectory
 from assay.extensions.interop.importing.reported import (
     Evaluation,
     ReportedEpisode,
     ResultFormat,
+    TaskCondition,
     find_task,
     parse_outcome,
 )
@@ -45,7 +46,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 """Accepted column names by meaning; the first match is used, and the first name of each is the documented one."""
 REQUIRED = ("task", "success")
 NO_SEED_REMARK = (
-    "no column has the seed: the n-th episodes of a task are assumed to start alike in all conditions"
+    "there is no seed column: the n-th episodes of a task are assumed to share their start in all conditions"
 )
 
 
@@ -62,7 +63,7 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
         for row in reader:
             place = f"{file}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise ReleaseError(f"{place}: does not have as many fields as the first line")
+                raise ReleaseError(f"{place}: number of fields differs from the first line")
             cells = {name: row[column].strip() for name, column in columns.items()}
             policy = cells.get("policy", "")
             labels: dict[str, Label] = {
@@ -71,11 +72,12 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
                 if name not in columns.values() and value.strip()
             }
             episode = _episode(cells, labels, trials, place)
-            key = (policy, episode.condition, episode.task, episode.trial, episode.variant)
+            name = episode.name
+            key = (policy, name.condition, name.task, episode.trial, name.variant)
             if key in lines:
                 raise ReleaseError(
-                    f"{place}: is the same episode as line {lines[key]} (task, seed, condition and instruction); "
-                    "valid: a column seed, trial or variant that tells them apart"
+                    f"{place}: the same episode as line {lines[key]} (task, seed, condition and instruction); add a "
+                    "column seed, trial or variant that distinguishes them"
                 )
             lines[key] = reader.line_num
             by_policy.setdefault(policy, []).append(episode)
@@ -108,18 +110,18 @@ def _episode(
         labels["plausible"] = parse_outcome(cells["plausible"] or True, place) is Outcome.SUCCESS
     outcome = parse_outcome(cells["success"], place)
     instruction = cells.get("instruction", "")
+    variant = cells.get("variant") or instruction
     return ReportedEpisode(
-        task=task,
-        trial=trial,
-        outcome=outcome,
-        condition=condition,
-        change=cells.get("change", ""),
-        variant=cells.get("variant") or instruction,
-        steps=_parse_int(cells.get("steps") or "0", "steps", place),
-        seconds=_parse_number(cells.get("seconds") or "0", "seconds", place),
-        instruction=instruction,
-        error=cells.get("error", "") or ("error" if outcome is Outcome.ERROR else ""),
-        labels=labels,
+        TaskCondition(task, condition, cells.get("change", ""), variant, labels),
+        trial,
+        Episode(
+            outcome,
+            _parse_int(cells.get("steps") or "0", "steps", place),
+            no_trajectory(),
+            instruction,
+            seconds=_parse_number(cells.get("seconds") or "0", "seconds", place),
+            error=cells.get("error", "") or ("error" if outcome is Outcome.ERROR else ""),
+        ),
     )
 
 
@@ -133,16 +135,15 @@ def _match_columns(names: Sequence[str], file: Path) -> dict[str, str]:
     }
     for required in REQUIRED:
         if required not in columns:
-            valid = ", ".join(candidates[0] for candidates in COLUMN_NAMES.values())
-            actual = ", ".join(names) or "no columns"
-            raise ReleaseError(f"{file}: has no column '{required}', but {actual}; valid: {valid}")
+            documented = ", ".join(candidates[0] for candidates in COLUMN_NAMES.values())
+            raise ReleaseError(f"{file}: no column '{required}'; supported columns: {documented}")
     return columns
 
 
 def _parse_int(text: str, name: str, place: str) -> int:
     value = _parse_number(text, name, place)
     if value != int(value):
-        raise ReleaseError(f"{place}: {name} is '{text[:40]}'; valid: an integer")
+        raise ReleaseError(f"{place}: {name} is '{text[:40]}'; expected an integer")
     return int(value)
 
 
@@ -152,7 +153,7 @@ def _parse_number(text: str, name: str, place: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value) or value < 0:
-        raise ReleaseError(f"{place}: {name} is '{text[:40]}'; valid: a number of at least 0")
+        raise ReleaseError(f"{place}: {name} is '{text[:40]}'; expected a number >= 0")
     return value
 
 

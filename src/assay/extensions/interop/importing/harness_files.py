@@ -27,27 +27,30 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from assay import tasks
-from assay.episodes import CONTROL, Outcome, Trajectory, no_trajectory
+from assay.episodes import CONTROL, Episode, Outcome, Trajectory, no_trajectory
 from assay.errors import one_line
 from assay.extensions.interop.importing.reported import (
     Evaluation,
     ReportedEpisode,
     ResultFormat,
+    TaskCondition,
     find_task,
     parse_names,
     pro_condition,
 )
+from assay.support.files import DATABASE
 from assay.tasks.formats import ReleaseError, text_of
 
 VLA_EVAL_STATUS = {"success": Outcome.SUCCESS, "fail": Outcome.FAILURE, "error": Outcome.ERROR}
-VLA_EVAL_TABLES = {"episode_results", "eval_metadata", "step_rows"}
 STATE_SIZE = 8
 """Length of a state: position 3, orientation 3, fingers 2."""
 PRO_REGULAR_ENDS = ("success", "max_steps")
@@ -75,25 +78,32 @@ def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
             ).fetchall()
             for row in rows:
                 episode = _vla_eval_episode(db, row, metadata)
-                key = (episode.task, episode.condition, episode.trial, episode.variant)
-                if key not in episodes or episodes[key].outcome is Outcome.ERROR:  # a retry replaces an error
-                    episodes[key] = episode
+                key = (episode.name.task, episode.name.condition, episode.trial, episode.name.variant)
+                if key not in episodes or episodes[key].episode.outcome is Outcome.ERROR:
+                    episodes[key] = episode  # a retry replaces an error
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise ReleaseError(f"{file}: not a recording of vla-eval: {one_line(error, 120)}") from None
     _require_episodes(file, episodes)
-    finished = [episode for episode in episodes.values() if episode.outcome is not Outcome.ERROR]
-    without = sum(not len(episode.trajectory.end_effector) for episode in finished)
+    records = [reported.episode for reported in episodes.values()]
+    finished = [record for record in records if record.outcome is not Outcome.ERROR]
+    without = sum(not len(record.trajectory.end_effector) for record in finished)
     some = "" if without == len(finished) else f" for {without} of {len(finished)} episodes"
     remark = (
         f"the recording has no states{some}, so their paths are not analysed (recording.record_step: true)"
     )
+    first: dict[str, Any] = next(iter(metadata.values()), {})
+    server, names = first.get("server_info") or {}, ("model", "model_name", "model_server")
+    parameters = (first.get("config") or {}).get("params") or {}
+    settings = {
+        name: value for name, value in parameters.items() if isinstance(value, str | int | float | bool)
+    }
     return (
         Evaluation(
             "vla-eval",
-            _vla_eval_policy(metadata),
+            next((server[name] for name in names if isinstance(server.get(name), str)), ""),
             tuple(episodes.values()),
-            settings=_vla_eval_settings(metadata),
-            stored=all(episode.task in tasks.built_in_ids() for episode in episodes.values()),
+            settings={**settings, "harness_version": first.get("harness_version"), "mode": first.get("mode")},
+            stored=all(reported.name.task in tasks.built_in_ids() for reported in episodes.values()),
             remarks=(remark,) if without else (),
         ),
     )
@@ -120,18 +130,16 @@ def _vla_eval_episode(
     last_line = (detail or "").strip().splitlines()[-1:]
     error = one_line(": ".join(part for part in (phase, *last_line) if part) or "error")
     return ReportedEpisode(
-        task=name.task,
-        trial=int(number),
-        outcome=VLA_EVAL_STATUS[status],
-        condition=name.condition,
-        change=name.change,
-        variant=name.variant,
-        steps=len(path.actions) or int(steps or 0),
-        seconds=float(seconds or 0.0),
-        instruction=str(arguments.get("instruction") or task_name),
-        error=error if status == "error" else "",
-        trajectory=path,
-        labels={**name.labels, **labels},
+        replace(name, labels={**name.labels, **labels}),
+        int(number),
+        Episode(
+            VLA_EVAL_STATUS[status],
+            len(path.actions) or int(steps or 0),
+            path,
+            str(arguments.get("instruction") or task_name),
+            seconds=float(seconds or 0.0),
+            error=error if status == "error" else "",
+        ),
     )
 
 
@@ -155,37 +163,6 @@ def _vla_eval_trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajecto
     return Trajectory(path, gripper, empty.actions if actions is None else actions)
 
 
-def _vla_eval_policy(metadata: dict[str, Any]) -> str:
-    """Return the policy name that the model server reports; empty if it reports none."""
-    for evaluation in metadata.values():
-        server = evaluation.get("server_info") or {}
-        for name in ("model", "model_name", "model_server"):
-            if isinstance(server.get(name), str):
-                return str(server[name])
-    return ""
-
-
-def _vla_eval_settings(metadata: dict[str, Any]) -> dict[str, object]:
-    for evaluation in metadata.values():
-        params = (evaluation.get("config") or {}).get("params") or {}
-        simple = {
-            name: value for name, value in params.items() if isinstance(value, str | int | float | bool)
-        }
-        versions = {"harness_version": evaluation.get("harness_version"), "mode": evaluation.get("mode")}
-        return {**simple, **versions}
-    return {}
-
-
-def _is_vla_eval(path: Path, head: bytes) -> bool:
-    if not head.startswith(b"SQLite format 3\0"):
-        return False
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            return {name for (name,) in db.execute("SELECT name FROM sqlite_master")} >= VLA_EVAL_TABLES
-    except sqlite3.Error:
-        return False
-
-
 def read_lerobot(file: Path) -> tuple[Evaluation, ...]:
     """Return the evaluation in lerobot's ``eval_info.json``. Raises ReleaseError."""
     episodes: list[ReportedEpisode] = []
@@ -194,8 +171,8 @@ def read_lerobot(file: Path) -> tuple[Evaluation, ...]:
         if not isinstance(success, bool | int | float) or success not in (0, 1):
             raise ValueError(f"{task}, episode {trial}: success is {success!r:.40}")
         outcome = Outcome.SUCCESS if success else Outcome.FAILURE
-        labels = {} if reward is None else {"sum_reward": float(reward)}
-        episodes.append(ReportedEpisode(task, trial, outcome, labels=labels))
+        name = TaskCondition(task, labels={} if reward is None else {"sum_reward": float(reward)})
+        episodes.append(ReportedEpisode(name, trial, Episode(outcome, 0, no_trajectory())))
 
     try:
         content = json.loads(text_of(file))
@@ -213,10 +190,6 @@ def read_lerobot(file: Path) -> tuple[Evaluation, ...]:
         raise ReleaseError(f"{file}: not lerobot's eval_info.json: {reason}") from None
     _require_episodes(file, episodes)
     return (Evaluation("lerobot-eval", "", tuple(episodes), stored=True, remarks=(LEROBOT_REMARK,)),)
-
-
-def _is_lerobot(path: Path, head: bytes) -> bool:
-    return head.lstrip().startswith(b"{") and (b'"per_task"' in head or b'"per_episode"' in head)
 
 
 def read_libero_pro(file: Path) -> tuple[Evaluation, ...]:
@@ -237,7 +210,9 @@ def read_libero_pro(file: Path) -> tuple[Evaluation, ...]:
             policy,
             tuple(episodes),
             stored=True,
-            remarks=() if any(len(episode.trajectory.actions) for episode in episodes) else (PRO_REMARK,),
+            remarks=()
+            if any(len(reported.episode.trajectory.actions) for reported in episodes)
+            else (PRO_REMARK,),
         )
         for policy, episodes in by_policy.items()
     )
@@ -251,19 +226,19 @@ def _libero_pro_episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
     if outcome is Outcome.FAILURE and reason not in PRO_REGULAR_ENDS:
         outcome = Outcome.ERROR
     path = _libero_pro_trajectory(str(row.get("action_trace_path") or ""), folder)
+    variant = "" if condition == CONTROL else str(row["effective_suite"])
     return ReportedEpisode(
-        task=find_task(name, suite) or f"{suite}/{name}",
-        trial=int(row["init_state_id"]),
-        outcome=outcome,
-        condition=condition,
-        change=change,
-        variant="" if condition == CONTROL else str(row["effective_suite"]),
-        steps=len(path.actions) or int(row["steps"]),
-        seconds=float(row["duration_seconds"]),
-        decisions=int(row["policy_query_count"]),
-        instruction=str(row["prompt"]),
-        error=reason if outcome is Outcome.ERROR else "",
-        trajectory=path,
+        TaskCondition(find_task(name, suite) or f"{suite}/{name}", condition, change, variant),
+        int(row["init_state_id"]),
+        Episode(
+            outcome,
+            len(path.actions) or int(row["steps"]),
+            path,
+            str(row["prompt"]),
+            seconds=float(row["duration_seconds"]),
+            decisions=int(row["policy_query_count"]),
+            error=reason if outcome is Outcome.ERROR else "",
+        ),
     )
 
 
@@ -283,8 +258,9 @@ def _libero_pro_trajectory(path: str, folder: Path) -> Trajectory:
     return Trajectory(positions, fingers[:, 0] - fingers[:, 1], column("libero_action"))
 
 
-def _is_libero_pro(path: Path, head: bytes) -> bool:
-    return head.lstrip().startswith(b"{") and b'"perturbation_type"' in head and b'"init_state_id"' in head
+def _contains(*keys: bytes) -> Callable[[Path, bytes], bool]:
+    """Return a function that recognises JSON that begins with an object and contains one of the keys."""
+    return lambda path, head: head.lstrip().startswith(b"{") and any(key in head for key in keys)
 
 
 def _require_episodes(file: Path, episodes: object) -> None:
@@ -293,7 +269,11 @@ def _require_episodes(file: Path, episodes: object) -> None:
 
 
 HARNESS_FORMATS = (
-    ResultFormat("vla-eval recording (recording-*.sqlite)", _is_vla_eval, read_vla_eval),
-    ResultFormat("lerobot-eval's eval_info.json", _is_lerobot, read_lerobot),
-    ResultFormat("LIBERO-PRO's episodes.jsonl", _is_libero_pro, read_libero_pro),
+    ResultFormat(
+        "vla-eval recording (recording-*.sqlite)",
+        lambda path, head: head.startswith(DATABASE),
+        read_vla_eval,
+    ),
+    ResultFormat("lerobot-eval's eval_info.json", _contains(b'"per_task"', b'"per_episode"'), read_lerobot),
+    ResultFormat("LIBERO-PRO's episodes.jsonl", _contains(b'"init_state_id"'), read_libero_pro),
 )

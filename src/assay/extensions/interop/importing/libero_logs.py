@@ -20,12 +20,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import tasks
-from assay.episodes import CONTROL, Outcome
+from assay.episodes import Episode, Outcome, no_trajectory
 from assay.extensions.interop.importing.reported import (
     PLUS_CATEGORIES,
     Evaluation,
     ReportedEpisode,
     ResultFormat,
+    TaskCondition,
     parse_names,
     plus_condition,
 )
@@ -76,45 +77,42 @@ def _episodes(text: str, suite: str) -> Iterator[ReportedEpisode]:
             trial = counts[group] if number is None or number < counts[group] else number
             counts[group] = trial + 1
             success = match[1] == "True"
-            yield ReportedEpisode(
-                name.task,
-                trial,
-                Outcome.SUCCESS if success else Outcome.ERROR if error else Outcome.FAILURE,
-                condition=name.condition,
-                change=name.change,
-                variant=name.variant,
-                instruction=prompt,
-                error="" if success else error,
-                labels=name.labels,
-            )
+            outcome = Outcome.SUCCESS if success else Outcome.ERROR if error else Outcome.FAILURE
+            record = Episode(outcome, 0, no_trajectory(), prompt, error="" if success else error)
+            yield ReportedEpisode(name, trial, record)
             error = ""
 
 
-def _is_unknown_control(episode: ReportedEpisode) -> bool:
+def _is_unknown_control(reported: ReportedEpisode) -> bool:
     """Return whether a prompt without a perturbation suffix is not the instruction of a built-in task."""
-    return episode.condition == CONTROL and episode.task not in tasks.built_in_ids()
+    return reported.is_control and reported.name.task not in tasks.built_in_ids()
 
 
 def _mark_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpisode, ...]:
     """Mark unknown prompts in a log of LIBERO-plus as its rewordings, which have no suffix."""
-    if not any(episode.condition.startswith("libero-plus/") for episode in episodes):
+    if not any(reported.name.condition.startswith("libero-plus/") for reported in episodes):
         return episodes
     category, change = PLUS_CATEGORIES["language"]
     return tuple(
-        replace(episode, condition=plus_condition(category), change=change, variant=episode.instruction)
-        if _is_unknown_control(episode)
-        else episode
-        for episode in episodes
+        replace(
+            reported,
+            name=TaskCondition(
+                reported.name.task, plus_condition(category), change, reported.episode.instruction
+            ),
+        )
+        if _is_unknown_control(reported)
+        else reported
+        for reported in episodes
     )
 
 
 def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
     yield "the log has no steps or trajectories, so only success rates are reported"
-    unknown = sorted({episode.instruction for episode in episodes if _is_unknown_control(episode)})
+    unknown = sorted({reported.episode.instruction for reported in episodes if _is_unknown_control(reported)})
     if unknown:
         examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
         yield (
-            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a task of its own"
+            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a separate task"
         )
 
 

@@ -18,30 +18,28 @@ object states.
 
 from __future__ import annotations
 
-import gc
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
-from assay import __version__, tasks
+from assay import tasks
 from assay.episodes.episode import Episode, Outcome, Trajectory, no_trajectory
 from assay.episodes.spec import CONTROL, EpisodeSpec, Label
 from assay.errors import RunError
-from assay.extensions.interop.importing.results import run_files
+from assay.extensions.interop.importing.results import ImportedRun, run_files, write_run
 from assay.perturb import Say
 from assay.perturb.words.distance.pride import ALPHA
 from assay.perturb.words.grid.cells import Cell, cell_of
-from assay.runs.store import SUFFIX, Store
-from assay.support.files import replacing
+from assay.tasks.checks import validation_reason
 from assay.tasks.formats import ReleaseError, task_of_file, text_of
-from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, read_metadata, reason, types_of
+from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, read_metadata, types_of
 
 EXPERIMENT = "para"
 MAX_BYTES = 1_000_000_000
@@ -86,8 +84,8 @@ class LoggedEpisode:
         official = self.paraphrase_type, "+".join(self.categories), "+".join(self.subcategories)
         return types_of(official, self.bddl_file)
 
-    def trajectory(self) -> Trajectory:
-        """Return the logged trajectory; missing parts are empty. Raises ReleaseError for invalid shapes.
+    def record(self, replan: int | None) -> Episode:
+        """Return the episode; missing parts of its trajectory are empty. Raises ReleaseError for invalid shapes.
 
         A state is logged before each action and none after the last, so there are as many states as actions.
         """
@@ -99,7 +97,16 @@ class LoggedEpisode:
             gripper = states[:, 6] - states[:, 7] if states.shape[1] == STATE_SIZES[-1] else states[:, 6]
         if self.actions:
             actions = self._array("actions", self.actions, (ACTION_SIZE,))
-        return Trajectory(path, gripper, actions)
+        decisions = -(-self.num_steps // replan) if replan else 0
+        if self.action_chunk_boundaries is not None:
+            decisions = len(self.action_chunk_boundaries)
+        return Episode(
+            Outcome.SUCCESS if self.success else Outcome.FAILURE,
+            self.num_steps,
+            Trajectory(path, gripper, actions),
+            self.paraphrased_instruction,
+            decisions=decisions,
+        )
 
     def _array(self, name: str, rows: Rows, widths: tuple[int, ...]) -> np.ndarray:
         with suppress(ValueError):  # rows of different lengths
@@ -108,7 +115,7 @@ class LoggedEpisode:
                 return array
         lengths = " or ".join(map(str, sorted({len(row) for row in rows})))
         raise ReleaseError(
-            f"{name}: has {len(rows)} rows of {lengths} numbers; valid: num_steps = {self.num_steps} rows of "
+            f"{name}: {len(rows)} rows of {lengths} numbers; expected num_steps = {self.num_steps} rows of "
             f"{' or '.join(map(str, widths))}"
         )
 
@@ -143,7 +150,7 @@ def find_models(folder: Path) -> dict[str, Path]:
     models = [candidate for candidate in candidates if _seed_folders(candidate)]
     if not models:
         raise ReleaseError(
-            f"{folder}: there is no seed*/{_LOGS} in it or in its subfolders; valid: a folder of LIBERO-Para's logs"
+            f"{folder}: no seed*/{_LOGS} in it or in its subfolders; expected a folder of LIBERO-Para's logs"
         )
     if models[0] == folder:
         models = models[:1]
@@ -160,7 +167,7 @@ def read_logs(folder: Path) -> Iterator[tuple[Path, int, ParaSettings, ParaLog]]
             seed = int(name[1])
         if seed is None:
             raise ReleaseError(
-                f"{seed_folder}: neither its name nor its meta.json gives the seed; valid: a folder named seed7, ..."
+                f"{seed_folder}: neither its name nor its meta.json gives the seed; name it seed7, ..."
             )
         for file in sorted(seed_folder.glob(_LOGS)):
             yield file, seed, settings, _read(file, ParaLog)
@@ -173,64 +180,25 @@ def _seed_folders(folder: Path) -> list[Path]:
 
 
 def _read(file: Path, kind: type[T]) -> T:
-    text = text_of(file, most=MAX_BYTES)
-    # Collecting garbage among the hundreds of thousands of lists of a log takes as long as reading them.
-    was_enabled = gc.isenabled()
-    gc.disable()
     try:
-        return TypeAdapter(kind).validate_json(text)
+        return TypeAdapter(kind).validate_json(text_of(file, most=MAX_BYTES))
     except ValidationError as error:
-        raise ReleaseError(f"{file}: not a log of LIBERO-Para: {reason(error)}") from None
-    finally:
-        if was_enabled:
-            gc.enable()
+        raise ReleaseError(f"{file}: not a log of LIBERO-Para: {validation_reason(error)}") from None
 
 
 WordingKey = tuple[Types, int, int]
 """Key of a wording: its types, its task's number (``eval``), and its number among those of this type and task."""
 
 
-@dataclass(slots=True)
-class ImportedLogs:
-    """Summary of the imported logs of one model."""
-
-    out: Path
-    episodes: int = 0
-    controls: int = 0
-    """Number of episodes of ``--mode original``."""
-    reworded: int = 0
-    """Number of controls whose instruction differs from LIBERO's instruction of the task."""
-    paths: int = 0
-    """Number of episodes with a trajectory."""
-    unscored: int = 0
-    """Number of episodes whose wording is not in the metadata; without similarities, PRIDE excludes them."""
-    unknown: int = 0
-    """Number of episodes omitted because the metadata does not name their task."""
-    unrun: int = 0
-    """Number of wordings in the metadata that no log contains."""
-    expected: int = 0
-    """Number of episodes of the evaluation according to its settings."""
-    seeds: tuple[int, ...] = ()
-
-
-def import_libero_para(folder: Path, metadata: Path, out: Path, controls: Path | None = None) -> ImportedLogs:
-    """Write the logs of one model (``seed*/eval*.json``) into a new run, NAME.assay.
-
-    ``controls`` holds logs of ``--mode original``, which may also lie among the others. Raises ReleaseError for
-    invalid logs or metadata, RunError if the run exists.
-    """
-    (done,) = import_models([folder], metadata, out, controls)
-    return done
-
-
-def import_models(
+def import_libero_para(
     folders: Iterable[Path], metadata: Path, out: Path, controls: Path | None = None
-) -> Iterator[ImportedLogs]:
-    """Write the logs of several models into new runs and yield a summary of each.
+) -> Iterator[ImportedRun]:
+    """Write the logs of models into new runs and yield a summary of each.
 
     Each of ``folders`` holds a model's logs or is a folder of such folders. ``out`` is a run file for one model, or a
-    folder for runs named after the models' folders. ``controls`` belongs to the only model, or is a folder of folders
-    named after the models'. Raises as `import_libero_para` does.
+    folder for runs named after the models' folders. ``controls`` holds logs of ``--mode original``, which may also lie
+    among the others: of the only model, or in folders named after the models'. Raises ReleaseError for invalid logs or
+    metadata, RunError if a run exists.
     """
     models: dict[str, Path] = {}
     for folder in folders:
@@ -243,7 +211,7 @@ def import_models(
         control_folders = dict(zip(models, control_folders.values(), strict=True))
     for name, folder in control_folders.items():
         if name not in models:
-            raise ReleaseError(f"{folder}: there are no logs of a model {name}; valid: {', '.join(models)}")
+            raise ReleaseError(f"{folder}: no logs of a model '{name}'; the models are {', '.join(models)}")
     outs = run_files(models, out, "models")
     rows = read_metadata(metadata)
     catalogue = {str(task.instruction): task.id for task in tasks.suite(SUITE)}
@@ -253,23 +221,25 @@ def import_models(
     task_ids = {row.eval: catalogue[row.original_instruction] for row in rows}
     wordings = {(row.types, row.eval, row.batch_idx): row for row in rows}
     for name, folder in models.items():
-        yield _ModelImport(wordings, task_ids, ImportedLogs(outs[name])).run(
-            folder, control_folders.get(name)
-        )
+        model_import = _ModelImport(folder, control_folders.get(name), wordings, task_ids)
+        yield write_run(outs[name], model_import.batches(), model_import.describe)
 
 
 @dataclass(slots=True)
 class _ModelImport:
-    """Imports one model's logs file by file, so that memory is bounded by the largest log."""
+    """Reads one model's logs file by file, so that memory is bounded by the largest log."""
 
+    folder: Path
+    control_folder: Path | None
     wordings: dict[WordingKey, PublishedParaphrase]
     task_ids: dict[int, str]
     """Task ids by the tasks' numbers in the logs."""
-    summary: ImportedLogs
+    counts: Counter[str] = field(default_factory=Counter)
+    """Numbers of episodes and of special cases."""
     logged: set[tuple[int, WordingKey]] = field(default_factory=set)
     """Seeds and wordings of the episodes imported so far."""
     scored: set[WordingKey] = field(default_factory=set)
-    """Wordings of the metadata found in the logs."""
+    """Wordings of the metadata that occur in the logs."""
     repetitions: Counter[tuple[str, int, Types, str]] = field(default_factory=Counter)
     """Number of episodes by task, seed, types and text."""
     controls: set[tuple[str, int]] = field(default_factory=set)
@@ -277,139 +247,112 @@ class _ModelImport:
     evaluations: dict[Path, tuple[int, ParaSettings]] = field(default_factory=dict)
     """Seed and settings by folder."""
 
-    def run(self, folder: Path, controls: Path | None) -> ImportedLogs:
-        """Import the logs in ``folder`` and the optional ``controls``."""
-        summary = self.summary
-        with (
-            replacing(summary.out, suffix=SUFFIX, database=True) as unfinished,
-            Store.writing(unfinished) as store,
-        ):
-            for source in (folder, *((controls,) if controls is not None else ())):
-                for file, seed, settings, log in read_logs(source):
-                    if source == controls and not all(episode.is_original for episode in log.episodes):
-                        raise ReleaseError(f"{file}: has paraphrases; valid: a log of --mode original")
-                    for _, other in self.evaluations.values():
-                        if len({other.model_name, settings.model_name} - {UNKNOWN}) > 1:
-                            raise ReleaseError(
-                                f"{file}: is of {settings.model_name}, other logs are of {other.model_name}"
-                            )
-                    self.evaluations[file.parent] = seed, settings
-                    self._append(store, file, list(self._specs(file, seed, settings, log)))
-            if not summary.episodes:
-                raise RunError(
-                    f"{folder}: the metadata does not name the task of any of its {summary.unknown} episodes"
-                )
-            total = sum(settings.total_tasks for _, settings in self.evaluations.values())
-            summary.expected = max(total, summary.episodes + summary.unknown)
-            summary.seeds = tuple(
-                sorted({seed for seed, _ in self.logged} | {seed for _, seed in self.controls})
-            )
-            summary.unrun = len(self.wordings.keys() - self.scored)
-            store.describe(**self._metadata(folder))
-        return summary
+    def batches(self) -> Iterator[list[tuple[EpisodeSpec, Episode]]]:
+        """Yield the episodes of each log."""
+        for source in filter(None, (self.folder, self.control_folder)):
+            for file, seed, settings, log in read_logs(source):
+                if source == self.control_folder and not all(episode.is_original for episode in log.episodes):
+                    raise ReleaseError(f"{file}: has paraphrases; expected a log of --mode original")
+                for _, other in self.evaluations.values():
+                    if len({other.model_name, settings.model_name} - {UNKNOWN}) > 1:
+                        raise ReleaseError(
+                            f"{file}: the model is {settings.model_name}, in other logs {other.model_name}"
+                        )
+                self.evaluations[file.parent] = seed, settings
+                batch = []
+                for episode in log.episodes:
+                    try:
+                        spec = self._spec(episode, seed, settings, log.eval_id)
+                        record = episode.record(settings.replan_steps)
+                    except ReleaseError as error:
+                        raise ReleaseError(f"{file}: {episode.bddl_file}: {error}") from None
+                    if spec is not None:
+                        batch.append((spec, record))
+                self.counts["episodes"] += len(batch)
+                yield batch
+        if not self.counts["episodes"]:
+            unknown = self.counts["unknown"]
+            raise RunError(f"{self.folder}: the metadata names the task of none of its {unknown} episodes")
 
-    def _specs(
-        self, file: Path, seed: int, settings: ParaSettings, log: ParaLog
-    ) -> Iterator[tuple[EpisodeSpec, LoggedEpisode]]:
-        """Yield the specs of a log's episodes; episodes of unknown tasks are counted and omitted."""
-
-        def spec(task: str, condition: str, words: tuple[Say, ...], labels: dict[str, Label]) -> EpisodeSpec:
-            return EpisodeSpec(
-                task=task,
-                # The official scripts start every episode from stored state 0; the seed is the policy's.
-                seed=seed,
-                initial="stored",
-                start=0,
-                pack="libero",
-                experiment=EXPERIMENT,
-                condition=condition,
-                perturbations=words,
-                steps=settings.max_steps,
-                replan=settings.replan_steps,
-                labels=labels,
-            )
-
-        for episode in log.episodes:
-            text = episode.paraphrased_instruction
-            if episode.is_original:
-                task = task_of_file(episode.bddl_file.removesuffix(".bddl"), str(file), suite=SUITE)
-                if (task, seed) in self.controls:
-                    raise ReleaseError(f"{file}: has {episode.bddl_file} with seed {seed} a second time")
-                self.controls.add((task, seed))
-                self.summary.controls += 1
-                instruction = tasks.load(task).instruction.text
-                self.summary.reworded += " ".join(text.lower().split()) != instruction
-                yield spec(task, CONTROL, (), {}), episode
-                continue
-            try:
-                types = episode.types
-            except ReleaseError as error:
-                raise ReleaseError(f"{file}: {error}") from None
-            if log.eval_id not in self.task_ids:
-                self.summary.unknown += 1
-                continue
-            task = self.task_ids[log.eval_id]
-            key = (types, log.eval_id, episode.variant_id)
+    def _spec(
+        self, episode: LoggedEpisode, seed: int, settings: ParaSettings, eval_id: int
+    ) -> EpisodeSpec | None:
+        """Return the spec of an episode; None if the metadata does not name its task."""
+        text, words, condition = episode.paraphrased_instruction, tuple[Say, ...](), CONTROL
+        labels: dict[str, Label] = {}
+        if episode.is_original:
+            task = task_of_file(episode.bddl_file.removesuffix(".bddl"), "the log", suite=SUITE)
+            if (task, seed) in self.controls:
+                raise ReleaseError(f"occurs with seed {seed} a second time")
+            self.controls.add((task, seed))
+            self.counts["reworded"] += " ".join(text.lower().split()) != tasks.load(task).instruction.text
+        else:
+            types = episode.types
+            if eval_id not in self.task_ids:
+                self.counts["unknown"] += 1
+                return None
+            task, key = self.task_ids[eval_id], (types, eval_id, episode.variant_id)
             if (seed, key) in self.logged:
-                raise ReleaseError(
-                    f"{file}: has variant {episode.variant_id} of its type with seed {seed} a second time"
-                )
+                raise ReleaseError(f"variant {episode.variant_id} occurs with seed {seed} a second time")
+            self.logged.add((seed, key))
             wording = self.wordings.get(key)
             if wording is not None and wording.new_instruction != text:
                 wording = None
             if wording is None:
-                self.summary.unscored += 1
+                self.counts["unscored"] += 1
             else:
                 self.scored.add(key)
-            self.logged.add((seed, key))
             self.repetitions[task, seed, types, text] += 1
-            cell = cell_of(*types)
             # A text that occurs twice in a cell is repeated in the spec: another key, but the same task.
             words = (Say(text),) * self.repetitions[task, seed, types, text]
-            yield spec(task, f"{EXPERIMENT}/{cell}", words, _labels(cell, wording)), episode
+            cell = cell_of(*types)
+            condition, labels = f"{EXPERIMENT}/{cell}", _labels(cell, wording)
+        return EpisodeSpec(
+            task=task,
+            # The official scripts start every episode from stored state 0; the seed is the policy's.
+            seed=seed,
+            initial="stored",
+            start=0,
+            pack="libero",
+            experiment=EXPERIMENT,
+            condition=condition,
+            perturbations=words,
+            steps=settings.max_steps,
+            replan=settings.replan_steps,
+            labels=labels,
+        )
 
-    def _append(self, store: Store, file: Path, episodes: list[tuple[EpisodeSpec, LoggedEpisode]]) -> None:
-        store.plan(spec for spec, _ in episodes)
-        numbers = {waiting.key: waiting.number for waiting in store.todo()}
-        for spec, episode in episodes:
-            try:
-                path = episode.trajectory()
-            except ReleaseError as error:
-                raise ReleaseError(f"{file}: {episode.bddl_file}: {error}") from None
-            decisions = -(-episode.num_steps // spec.replan) if spec.replan else 0
-            if episode.action_chunk_boundaries is not None:
-                decisions = len(episode.action_chunk_boundaries)
-            outcome = Outcome.SUCCESS if episode.success else Outcome.FAILURE
-            text = episode.paraphrased_instruction
-            store.append(
-                numbers[spec.key], Episode(outcome, episode.num_steps, path, text, decisions=decisions)
-            )
-            self.summary.episodes += 1
-            self.summary.paths += len(path.end_effector) > 0
-
-    def _metadata(self, folder: Path) -> dict[str, object]:
+    def describe(self) -> tuple[dict[str, Any], list[str]]:
+        """Return the metadata of the run and the remarks about it."""
         evaluations = sorted(self.evaluations.values(), key=lambda evaluation: evaluation[0])
+        counts = self.counts
+        total = sum(settings.total_tasks for _, settings in evaluations)
+        expected = max(total, counts["episodes"] + counts["unknown"])
 
         def join(name: str) -> str:
             values = (getattr(settings, name) for _, settings in evaluations)
             return ", ".join(dict.fromkeys(str(value) for value in values if value))
 
-        settings = {
-            "seeds": ", ".join(map(str, self.summary.seeds)),
-            "max_steps": join("max_steps"),
-            "replan_steps": join("replan_steps"),
-            "control_mode": join("control_mode"),
-        }
-        return {
+        seeds = sorted({seed for seed, _ in self.logged} | {seed for _, seed in self.controls})
+        settings = {"seeds": ", ".join(map(str, seeds))}
+        settings |= {name: join(name) for name in ("max_steps", "replan_steps", "control_mode")}
+        metadata = {
             "experiment": EXPERIMENT,
             "policy": join("model_name"),
             "pack": "libero",
-            "assay": __version__,
-            "imported": f"LIBERO-Para's logs, {folder.resolve().name}",
+            "imported": f"LIBERO-Para's logs, {self.folder.resolve().name}",
             "started": join("timestamp"),
-            "expected": self.summary.expected,
+            "expected": expected,
             "settings": {name: value for name, value in settings.items() if value or name != "control_mode"},
         }
+        remarks = {
+            "controls have another instruction than LIBERO's for their task": counts["reworded"],
+            "episodes have wordings that are not in the metadata; PRIDE excludes them": counts["unscored"],
+            "episodes were skipped because the metadata does not name their task": counts["unknown"],
+            "wordings of the metadata are in no log": len(self.wordings.keys() - self.scored),
+            f"of the {expected:,} episodes of the evaluation are missing": expected - counts["episodes"],
+        }
+        return metadata, [f"{count:,} {text}" for text, count in remarks.items() if count]
 
 
 def _labels(cell: Cell, wording: PublishedParaphrase | None) -> dict[str, Label]:

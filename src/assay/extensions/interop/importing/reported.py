@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from assay import tasks
-from assay.episodes import CONTROL, Change, Outcome, Trajectory, no_trajectory
+from assay.episodes import CONTROL, Change, Episode, Outcome
 from assay.episodes.perturbation import changed_by
 from assay.tasks.formats import Label, ReleaseError, libero_pro, task_and_suffix
 
@@ -65,27 +65,33 @@ _OUTCOMES = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ReportedEpisode:
-    """One episode reported by another evaluation."""
+@dataclass(frozen=True, slots=True)
+class TaskCondition:
+    """The task and condition of an episode."""
 
     task: str
     """Id of a built-in task, or the evaluation's own name for another task."""
-    trial: int
-    """Seed, or number of the episode within its task and condition; equal trials have equal initial states."""
-    outcome: Outcome
     condition: str = CONTROL
     change: str = ""
     """Name of the change in findings (``position``); empty to use the condition's name."""
     variant: str = ""
-    """Label that distinguishes episodes of the same condition, task and trial."""
-    steps: int = 0
-    seconds: float = 0.0
-    decisions: int = 0
-    instruction: str = ""
-    error: str = ""
-    trajectory: Trajectory = field(default_factory=no_trajectory)
+    """Label that distinguishes episodes with the same condition, task and trial."""
     labels: Mapping[str, Label] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReportedEpisode:
+    """One episode reported by another evaluation."""
+
+    name: TaskCondition
+    trial: int
+    """Seed, or number of the episode within its task and condition; equal trials have equal initial states."""
+    episode: Episode
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the episode is unperturbed."""
+        return self.name.condition == CONTROL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +104,6 @@ class Evaluation:
     """Name of the policy; empty if the file does not contain it."""
     episodes: tuple[ReportedEpisode, ...]
     settings: Mapping[str, object] = field(default_factory=dict)
-    started: str = ""
     stored: bool = False
     """Whether a trial is the number of one of LIBERO's stored initial states."""
     remarks: tuple[str, ...] = ()
@@ -112,20 +117,9 @@ class ResultFormat:
     name: str
     """Name in messages: "vla-eval recording (recording-*.sqlite)"."""
     recognises: Callable[[Path, bytes], bool]
-    """Returns whether a file has this format, given its path and first bytes."""
+    """Function that returns whether a file has this format, given its path and first bytes."""
     read: Callable[[Path], tuple[Evaluation, ...]]
-    """Returns the evaluations of a file. Raises ReleaseError if it is invalid."""
-
-
-@dataclass(frozen=True, slots=True)
-class TaskCondition:
-    """The task and condition that a reported name refers to."""
-
-    task: str
-    condition: str = CONTROL
-    change: str = ""
-    variant: str = ""
-    labels: Mapping[str, Label] = field(default_factory=dict)
+    """Function that returns the evaluations of a file. Raises ReleaseError if it is invalid."""
 
 
 def parse_outcome(value: object, place: str) -> Outcome:
@@ -134,7 +128,7 @@ def parse_outcome(value: object, place: str) -> Outcome:
     for outcome, words in _OUTCOMES.items():
         if text in words:
             return outcome
-    raise ReleaseError(f"{place}: success is '{value!s:.40}'; valid: true or false, 1 or 0, or error")
+    raise ReleaseError(f"{place}: success is '{value!s:.40}'; expected true or false, 1 or 0, or error")
 
 
 def normalise(text: str) -> str:

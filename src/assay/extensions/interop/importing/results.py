@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from assay import __version__, tasks
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Label, Outcome
@@ -35,7 +36,7 @@ FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
 EXPERIMENT = "imported"
 REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
 """Condition of LIBERO-plus's rewordings."""
-NOT_REPEATABLE = "it was done elsewhere, and its report does not say how to repeat it"
+NOT_REPEATABLE = "it was run with another tool, whose results do not describe the perturbation"
 _HEAD_BYTES = 65_536
 """Number of bytes of a file from which its format is recognised."""
 
@@ -58,21 +59,49 @@ class ResultFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedResults:
-    """Summary of the imported results of one policy."""
+class ImportedRun:
+    """Summary of an imported run."""
 
     out: Path
     policy: str
-    tools: tuple[str, ...]
+    tool: str
+    """Programs that wrote the results."""
     episodes: int
     controls: int
     errors: int
     paths: int
     """Number of episodes with a trajectory."""
     tasks: int
-    unpaired: int
-    """Number of perturbed episodes without a control of the same task and trial."""
     remarks: tuple[str, ...]
+    """Limitations of the results, one sentence each."""
+
+
+def write_run(
+    out: Path,
+    batches: Iterable[Sequence[tuple[EpisodeSpec, Episode]]],
+    describe: Callable[[], tuple[dict[str, Any], Iterable[str]]],
+) -> ImportedRun:
+    """Write batches of episodes into a new run.
+
+    ``describe`` is called after the last batch and returns the metadata of the run and the remarks about it.
+    """
+    counts, tasks_run = dict.fromkeys(("episodes", "controls", "errors", "paths"), 0), set[str]()
+    with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
+        for batch in batches:
+            store.plan(spec for spec, _ in batch)
+            numbers = {waiting.key: waiting.number for waiting in store.todo()}
+            for spec, episode in batch:
+                store.append(numbers[spec.key], episode)
+                tasks_run.add(spec.task)
+                counts["episodes"] += 1
+                counts["controls"] += spec.condition == CONTROL
+                counts["errors"] += episode.outcome is Outcome.ERROR
+                counts["paths"] += len(episode.trajectory.end_effector) > 0
+        metadata, remarks = describe()
+        store.describe(assay=__version__, **metadata)
+    return ImportedRun(
+        out, metadata["policy"], metadata["imported"], **counts, tasks=len(tasks_run), remarks=tuple(remarks)
+    )
 
 
 def import_results(
@@ -82,7 +111,7 @@ def import_results(
     policy: str = "",
     control: str = CONTROL,
     plus: Path | None = None,
-) -> Iterator[ImportedResults]:
+) -> Iterator[ImportedRun]:
     """Write the results in some files into new runs, one per policy, and yield a summary of each.
 
     ``out`` is a run file, NAME.assay, or a folder for several policies. ``policy`` is the name to use if a file has
@@ -92,15 +121,15 @@ def import_results(
     by_policy: dict[str, list[Evaluation]] = {}
     reworded = {} if plus is None else {normalise(wording.text): wording.task for wording in wordings(plus)}
 
-    def resolve(episode: ReportedEpisode, condition: str) -> ReportedEpisode:
-        if episode.condition == control:
-            episode = replace(episode, condition=CONTROL, change="")
-        if episode.condition == CONTROL and condition not in ("", CONTROL):
-            episode = replace(episode, condition=condition)
-        if episode.condition == REWORDED:
-            task = reworded.get(normalise(episode.instruction), episode.task)
-            episode = replace(episode, task=task)
-        return episode
+    def resolve(reported: ReportedEpisode, condition: str) -> ReportedEpisode:
+        name = reported.name
+        if name.condition == control:
+            name = replace(name, condition=CONTROL, change="")
+        if name.condition == CONTROL and condition:
+            name = replace(name, condition=condition)
+        if name.condition == REWORDED:
+            name = replace(name, task=reworded.get(normalise(reported.episode.instruction), name.task))
+        return replace(reported, name=name)
 
     for file in files:
         for evaluation in _read(file.file):
@@ -122,7 +151,7 @@ def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
     if out.suffix == SUFFIX:
         if len(names) > 1:
             listed = ", ".join(names)
-            raise RunError(f"{out}: one file cannot hold {len(names)} {plural} ({listed}); valid: a folder")
+            raise RunError(f"{out}: one file cannot hold {len(names)} {plural} ({listed}); pass a folder")
         outs = dict.fromkeys(names, out)
     else:
         outs = {name: out / f"{name.replace('/', '-')}{SUFFIX}" for name in names}
@@ -140,7 +169,7 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
         result_file = next((candidate for candidate in candidates if candidate.is_file()), None)
         if result_file is None:
             raise ReleaseError(
-                f"{file}: is a folder without eval_info.json, episodes.jsonl or recording-*.sqlite; valid: a file"
+                f"{file}: the folder has no eval_info.json, episodes.jsonl or recording-*.sqlite; pass a file"
             )
         file = result_file
     try:
@@ -151,141 +180,93 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
     for format in FORMATS:
         if format.recognises(file, head):
             return format.read(file)
-    valid = "; ".join(format.name for format in FORMATS)
-    raise ReleaseError(f"{file}: is not a supported file of results; valid: {valid}")
+    formats = "; ".join(format.name for format in FORMATS)
+    raise ReleaseError(f"{file}: not a supported file of results; expected one of: {formats}")
 
 
-def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedResults:
-    planned: dict[str, tuple[EpisodeSpec, ReportedEpisode]] = {}
-    text_labels = _mixed_labels(
-        episode.labels for evaluation in evaluations for episode in evaluation.episodes
-    )
-    for evaluation in evaluations:
-        for episode in evaluation.episodes:
-            if not 0 <= episode.trial <= LARGEST:
-                raise ReleaseError(f"{episode.task}: trial {episode.trial}; valid: 0 to {LARGEST}")
-            spec = _spec(episode, evaluation.stored, text_labels)
-            if spec.key in planned:
-                raise ReleaseError(
-                    f"{episode.condition}: {episode.task}, trial {episode.trial} occurs twice; valid: each episode "
-                    "once, files of different conditions as CONDITION=FILE"
-                )
-            planned[spec.key] = spec, episode
-    with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
-        store.plan(spec for spec, _ in planned.values())
-        for waiting in store.todo():
-            episode = planned[waiting.key][1]
-            store.append(
-                waiting.number,
-                Episode(
-                    episode.outcome,
-                    episode.steps,
-                    episode.trajectory,
-                    episode.instruction,
-                    seconds=episode.seconds,
-                    decisions=episode.decisions,
-                    error=episode.error,
-                ),
-            )
-        store.describe(**_metadata(evaluations, policy, len(planned)))
-        store.frame()  # raises RunError if a value cannot be decoded
-    episodes = [episode for _, episode in planned.values()]
-    changed = [episode for episode in episodes if episode.condition != CONTROL]
-    starts = {(episode.task, episode.trial) for episode in episodes if episode.condition == CONTROL}
-    unpaired = sum((episode.task, episode.trial) not in starts for episode in changed)
-    return ImportedResults(
-        out=out,
-        policy=policy,
-        tools=tuple(dict.fromkeys(evaluation.tool for evaluation in evaluations)),
-        episodes=len(episodes),
-        controls=len(episodes) - len(changed),
-        errors=sum(episode.outcome is Outcome.ERROR for episode in episodes),
-        paths=sum(len(episode.trajectory.end_effector) > 0 for episode in episodes),
-        tasks=len({episode.task for episode in episodes}),
-        unpaired=unpaired,
-        remarks=tuple(_remarks(evaluations, changed, unpaired, has_controls=bool(starts))),
-    )
-
-
-def _mixed_labels(labels: Iterable[Mapping[str, Label]]) -> set[str]:
-    """Return the names of labels whose values are texts in some episodes and not in others."""
-    kinds: dict[str, set[bool]] = {}
-    for label in labels:
-        for name, value in label.items():
+def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun:
+    reported = [(evaluation, episode) for evaluation in evaluations for episode in evaluation.episodes]
+    label_types: dict[str, set[bool]] = {}
+    for _, episode in reported:
+        for label, value in episode.name.labels.items():
             if value is not None:
-                kinds.setdefault(name, set()).add(isinstance(value, str))
-    return {name for name, is_text in kinds.items() if len(is_text) > 1}
+                label_types.setdefault(label, set()).add(isinstance(value, str))
+    mixed = {label for label, types in label_types.items() if len(types) > 1}  # stored as texts
+    planned: dict[str, tuple[EpisodeSpec, Episode]] = {}
+    for evaluation, episode in reported:
+        task, condition = episode.name.task, episode.name.condition
+        if not 0 <= episode.trial <= LARGEST:
+            raise ReleaseError(f"{task}: trial {episode.trial}; expected 0 to {LARGEST}")
+        spec = _spec(episode, evaluation.stored, mixed)
+        if spec.key in planned:
+            raise ReleaseError(
+                f"{condition}: {task}, trial {episode.trial} occurs twice; pass files of different conditions as "
+                "CONDITION=FILE"
+            )
+        planned[spec.key] = spec, episode.episode
+    settings: dict[str, object] = {}
+    for evaluation in evaluations:
+        settings |= {name: value for name, value in evaluation.settings.items() if value not in (None, "")}
+    metadata = {
+        "experiment": EXPERIMENT,
+        "policy": policy,
+        "pack": "libero" if all(evaluation.stored for evaluation in evaluations) else EXPERIMENT,
+        "imported": ", ".join(dict.fromkeys(evaluation.tool for evaluation in evaluations)),
+        "started": "",
+        "expected": len(planned),
+        "settings": settings,
+    }
+    remarks = dict.fromkeys(remark for evaluation in evaluations for remark in evaluation.remarks)
+    missing = _missing_parts([episode for _, episode in reported])
+    return write_run(out, [list(planned.values())], lambda: (metadata, (*remarks, *missing)))
 
 
-def _spec(episode: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
+def _spec(reported: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
     """Return the spec of an episode, whose change is named but cannot be replayed.
 
     Labels in ``text_labels`` are stored as texts.
     """
+    name = reported.name
     labels: dict[str, Label] = {
-        name: str(value) if name in text_labels else value
-        for name, value in episode.labels.items()
-        if name not in COLUMNS and value is not None
+        label: str(value) if label in text_labels else value
+        for label, value in name.labels.items()
+        if label not in COLUMNS and value is not None
     }
-    changed = episode.condition != CONTROL
-    if changed:
-        change = episode.change or episode.condition
+    perturbations: tuple[Unavailable, ...] = ()
+    if not reported.is_control:
+        change = name.change or name.condition
         labels = {"change": change, "plausible": True, **labels}
         if axis := AXES.get(change.partition("+")[0]):
             labels["axis"] = axis
+        perturbations = (Unavailable(NOT_REPEATABLE, name.variant or name.condition),)
     return EpisodeSpec(
-        task=episode.task,
-        seed=episode.trial,
+        task=name.task,
+        seed=reported.trial,
         pack="libero" if stored else EXPERIMENT,
         experiment=EXPERIMENT,
-        condition=episode.condition,
-        perturbations=(Unavailable(NOT_REPEATABLE, episode.variant or episode.condition),) if changed else (),
+        condition=name.condition,
+        perturbations=perturbations,
         initial="stored" if stored else "sampled",
         labels=labels,
     )
 
 
-def _metadata(evaluations: list[Evaluation], policy: str, count: int) -> dict[str, object]:
-    settings: dict[str, object] = {}
-    for evaluation in evaluations:
-        settings |= {name: value for name, value in evaluation.settings.items() if value not in (None, "")}
-    started = dict.fromkeys(evaluation.started for evaluation in evaluations if evaluation.started)
-    return {
-        "experiment": EXPERIMENT,
-        "policy": policy,
-        "pack": "libero" if all(evaluation.stored for evaluation in evaluations) else EXPERIMENT,
-        "assay": __version__,
-        "imported": ", ".join(dict.fromkeys(evaluation.tool for evaluation in evaluations)),
-        "started": ", ".join(started),
-        "expected": count,
-        "settings": settings,
-    }
-
-
-def _remarks(
-    evaluations: list[Evaluation], changed: list[ReportedEpisode], unpaired: int, *, has_controls: bool
-) -> Iterable[str]:
-    """Return the limitations of the imported results, one sentence each."""
-    yield from dict.fromkeys(remark for evaluation in evaluations for remark in evaluation.remarks)
+def _missing_parts(episodes: Sequence[ReportedEpisode]) -> Iterator[str]:
+    """Yield one sentence about each comparison that the imported episodes do not allow."""
+    changed = [episode for episode in episodes if not episode.is_control]
+    starts = {(episode.name.task, episode.trial) for episode in episodes if episode.is_control}
+    unpaired = sum((episode.name.task, episode.trial) not in starts for episode in changed)
     known = tasks.built_in_ids()
-    lost = sum(episode.condition == REWORDED and episode.task not in known for episode in changed)
+    lost = sum(episode.name.condition == REWORDED and episode.name.task not in known for episode in changed)
     if lost:
-        yield (
-            f"the tasks of {lost} rewordings of LIBERO-plus are unknown; pass its checkout with --plus DIR to "
-            "resolve them"
-        )
+        yield f"the tasks of {lost} LIBERO-plus rewordings are unknown; pass its checkout with --plus DIR"
+    only_rates = "the report has success rates but no drops"
     if not changed:
-        yield (
-            "no episode is perturbed: the report has success rates but no drops; add results of a perturbed "
-            "condition as CONDITION=FILE"
-        )
-    elif not has_controls:
-        yield (
-            "no episode is a control: the report has success rates but no drops; add results of the unperturbed "
-            "tasks as control=FILE"
-        )
+        yield f"no episode is perturbed: {only_rates}; add perturbed results as CONDITION=FILE"
+    elif not starts:
+        yield f"no episode is a control: {only_rates}; add unperturbed results as control=FILE"
     elif unpaired:
         yield (
-            f"{unpaired} of {len(changed)} perturbed episodes have no control of their task and trial: they count "
-            "towards rates but not towards drops"
+            f"{unpaired} of {len(changed)} perturbed episodes have no control with the same task and trial: they "
+            "count towards rates but not towards drops"
         )

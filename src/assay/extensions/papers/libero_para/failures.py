@@ -28,7 +28,7 @@ from assay.measures.views.style import AMBER, GREEN, ORANGE, RULE, WIDTH, Drawin
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import natural, number, plural, task_instruction
 from assay.measures.words.paraphrase import all_paraphrases
-from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table
+from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, model_table
 
 NEAR_FAR = Measure(
     "para_failures",

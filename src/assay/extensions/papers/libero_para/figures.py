@@ -42,7 +42,7 @@ from assay.measures.views.style import (
 from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
 from assay.measures.words.paraphrase import DISTANCE_CORRELATION, OBJECT_GAP, ObjectGap
 from assay.measures.words.pride import SWEEP, Sweep
-from assay.report.papers.base import ExhibitPlan, PaperRun, by_run
+from assay.report.papers import ExhibitPlan, PaperRun, by_run
 
 COLOURS = {"lexical": BLUE, "structural": ORANGE, "pragmatic": PINK, "": FAINT}
 """Colours of the categories of action types and of the original instruction."""

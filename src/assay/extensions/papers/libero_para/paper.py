@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.extensions.papers.libero_para import failures, figures, tables
-from assay.report.papers.base import Paper, plan_sections
+from assay.report.papers import Paper, plan_sections
 
 LAYOUT = (
     (

@@ -22,7 +22,7 @@ from assay.measures.words import paraphrase
 from assay.measures.words.paraphrase import all_paraphrases, paraphrases, wording_columns
 from assay.measures.words.pride import OVERESTIMATION, Overestimation
 from assay.perturb.words.grid.table import GridRow, GridStats, grid_stats
-from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
+from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
 from assay.support.stats.significance import t_below
 

@@ -20,7 +20,7 @@ from assay.measures.success.rates import Rate, rates
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
-from assay.report.papers.base import Exhibit, Paper, PaperRun, PaperSection, Part, by_run, exhibit
+from assay.report.papers import Exhibit, Paper, PaperRun, PaperSection, Part, by_run, exhibit
 from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
 SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")

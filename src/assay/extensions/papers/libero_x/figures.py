@@ -47,7 +47,7 @@ from assay.measures.views.style import (
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
-from assay.report.papers.base import ExhibitPlan, PaperRun, Part, by_run, of_each
+from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, of_each
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from assay.extensions.papers.libero_x import figures, tables, tasks
-from assay.report.papers.base import ExhibitPlan, Paper, plan_sections
+from assay.report.papers import ExhibitPlan, Paper, plan_sections
 
 TASK_EXHIBITS = (
     ExhibitPlan("Figure 8", "Labels of the tasks", tasks.label_tree),

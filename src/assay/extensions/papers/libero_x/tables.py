@@ -15,7 +15,7 @@ from assay.measures.result import MeasureError
 from assay.measures.success.task_labels import label_families, with_each_label
 from assay.measures.time.timing import REFERENCE_NOTE, Limit, add_references, limit_name, limits_by
 from assay.measures.views.table import Column, Table, Value
-from assay.report.papers.base import ExhibitPlan, PaperRun, Part, of_each
+from assay.report.papers import ExhibitPlan, PaperRun, Part, of_each
 from assay.tasks.labels import COLUMN, CONFOUNDING, FAMILIES, UNSEEN, label_order
 
 DEFAULT_LIMIT = 1.1

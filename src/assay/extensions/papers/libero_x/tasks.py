@@ -12,7 +12,7 @@ from assay.measures.result import MeasureError
 from assay.measures.success.task_labels import label_families
 from assay.measures.task_statistics import flow_figure, frequency_table, tree_figure
 from assay.measures.views.style import Drawing
-from assay.report.papers.base import PaperRun, Part, of_each
+from assay.report.papers import PaperRun, Part, of_each
 from assay.tasks.labels import COLUMN, Asked, Census, census, read
 
 OWN_LEVELS = (1, 4)

@@ -20,7 +20,6 @@ from assay.extensions.tabletop.measures.scores import (
     Retried,
     Tabletop,
 )
-from assay.measures.evidence_text import format_counts, format_difference, format_share, format_unperturbed
 from assay.measures.findings import (
     HARMLESS,
     Claim,
@@ -35,6 +34,7 @@ from assay.measures.findings import (
 )
 from assay.measures.flaws import Flaw, OwnFlaw
 from assay.measures.result import Missing
+from assay.measures.sentences import format_counts, format_difference, format_share, format_unperturbed
 from assay.measures.success.drops import drop_evidence
 from assay.measures.success.rates import CONTROLS
 from assay.measures.views.wording import percent

@@ -14,8 +14,7 @@ from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts, PaperResu
 from assay.extensions.eqa.scoring.actioneqa.tables import TABLES
 from assay.extensions.eqa.scoring.score import Score
 from assay.measures.views.wording import plural
-from assay.report.papers.base import Paper, PaperSection, exhibit
-from assay.report.papers.page import PaperReport
+from assay.report.papers import Paper, PaperReport, PaperSection, exhibit
 
 PAPER = "actioneqa"
 ABOUT = "ActionEQA: Action Interface for Embodied Question Answering"

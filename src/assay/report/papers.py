@@ -1,0 +1,298 @@
+"""Tables and figures of published papers, made from a user's runs: ``assay report RUN... --paper NAME``.
+
+    def make(runs):  # one `PaperRun` for each model
+        yield PaperSection("Results", "Success rate of each model.", (
+            exhibit("Table 2", "Success with and without paraphrases", success_table, runs),
+        ))
+
+    PAPER = Paper("libero-para", "LIBERO-Para: ...", make)
+
+A function that makes a table or a figure raises MeasureError if the runs lack the data; the page then shows the reason
+in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay import __version__
+from assay.episodes import Outcome
+from assay.errors import AssayError
+from assay.measures.result import MeasureError, Missing
+from assay.measures.run_data import RunData
+from assay.measures.views.style import Drawing
+from assay.measures.views.table import Column, Table
+from assay.measures.views.wording import plural
+from assay.report.page import keep_units, prepare_folder, write_files
+from assay.report.rendering import render
+from assay.report.summary import circumstances
+from assay.runs.store import Store
+from assay.support.plugins import Registry, load_plugins
+
+T = TypeVar("T")
+
+
+class PaperError(AssayError):
+    """Raised for an unknown paper, or one that cannot be generated from the runs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperRun:
+    """A run with its name in the tables, its episodes and its measures."""
+
+    name: str
+    """Name of the model in tables and figures: the file's name, unless two files share it."""
+    meta: dict[str, Any]
+    """Metadata as recorded when the run began: experiment, policy, versions, ..."""
+    data: RunData
+    """Rows (``data.frame``) and results of measures (``data.result(PRIDE)``), each computed once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """One table or figure of a paper, with the parts that the runs have data for."""
+
+    label: str
+    """Label in the paper, for example Table 3 or Figure 6."""
+    title: str
+    """Content of the table or figure in a few words."""
+    tables: tuple[Table, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Missing parts with the reason, one line each."""
+    titled: bool = False
+    """Whether the parts show their own titles, because there are several or one per run."""
+
+    @property
+    def anchor(self) -> str:
+        """Anchor on the page and prefix of its files: table-3."""
+        return self.label.lower().replace(" ", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSection:
+    """Tables and figures about one question."""
+
+    title: str
+    about: str
+    exhibits: tuple[Exhibit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper whose tables and figures can be made from runs."""
+
+    name: str
+    """Name on the command line, for example libero-para."""
+    about: str
+    """Title of the paper."""
+    make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
+    make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
+    """Function like ``make`` that adds the authors' numbers to those of the runs.
+
+    None if Assay does not have them.
+    """
+    world: str | None = None
+    """Name of the world of the paper's tasks, the only one whose runs are accepted; None for any."""
+
+
+PAPERS: Registry[Paper] = Registry("paper", PaperError, {})
+"""Papers by name; extensions and plugins register them: ``assay.register("paper", "mine")(Paper(...))``."""
+Part = Table | Drawing | Missing
+"""Part of an exhibit; a missing part is shown as one line."""
+Make = Callable[..., Part | Iterable[Part]]
+"""Function of runs (or of one run) and further arguments that makes one part or several."""
+
+
+def exhibit(
+    label: str, title: str, make: Make, runs: Any, *args: Any, per_run: bool = False, **options: Any
+) -> Exhibit:
+    """Make a table or figure of all runs together, or of each run if ``per_run``.
+
+    Its parts may be missing, with a reason. Files are named after the label.
+    """
+    parts: list[Part] = []
+    for place, run in enumerate(runs if per_run else [runs], start=1):
+        made: list[Part] = []
+        try:
+            result = make(run, *args, **options)
+            # a generator may raise after its first parts, which are kept
+            for part in [result] if isinstance(result, Table | Drawing | Missing) else result:
+                made.append(part)
+        except MeasureError as error:
+            made.append(Missing(str(error)))
+        for part in made:
+            if not per_run:
+                parts.append(part)
+            elif isinstance(part, Missing):
+                parts.append(Missing(f"of {run.name}: {part.missing}"))
+            else:
+                named = replace(part, name=f"{part.name}-run-{place}", title=f"{run.name}: {part.title}")
+                parts.append(named)
+    anchor = Exhibit(label, title).anchor
+    several = sum(not isinstance(part, Missing) for part in parts) > 1
+    renamed = [
+        part
+        if isinstance(part, Missing)
+        else replace(part, name=f"{anchor}-{part.name}" if several else anchor)
+        for part in parts
+    ]
+    return Exhibit(
+        label,
+        title,
+        tables=tuple(part for part in renamed if isinstance(part, Table)),
+        drawings=tuple(part for part in renamed if isinstance(part, Drawing)),
+        missing=tuple(part.missing for part in renamed if isinstance(part, Missing)),
+        titled=several or (per_run and len(runs) > 1),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExhibitPlan:
+    """A table or figure of a paper and the function that makes it."""
+
+    label: str
+    title: str
+    make: Make
+    """A function of all runs; of one run if ``of_each``."""
+    of_each: bool = False
+    has_published: bool = False
+    """Whether ``make`` takes ``beside``, which adds the published numbers."""
+
+
+def plan_sections(
+    layout: Sequence[tuple[str, str, Sequence[str]]], plans: Iterable[ExhibitPlan]
+) -> Callable[..., Iterator[PaperSection]]:
+    """Return a function that makes a paper from ``layout``: title, introduction and exhibit labels of each section."""
+    by_label = {plan.label: plan for plan in plans}
+
+    def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
+        for title, about, labels in layout:
+            exhibits = []
+            for plan in (by_label[label] for label in labels):
+                options = {"beside": beside} if plan.has_published else {}
+                exhibits.append(
+                    exhibit(plan.label, plan.title, plan.make, runs, per_run=plan.of_each, **options)
+                )
+            yield PaperSection(title, about, tuple(exhibits))
+
+    return make
+
+
+def of_each(
+    runs: Sequence[PaperRun], measure: Callable[[PaperRun], T]
+) -> tuple[dict[str, T], tuple[Missing, ...]]:
+    """Return results by run name, and a line for each run without a result.
+
+    Raises MeasureError if no run has a result.
+    """
+    results: dict[str, T] = {}
+    missing: list[Missing] = []
+    for run in runs:
+        try:
+            results[run.name] = measure(run)
+        except MeasureError as error:
+            missing.append(Missing(f"of {run.name}: {error}"))
+    if not results:
+        raise MeasureError("; ".join(line.missing for line in missing) or "there is no run")
+    return results, tuple(missing)
+
+
+def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[..., Iterator[Part]]]:
+    """Decorate a function of results by run name so that it takes runs; runs without a result yield a line."""
+
+    def decorate(make: Make) -> Callable[..., Iterator[Part]]:
+        @wraps(make)
+        def build(runs: Sequence[PaperRun], /, *args: Any, **options: Any) -> Iterator[Part]:
+            results, missing = of_each(runs, measure)
+            parts = make(results, *args, **options)
+            yield from [parts] if isinstance(parts, Table | Drawing | Missing) else parts
+            yield from missing
+
+        return build
+
+    return decorate
+
+
+def model_table(name: str, title: str, results: Mapping[str, Any], *columns: Column, note: str = "") -> Table:
+    """Make a table with a row per model: its name and the values that the columns read from its result."""
+    reads = [column.value for column in columns if column.value is not None]
+    rows = tuple((model, *(read(result) for read in reads)) for model, result in results.items())
+    return Table(name, title, (Column("model"), *columns), rows, note)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperReport:
+    """The tables and figures of a paper, made from runs."""
+
+    paper: Paper
+    runs: tuple[tuple[str, str], ...]
+    """Name and description (policy, experiment, episodes) of each run."""
+    sections: tuple[PaperSection, ...]
+    problems: tuple[str, ...] = ()
+    """Limits of each run that affect its interpretation, and plugins that are missing or have changed."""
+    made_from: str = ""
+    """Source of the tables if they are not generated from a run."""
+
+    def html(self) -> str:
+        """Return the page as HTML."""
+        return render("paper.html.jinja", finalize=keep_units, report=self, version=__version__)
+
+    def write(self, folder: Path) -> Path:
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); an earlier report there is replaced."""
+        page = prepare_folder(folder)
+        for section in self.sections:
+            for part in section.exhibits:
+                write_files(folder, ".", part.drawings, part.tables)
+        page.write_text(self.html(), encoding="utf-8")
+        return page
+
+
+def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:
+    """Build the tables and figures of a paper from runs by name; ``published`` adds the authors' numbers.
+
+    Raises PaperError, RunError.
+    """
+    paper = PAPERS[name]
+    make = paper.make_beside_published if published else paper.make
+    if make is None:
+        raise PaperError(f"--published: Assay has no published numbers for {name}")
+    with ExitStack() as opened:
+        runs: list[PaperRun] = []
+        about: list[tuple[str, str]] = []
+        problems: list[str] = []
+        for run_name, path in paths.items():
+            store = opened.enter_context(Store.reading(path))
+            if paper.world not in (None, store.world.name):
+                raise PaperError(
+                    f"--paper {name}: expected runs in the world {paper.world}, but {path} is in {store.world.name}"
+                )
+            meta, data = store.meta, RunData(store)
+            rows = data.whole
+            errors = int((rows["outcome"] == Outcome.ERROR).sum())
+            lines = circumstances(meta, store.planned, store.done, len(store.todo()), errors)
+            problems += [f"{run_name}: {line}" for line in lines]
+            problems += load_plugins(meta.get("plugins", ()))
+            runs.append(PaperRun(run_name, meta, data))
+            seeds = rows["seed"].n_unique() if len(rows) else 0
+            description = (
+                f"{meta.get('policy', 'unknown policy')} on {meta.get('experiment', 'unknown experiment')}, assets "
+                f"{meta.get('pack', 'unknown')}: {plural(len(rows), 'episode')}, {plural(seeds, 'seed')}"
+            )
+            about.append((run_name, description))
+        sections = tuple(make(runs))
+        exhibits = [exhibit for section in sections for exhibit in section.exhibits]
+        if not any(exhibit.tables or exhibit.drawings for exhibit in exhibits):
+            why = next((line for exhibit in exhibits for line in exhibit.missing), "there is no run")
+            raise PaperError(f"none of the tables and figures of {name} can be made: {why}")
+        return PaperReport(paper, tuple(about), sections, tuple(problems))
+
+
+def write_paper(name: str, paths: Mapping[str, Path], folder: Path, *, published: bool = False) -> Path:
+    """Write the tables and figures of a paper into a folder; returns the path of the page."""
+    return build_paper(name, paths, published=published).write(folder)
