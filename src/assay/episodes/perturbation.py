@@ -139,7 +139,7 @@ class Perturbation(ABC):
         return None
 
     def certified_as(self) -> Perturbation | None:
-        """The perturbation to certify in its place, or None if it cannot affect solvability."""
+        """Return the perturbation to certify in its place, or None if it cannot affect solvability."""
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
@@ -153,7 +153,7 @@ _KINDS: dict[str, type[Perturbation]] = {}
 
 
 def perturbation(cls: P) -> P:
-    """Class decorator that registers a perturbation under its kind."""
+    """Register a perturbation under its kind; a class decorator."""
     registered = _KINDS.get(getattr(cls, "kind", ""))
     if not is_dataclass(cls) or not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
         raise PluginError(

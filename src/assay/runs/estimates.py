@@ -70,7 +70,7 @@ def certificates(plan: RunPlan) -> Certificates:
 
 
 def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> EarlierRuns:
-    """Duration of an episode and success of the controls in earlier runs of a policy with the same ``steps``."""
+    """Return the duration of an episode and the success of controls in earlier runs with a policy and ``steps``."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:

@@ -151,7 +151,7 @@ def execute(
         wanted = {(spec.task, spec.seed, spec.condition) for spec in plan.specs}
 
         def is_wanted(entry: Waiting) -> bool:
-            """Whether this command asks for the episode; earlier ones may have planned others."""
+            """Return whether this command requests the episode; earlier ones may have planned others."""
             return (entry.task, entry.seed, entry.condition) in wanted
 
         observer.began(store, sum(map(is_wanted, store.todo(retry=options.retry))))
@@ -237,7 +237,7 @@ def _measure_latency(
 
 @contextmanager
 def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
-    """The run's file, open for writing, with its provenance; a new one is removed if nothing comes of it.
+    """Open the run's file for writing, and store its provenance; a new file is removed if no episode is recorded.
 
     Raises RunError if the file holds another run, DeclinedError if the observer does not approve.
     """

@@ -152,7 +152,12 @@ class LocalProcesses:
         if not worker.ready:
             self._failed_starts += 1
             if self._failed_starts >= MAX_FAILED_STARTS:
-                raise RunError(f"workers cannot start: {reason or _ending(code)}{_hint()}")
+                # Workers import a script that starts a run, and must not start the run again.
+                is_script = getattr(sys.modules.get("__main__"), "__spec__", None) is None
+                advice = '; call assay.run under `if __name__ == "__main__":`, or with workers=0'
+                raise RunError(
+                    f"workers cannot start: {reason or _ending(code)}{advice if is_script else ''}"
+                )
         source.give_back([number for number, _ in worker.batch])
         yield Died(
             worker.current,
@@ -178,13 +183,6 @@ def _stop(workers: list[_Worker]) -> None:
             worker.process.join()
 
 
-def _hint() -> str:
-    """A hint for scripts: workers import the script, which must not start the run again."""
-    if getattr(sys.modules.get("__main__"), "__spec__", None) is not None:
-        return ""
-    return '; a script calls assay.run under `if __name__ == "__main__":`, or with workers=0'
-
-
 def _ending(code: int | None) -> str:
     if code is not None and code < 0:
         try:
@@ -197,9 +195,8 @@ def _ending(code: int | None) -> str:
 def _work(pipe: Connection, config: WorkerConfig) -> None:
     """Main function of a worker: load the policy, execute episodes until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the driver, which lets workers finish
-    with suppress(
-        EOFError, BrokenPipeError, ConnectionResetError
-    ):  # the driver has closed the pipe, or is gone
+    # These errors mean that the driver has closed the pipe, or has ended.
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         try:
             runner = EpisodeRunner(config)
         except AssayError as error:
@@ -222,7 +219,7 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
 
 @contextmanager
 def _open_relay(address: str) -> Iterator[str]:
-    """The address for the workers of a run: through a relay if it has ``batch=``. Raises PolicyError."""
+    """Yield the address for the workers of a run: that of a relay if it has ``batch=``. Raises PolicyError."""
     client = world_servers(LIBERO).get(address.partition("://")[0])
     if client is None or "batch=" not in address:
         yield address

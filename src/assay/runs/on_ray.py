@@ -120,7 +120,9 @@ class RayActors:
                 for worker in self._ready(workers):
                     yield from self._listen(worker, workers, source)
                 yield from self._remove_silent(workers, source)
-                self._grow()
+                if self._growing and time.monotonic() - self._counted > CPU_COUNT_INTERVAL_S:
+                    self._counted = time.monotonic()
+                    self.workers = max(self.workers, self._cpus())
                 yield Tick()
         finally:
             self._stop(workers)
@@ -130,7 +132,11 @@ class RayActors:
             return
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
-            _check_reachable(self._address)
+            # Ray itself would try for 15 minutes to reach an address where nothing listens.
+            automatic = os.environ.get("RAY_ADDRESS", "") if self._address == "auto" else self._address
+            host, _, port = automatic.removeprefix("ray://").rpartition(":")
+            if port.isdigit():
+                socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()
             if self._address == LOCAL:
                 for name, value in LEAN.items():
                     os.environ.setdefault(name, value)
@@ -150,11 +156,6 @@ class RayActors:
 
     def _cpus(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
-
-    def _grow(self) -> None:
-        if self._growing and time.monotonic() - self._counted > CPU_COUNT_INTERVAL_S:
-            self._counted = time.monotonic()
-            self.workers = max(self.workers, self._cpus())
 
     def _start(self) -> _RayWorker:
         remote = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD")
@@ -178,7 +179,7 @@ class RayActors:
             worker.calls.append((number, worker.actor.run.remote(spec)))
 
     def _ready(self, workers: list[_RayWorker]) -> list[_RayWorker]:
-        """Workers whose first call has finished; an actor executes its calls in order."""
+        """Return workers whose first call has finished; an actor executes its calls in order."""
         first = {worker.calls[0][1]: worker for worker in workers if worker.calls}
         ready, _ = self._ray.wait(list(first), timeout=POLL_INTERVAL_S)
         if ready:
@@ -190,8 +191,11 @@ class RayActors:
         try:
             answer: Any = self._ray.get(call)
         except self._ray.exceptions.RayError as error:
-            if not worker.ready:
-                self._explain(error)
+            cause = getattr(error, "cause", None)
+            if not worker.ready and isinstance(cause, AssayError):
+                raise cause from None
+            if not worker.ready and (cause is not None or getattr(error, "actor_init_failed", False)):
+                raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
             yield from self._remove(worker, workers, source, *self._ending(error))
             return
         worker.calls.popleft()
@@ -204,7 +208,7 @@ class RayActors:
         elif answer == _versions():
             worker.placed = True
         else:
-            raise RunError(f"a node of Ray has {answer}, this machine {_versions()}: they must be the same")
+            raise RunError(f"a Ray node has {answer}, this machine {_versions()}: they must be equal")
 
     def _remove_silent(self, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         """Stop workers that have sent no message for too long."""
@@ -223,14 +227,6 @@ class RayActors:
                 yield from self._remove(
                     worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False
                 )
-
-    def _explain(self, error: Any) -> None:
-        """Raise the error of a worker that could not start, if it reported one."""
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, AssayError):
-            raise cause from None
-        if cause is not None or getattr(error, "actor_init_failed", False):
-            raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
 
     def _ending(self, error: Any) -> tuple[str, bool]:
         """Return why a worker died, and whether it may have been killed.
@@ -281,14 +277,6 @@ class _Actor:
     def close(self) -> None:
         """Close the runner."""
         self._runner.close()
-
-
-def _check_reachable(address: str) -> None:
-    """Raise OSError if nothing listens at an address with a port: Ray itself would try for 15 minutes."""
-    named = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
-    host, _, port = named.removeprefix("ray://").rpartition(":")
-    if port.isdigit():
-        socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()
 
 
 def _versions() -> str:

@@ -219,7 +219,7 @@ _SETTINGS = ("steps", "replan", "start", "latency", "while_waiting")
 
 
 def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
-    """An ``assay run`` command with a run's stored settings and further options; options without a value are omitted.
+    """Return an ``assay run`` command with a run's stored settings and further options, without empty ones.
 
     Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
     """

@@ -191,7 +191,7 @@ class RunPlan:
 def plugins_used(
     experiment: str | Experiment, design: Experiment, pack: str, specs: Iterable[EpisodeSpec]
 ) -> tuple[Plugin, ...]:
-    """The modules outside Assay that a run needs, sorted by name."""
+    """Return the modules outside Assay that a run needs, sorted by name."""
     kinds = {type(perturbation) for spec in specs for perturbation in spec.perturbations}
     parts: list[object] = [design.played_in, design.variants, design.complete, *kinds]
     plugins = [*plugins_of(parts), *plugins_of([design.played_in.pack_source(pack)])]
@@ -217,7 +217,7 @@ class PlannedTask:
     """Number of the variant within condition and task, from 1."""
 
     def episode(self, number: int) -> EpisodeSpec:
-        """The n-th episode, modulo their number."""
+        """Return the n-th episode, modulo their number."""
         return self.specs[number % len(self.specs)]
 
 

@@ -61,7 +61,7 @@ DATABASE = b"SQLite format 3\0"
 
 @contextmanager
 def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> Iterator[Path]:
-    """Context manager that yields a temporary path next to ``path``.
+    """Yield a temporary path next to ``path``; a context manager.
 
     On exit the file written there replaces ``path``. The temporary name is hidden, unique to this process and ends in
     ``suffix``. For a symbolic link, its target is replaced; devices and pipes are written directly. Raises FileError
@@ -118,7 +118,7 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
 
 @contextmanager
 def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
-    """Context manager for a new folder, named ``FOLDER.part`` until it is complete.
+    """Create a folder, named ``FOLDER.part`` until it is complete; a context manager.
 
     Raises FileError if the path exists. Remains of a killed process are removed if all their names are in ``ours``.
     """

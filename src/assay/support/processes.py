@@ -189,9 +189,7 @@ def environment(variables: Iterable[str] = ()) -> dict[str, str]:
 
 @contextmanager
 def environment_of_others() -> Iterator[None]:
-    """Context manager that reduces this process's environment to that of child processes, which inherit it on
-    start.
-    """
+    """Reduce this process's environment to that of child processes, which inherit it on start."""
     with _changing:
         before, allowed = dict(os.environ), environment()
         hidden, more = before.keys() - allowed.keys(), allowed.keys() - before.keys()

@@ -217,7 +217,7 @@ class SearchScheduler(Scheduler):
         self._requested.discard(spec.key)
 
     def stopping(self) -> bool:
-        """Whether to stop: certification was interrupted, or the observer wants to."""
+        """Return whether to stop: certification was interrupted, or the observer requests it."""
         return self.interrupted or self._observer.stopping()
 
     def _next_entries(self) -> Sequence[Waiting]:

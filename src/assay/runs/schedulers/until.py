@@ -54,7 +54,7 @@ class Until:
         return self.kind == "differs"
 
     def is_met(self, successes: int, count: int, p: float = 1.0) -> bool:
-        """Whether a condition is decided; ``p``: anytime-valid p-value of its difference to the control."""
+        """Return whether a condition is decided; ``p``: anytime-valid p-value of its difference to the control."""
         if self.is_paired:
             return p <= self.value
         low, high = interval(successes, count, self.alpha)
@@ -111,7 +111,7 @@ class Pairs:
 
 @lru_cache(maxsize=65_536)
 def start_order(task: str, seed: int) -> str:
-    """Sort key of a start in the fixed random order: a hash."""
+    """Return the sort key of a start in the fixed random order: a hash."""
     return hashlib.sha256(f"{task} {seed}".encode()).hexdigest()
 
 
@@ -140,7 +140,7 @@ def parse_until(text: str) -> Until:
 
 
 def interval(successes: int, count: int, alpha: float = ALPHA) -> tuple[float, float]:
-    """Bounds of the confidence sequence after ``count`` episodes."""
+    """Return the bounds of the confidence sequence after ``count`` episodes."""
     if count == 0:
         return 0.0, 1.0
     bound = -math.log(alpha)
@@ -154,13 +154,13 @@ def interval(successes: int, count: int, alpha: float = ALPHA) -> tuple[float, f
 
 
 def log_mixture(successes: int, failures: int, rate: float) -> float:
-    """log M_n(rate)."""
+    """Return log M_n(rate)."""
     mixture = _log_beta(successes + 0.5, failures + 0.5) - _log_beta(0.5, 0.5)
     return mixture - _times_log(successes, rate) - _times_log(failures, 1 - rate)
 
 
 def _root(excess: Callable[[float], float], outside: float, inside: float) -> float:
-    """The sign change of a function between a rate outside the interval and one inside."""
+    """Return the sign change of a function between a rate outside the interval and one inside."""
     if excess(outside) <= 0:
         return outside
     for _ in range(50):
@@ -256,7 +256,7 @@ class UntilScheduler(Scheduler):
                 self.drop(condition)
 
     def _control(self, start: tuple[str, int]) -> Outcome | None:
-        """Outcome of the control of a start; an error if it has no control."""
+        """Return the outcome of the control of a start; an error if it has no control."""
         key = self._controls.get(start)
         return Outcome.ERROR if key is None else self._sequences[CONTROL].outcomes[key]
 
@@ -278,7 +278,7 @@ class _Sequence:
     """Starts whose pair is counted: the first of their episodes that has an outcome."""
 
     def next_key(self) -> str | None:
-        """The key of the next episode, if it is recorded."""
+        """Return the key of the next episode, if it is recorded."""
         if self.counted == len(self.keys) or self.outcomes[self.keys[self.counted]] is None:
             return None
         return self.keys[self.counted]
@@ -300,9 +300,9 @@ class _Sequence:
         return self.is_decided or self.counted == len(self.keys)
 
     def counted_starts(self) -> set[tuple[str, int]]:
-        """The starts of the episodes that count."""
+        """Return the starts of the episodes that count."""
         return {self.starts[key] for key in self.counted_keys()}
 
     def counted_keys(self) -> list[str]:
-        """The keys of the episodes that count."""
+        """Return the keys of the episodes that count."""
         return self.keys[: self.counted]

@@ -184,7 +184,7 @@ class Client:
         await self._http.__aexit__(*error)
 
     async def ask(self, prompt: ModelPrompt, round: int = 0) -> Reply | None:
-        """Like `reply`, but return None for invalid replies, which are counted."""
+        """Return the reply as `reply` does, or None for invalid replies, which are counted."""
         try:
             return await self.reply(prompt, round)
         except NonsenseError as error:

@@ -133,7 +133,7 @@ def icc(cross: float, room: float, free: float, rare: float) -> float:
 
 
 def unseen(rare: float) -> float:
-    """Uncertainty of an intra-cluster correlation, 0 to 1, if ``rare`` clusters have the rarer outcome."""
+    """Return the uncertainty of an intra-cluster correlation, 0 to 1, if ``rare`` clusters have the rarer outcome."""
     return max(0.0, 1 - rare / _TELLING)
 
 
