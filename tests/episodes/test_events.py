@@ -146,7 +146,7 @@ def test_a_trigger_that_can_never_fire_is_rejected_at_the_start(env: LiberoEnv):
 def test_a_world_without_events_rejects_them():
     spec = EpisodeSpec("tabletop/T1/L1", 0)
     opened = world_of(spec.task).open()
-    with pytest.raises(WorldError, match="the world 'tabletop' can be changed before an episode only"):
+    with pytest.raises(WorldError, match="the world 'tabletop' supports changes during an episode only"):
         Stepwise(opened, replace(spec, perturbations=(At(at_step(1), Say("stop")),)))
     opened.close()
 
