@@ -135,7 +135,7 @@ def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
         ({"policy": Still}, PolicyError, "Still is a class, not a policy: give Still"),
         ({"policy": Still(), "workers": 2}, RunError, "set workers to 0"),
         ({"policy": "idle", "seeds": "x"}, RunError, "expected a number of seeds"),
-        ({"policy": "idle", "seeds": 0}, RunError, "valid: how many"),
+        ({"policy": "idle", "seeds": 0}, RunError, "expected a number of seeds"),
         ({"policy": "idle", "seeds": [1, 1]}, RunError, "different seeds"),
         ({"policy": "idle", "steps": -1}, RunError, "expected a number >= 1"),
         ({"policy": "idle", "workers": -1}, RunError, "expected a number >= 0"),

@@ -83,9 +83,9 @@ def test_an_episode_ends_when_the_goal_holds(env: Env):
 
 def test_an_invalid_action_is_rejected_and_does_nothing(env: Env):
     for action, reason in (
-        ([0.0] * 6, r"of shape \(6,\); valid: \(7,\)"),
+        ([0.0] * 6, r"of shape \(6,\); expected 7 finite numbers"),
         ([[0.0] * 7], r"of shape \(1, 7\)"),
-        ([float("nan")] * 7, "not finite"),
+        ([float("nan")] * 7, "7 finite numbers"),
         (None, r"of shape \(\)"),
         ("forward", "7 numbers, not str"),
     ):
