@@ -36,7 +36,7 @@ from assay.runs.options import MEASURED, RunOptions
 from assay.runs.plan import OBJECT, RunPlan
 from assay.runs.provenance import check_same_run, describe
 from assay.runs.shards import META as SHARD
-from assay.runs.shards import Shard
+from assay.runs.shards import parse_shard
 from assay.runs.store import Store, Waiting
 from assay.runs.worker import WorkerConfig
 
@@ -108,7 +108,7 @@ def plain_name(text: str) -> str:
 
 def default_path(experiment: str, policy: str, shard: str | None = None) -> Path:
     """Return the default path of a run's file."""
-    suffix = "" if shard is None else "-shard-{0.number}-of-{0.of}".format(Shard.parse(shard))
+    suffix = "" if shard is None else "-shard-{}-of-{}".format(*parse_shard(shard))
     return Path("runs") / f"{plain_name(experiment)}-{plain_name(policy)}{suffix}.assay"
 
 
@@ -245,7 +245,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
     try:
         with Store.writing(plan.path) as store:
             check_same_run(store, plan.provenance, empty_is_new=True)
-            shard = None if plan.part is None else plan.part.as_json()
+            shard = None if plan.part is None else plan.part.description
             if store.planned and (stored := store.meta.get(SHARD)) != shard:
                 held = "a complete run" if stored is None else f"shard {stored['number']}/{stored['of']}"
                 raise RunError(

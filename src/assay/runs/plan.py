@@ -18,7 +18,7 @@ from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.provenance import provenance, states_digest
 from assay.runs.schedulers.until import parse_until
-from assay.runs.shards import Shard, ShardPart
+from assay.runs.shards import Shard
 from assay.runs.worker import WorkerConfig
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
@@ -39,7 +39,7 @@ class RunPlan:
     plugins: tuple[Plugin, ...]
     requires_certificates: bool
     """Whether only episodes with a certificate are run."""
-    part: ShardPart | None = None
+    part: Shard | None = None
     """Shard of the plan; None for the complete plan."""
     policy: str = ""
     """The policy's address."""
@@ -109,7 +109,7 @@ class RunPlan:
         if options.states is not None:
             world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)
-        part = None if options.shard is None else ShardPart.of(specs, Shard.parse(options.shard))
+        part = None if options.shard is None else Shard.of(specs, options.shard)
         if part is not None and options.until is not None:
             raise RunError("--shard cannot be combined with --until: a condition is decided over all shards")
         specs = specs if part is None else part.specs
