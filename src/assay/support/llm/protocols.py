@@ -173,7 +173,7 @@ def key_from_environment() -> str | None:
     return os.environ.get(KEY_VARIABLE) or None
 
 
-class Answer(NamedTuple):
+class ModelAnswer(NamedTuple):
     """Content of a reply."""
 
     text: str
@@ -203,7 +203,7 @@ class WireProtocol:
     """Headers of a request; ``{}`` stands for the API key."""
     body: Callable[[Endpoint, ModelPrompt, ShowImage], JSON]
     """Function that returns the body of a request, without the endpoint's additional parameters."""
-    read: Callable[[Any], Answer]
+    read: Callable[[Any], ModelAnswer]
     """Function that parses a reply; raises any exception if the content does not follow the protocol."""
 
 
@@ -226,12 +226,12 @@ def _openai_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JS
     return {"model": endpoint.model, **limits, "messages": messages}
 
 
-def _read_openai(content: Any) -> Answer:
+def _read_openai(content: Any) -> ModelAnswer:
     choice, usage = content["choices"][0], content.get("usage") or {}
     message, finish = choice["message"], choice.get("finish_reason")
     answer = message["content"]  # text, its parts, or nothing: refused, or only thoughts
     parts = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer or []
-    return Answer(
+    return ModelAnswer(
         "".join(part["text"] for part in parts if part["type"] == "text"),
         finish == "length",
         usage.get("prompt_tokens"),
@@ -258,9 +258,9 @@ def _anthropic_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) ->
     return {"model": endpoint.model, **limits, "system": prompt.system, "messages": messages}
 
 
-def _read_anthropic(content: Any) -> Answer:
+def _read_anthropic(content: Any) -> ModelAnswer:
     usage, parts, stop = content.get("usage") or {}, content["content"], content.get("stop_reason")
-    return Answer(
+    return ModelAnswer(
         "".join(part["text"] for part in parts if part["type"] == "text"),
         stop == "max_tokens",
         usage.get("input_tokens"),
@@ -292,7 +292,7 @@ def _gemini_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JS
     }
 
 
-def _read_gemini(content: Any) -> Answer:
+def _read_gemini(content: Any) -> ModelAnswer:
     usage = content.get("usageMetadata") or {}
     blocked = content.get("promptFeedback", {}).get("blockReason") or ""
     candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
@@ -301,7 +301,7 @@ def _read_gemini(content: Any) -> Answer:
     silent = finish != "STOP"  # cut off, or blocked
     parts = (candidate.get("content") or {}).get("parts", []) if silent else candidate["content"]["parts"]
     received = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
-    return Answer(
+    return ModelAnswer(
         "".join(part["text"] for part in parts if not part.get("thought")),
         cut_off,
         usage.get("promptTokenCount"),
