@@ -91,7 +91,7 @@ class PlannedEpisode(NamedTuple):
 
 
 class Store:
-    """An open run file, made by `Store.writing` or `Store.reading`; a context manager."""
+    """An open run file, returned by `Store.writing` or `Store.reading`; a context manager."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, held: ExitStack | None = None) -> None:
         self.path = path

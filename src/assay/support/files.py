@@ -105,7 +105,7 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         if exists and whole.is_dir() != folder:
             raise FileError(f"{path} cannot be written: it is a {'file' if folder else 'folder'}")
         needed = [whole] if exists else []
-        if whole.is_file() or not exists:  # what replaces a file is first written beside it
+        if whole.is_file() or not exists:  # a replacement is first written next to the file
             needed.append(next(parent for parent in whole.parents if parent.exists()))
         for folder_path in needed:
             if not os.access(folder_path, os.W_OK) or not (folder_path.is_dir() or folder_path == whole):

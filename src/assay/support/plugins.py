@@ -308,7 +308,7 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
 def import_module(module: str) -> ModuleType:
     """Import a user's module, also from the current folder. Raises PluginError with its name."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
+        sys.path.insert(0, str(Path.cwd()))  # as Python does for a script
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:  # a user's module may raise anything

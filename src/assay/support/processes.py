@@ -59,7 +59,7 @@ PASS_VARIABLE = "ASSAY_PASS"
 LONGEST_SOCKET = 100
 """Maximum length of a socket path, bytes; systems allow 104 or 108."""
 DEATHS = 5
-"""Number of consecutive process deaths after which a pool is abandoned."""
+"""Number of consecutive process deaths after which a pool, or the fork server, is abandoned."""
 FIRST_PAUSE = 0.05
 """Pause after the first death, seconds; doubled for each further death."""
 STARTED_BY = "ASSAY_STARTED_BY"

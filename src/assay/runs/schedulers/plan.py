@@ -18,7 +18,7 @@ Batch = Sequence[tuple[int, EpisodeSpec]]
 
 
 class Scheduler:
-    """Hands out the planned episodes of a run to an executor, and records the results.
+    """Hands out the planned episodes of a run to an executor, and records their results.
 
     Episodes come block by block, and within a block one scene after the other. A block holds a few starts of a task,
     or a single episode if the order matters (``in_order``).

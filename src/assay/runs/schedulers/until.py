@@ -185,10 +185,10 @@ def _log_beta(a: float, b: float) -> float:
 class UntilScheduler(Scheduler):
     """Executes episodes in canonical order and drops a condition as soon as it is decided.
 
-    An episode counts when all before it are recorded, so the verdict does not depend on the number of workers. One
-    that is neither recorded nor wanted is skipped: it would never come. Errors carry no information about a success
-    rate and are skipped as well. Controls are decided last, and keep every start that another condition has; if
-    conditions are compared with them, they continue.
+    An episode counts when all before it are recorded, so the verdict does not depend on the number of workers.
+    Episodes that this command does not execute are skipped, and so are errors, which carry no information about a
+    success rate. Controls are decided last, and keep every start that another condition has; if conditions are
+    compared with them, they continue.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class _Sequence:
         self.successes += outcome is Outcome.SUCCESS
         start = self.starts[self.keys[self.counted - 1]]
         if control is not None and Outcome.ERROR not in (outcome, control) and start not in self._paired:
-            self._paired.add(start)  # its control is one outcome, however many wordings are compared with it
+            self._paired.add(start)  # one control, however many wordings are compared with it
             self.pairs.see((outcome is Outcome.SUCCESS) - (control is Outcome.SUCCESS))
 
     @property

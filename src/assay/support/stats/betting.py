@@ -46,8 +46,8 @@ class Wager:
 
     def see(self, difference: float) -> None:
         """Bet on a difference, in [-1, 1]."""
-        # Capitals of the ten stakes are kept apart and averaged at the end: re-weighting them after a result would be
-        # a bet that knows the outcome, and Ville's inequality would no longer hold.
+        # The capital is the average over the stakes, not that of the best one: which stake is best is known only
+        # afterwards, and nobody could have held the maximum, so Ville's inequality would not apply to it.
         self._grown += np.log1p(SHARES * (difference - self._above) / (1 + self._above))
         self.most = max(self.most, float(np.logaddexp.reduce(self._grown)) - math.log(len(SHARES)))
 
