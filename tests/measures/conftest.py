@@ -115,3 +115,14 @@ def run() -> Iterator[Callable[..., Store]]:
 def made() -> type[Made]:
     """What a run is made of."""
     return Made
+
+
+def dtw(one: np.ndarray, other: np.ndarray) -> float:
+    """Dynamic time warping with Euclidean cost, normalised by the length, as its definition says."""
+    cost = np.linalg.norm(one[:, None] - other[None], axis=2)
+    best = np.full((len(one) + 1, len(other) + 1), np.inf)
+    best[0, 0] = 0.0
+    for i in range(len(one)):
+        for j in range(len(other)):
+            best[i + 1, j + 1] = cost[i, j] + min(best[i, j], best[i + 1, j], best[i, j + 1])
+    return float(best[-1, -1] / len(one))

@@ -15,7 +15,7 @@ from assay.measures import MeasureError, Paths, failures
 from assay.measures.failure.near_far import OURS, PAPER, QUANTILES, NearFar, NearFarFailures, NearFarRule
 from assay.runs.store import Store
 
-from .conftest import Made
+from .conftest import Made, dtw
 
 K = 50
 HOMES = {0: "libero_goal/0", 3: "libero_goal/8", 9: "libero_goal/7"}
@@ -29,17 +29,6 @@ def resampled(path: np.ndarray) -> np.ndarray:
     """Lines 4 and 9: K points, linear in time."""
     times = np.linspace(0, len(path) - 1, K)
     return np.stack([np.interp(times, np.arange(len(path)), path[:, axis]) for axis in range(3)], axis=1)
-
-
-def dtw(one: np.ndarray, other: np.ndarray) -> float:
-    """Dynamic time warping with Euclidean cost, normalised by the length."""
-    cost = np.linalg.norm(one[:, None] - other[None], axis=2)
-    best = np.full((K + 1, K + 1), np.inf)
-    best[0, 0] = 0.0
-    for i in range(K):
-        for j in range(K):
-            best[i + 1, j + 1] = cost[i, j] + min(best[i, j], best[i + 1, j], best[i, j + 1])
-    return float(best[K, K] / K)
 
 
 def algorithm_1(episodes: list[Made]) -> dict[str, list[str]]:

@@ -100,7 +100,7 @@ def test_unfinished_run_explains_missing_measures(run, made):
 
 
 def test_empty_run_and_run_of_errors_are_explained(run, made):
-    for count, reason in ((0, "there is no episode"), (2, "all 2 episodes ended in an error")):
+    for count, reason in ((0, "the run has no episodes"), (2, "all 2 episodes ended in an error")):
         told = profile(run(made(None, seed=seed) for seed in range(count))).as_json()
         assert told["success_rate"] == {"missing": reason}
         json.dumps(told, allow_nan=False)
@@ -113,7 +113,7 @@ def test_without_paths_the_rest_is_measured(run, made):
 
 
 def test_attempt_turns_any_exception_but_that_of_a_damaged_file_into_a_reason(run, made):
-    assert attempt(success_rate, run([]).frame()) == Missing("there is no episode")
+    assert attempt(success_rate, run([]).frame()) == Missing("the run has no episodes")
     assert attempt(lambda: 1 / 0) == Missing("failed with ZeroDivisionError: division by zero")
 
     def read_damaged() -> None:

@@ -13,12 +13,8 @@ def test_counts_rates_and_errors_are_reported_by_group(run, made):
         + [made(seed < 2, seed=seed, condition="c", labels={"axis": "words"}) for seed in range(10)]
     )
     control, changed = rates(store.frame())
-    assert (control.group, control.successes, control.count, control.errors) == (
-        {"condition": "control"},
-        7,
-        10,
-        1,
-    )
+    assert control.group == {"condition": "control"}
+    assert (control.successes, control.count, control.errors) == (7, 10, 1)
     assert control.rate == 0.7 and control.effective == 10
     assert (control.interval.low, control.interval.high) == pytest.approx((0.3968, 0.8922), abs=1e-4)
     assert changed.rate == 0.2 and changed.errors == 0
@@ -32,10 +28,6 @@ def test_groups_without_valid_episodes_have_no_rate(run, made):
     _, broken = rates(frame)
     assert (broken.count, broken.errors, broken.rate, broken.interval) == (0, 1, None, None)
     assert broken.as_json()["rate"] is None
-    with pytest.raises(MeasureError, match="there is no episode"):
-        success_rate(run([]).frame())
-    with pytest.raises(MeasureError, match="all 1 episodes ended in an error"):
-        success_rate(run([made(None)]).frame())
     with pytest.raises(MeasureError, match="no column colour"):
         rates(frame, ("colour",))
 
@@ -43,12 +35,9 @@ def test_groups_without_valid_episodes_have_no_rate(run, made):
 def test_tasks_as_a_sample_have_an_interval_of_their_own(run, made):
     """Five tasks of forty starts each, some easy and some hopeless: sure of these, unsure of others."""
     wins = (40, 38, 30, 8, 0)
+    starts = ((task, won, seed) for task, won in enumerate(wins) for seed in range(40))
     found = success_rate(
-        run(
-            made(seed < won, task=f"a/{task}", seed=seed)
-            for task, won in enumerate(wins)
-            for seed in range(40)
-        ).frame()
+        run(made(seed < won, task=f"a/{task}", seed=seed) for task, won, seed in starts).frame()
     )
     assert found.tasks == 5 and found.interval.high - found.interval.low < 0.1
     assert found.over_tasks.low < 0.25 and found.over_tasks.high > 0.85

@@ -6,29 +6,26 @@ import numpy as np
 import pytest
 
 from assay.measures import MeasureError, Paths, failures
+from assay.measures.failure.near_far import NearFarFailures
 from assay.measures.memory.paths import POINTS, distances
+from assay.runs.store import Store
 
-
-def slow_dtw(one: np.ndarray, other: np.ndarray) -> float:
-    """The definition, written down once more."""
-    cost = np.linalg.norm(one[:, None] - other[None], axis=2)
-    best = np.full((len(one) + 1, len(other) + 1), np.inf)
-    best[0, 0] = 0
-    for i in range(len(one)):
-        for j in range(len(other)):
-            best[i + 1, j + 1] = cost[i, j] + min(best[i, j + 1], best[i + 1, j], best[i, j])
-    return float(best[-1, -1] / len(one))
+from .conftest import dtw
 
 
 def path_to(
     target: tuple[float, float, float], steps: int = 100, wiggle: float = 0.0, seed: int = 0
 ) -> np.ndarray:
     """Straight from the origin to a place and back, with some noise that is no jump."""
-    there = np.minimum(np.linspace(0, 2, steps + 1), 2 - np.linspace(0, 2, steps + 1))[:, None] * np.array(
-        target
-    )
+    time = np.linspace(0, 2, steps + 1)[:, None]
     phase = np.random.default_rng(seed).uniform(0, 2 * np.pi, 3)
-    return there + wiggle * np.sin(np.linspace(0, 6, steps + 1)[:, None] + phase)
+    return np.minimum(time, 2 - time) * np.array(target) + wiggle * np.sin(
+        np.linspace(0, 6, steps + 1)[:, None] + phase
+    )
+
+
+def judged(store: Store) -> NearFarFailures:
+    return failures(store.frame(), Paths.read(store))
 
 
 def test_distances_are_exact():
@@ -37,7 +34,7 @@ def test_distances_are_exact():
     references = paths[:3]
     which = rng.integers(3, size=12)
     want = [
-        slow_dtw(path.astype(float), references[each].astype(float))
+        dtw(path.astype(float), references[each].astype(float))
         for path, each in zip(paths, which, strict=True)
     ]
     assert distances(paths, references, which) == pytest.approx(want, rel=1e-5, abs=1e-9)
@@ -64,13 +61,12 @@ def test_planted_near_and_far_failures_are_separated(run, made):
         ]
     episodes += [made(False, task="libero_goal/2", hand=path_to((0.1, 0, 0))), made(False, seed=99)]
     store = run(episodes)
-    frame = store.frame()
-    found = failures(frame, Paths.read(store))
+    found = judged(store)
     assert (found.successes, found.failures, found.near["max"], found.far["max"]) == (50, 30, 12, 18)
     assert found.far_share == pytest.approx(0.6) and found.interval.low < 0.6 < found.interval.high
     assert found.unjudged == 2, "a task without successes, an episode without a path"
     assert found.elsewhere == 3
-    names = {row["id"]: (row["task"], row["seed"]) for row in frame.iter_rows(named=True)}
+    names = {row["id"]: (row["task"], row["seed"]) for row in store.frame().iter_rows(named=True)}
     for row in found.episodes.filter(~found.episodes["success"]).iter_rows(named=True):
         assert planted[names[row["id"]]] == ("near" if row["near"] else "far")
     assert found.tasks[0].reference.shape == (POINTS, 3)
@@ -85,8 +81,7 @@ def test_each_goal_of_a_task_has_its_own_reference(run, made):
         rows.append(made(True, seed=seed, hand=path_to(here, wiggle=0.01, seed=seed)))
         hand = path_to(there if seed > 0 else here, wiggle=0.01, seed=seed)
         rows.append(made(seed > 0, seed=seed, condition="other", truth=other, hand=hand))
-    store = run(rows)
-    found = failures(store.frame(), Paths.read(store))
+    found = judged(run(rows))
     assert (found.successes, found.failures, found.far["max"], found.unjudged) == (15, 1, 1, 1)
     assert max(each.thresholds["max"] for each in found.tasks) < 0.03
 
@@ -94,11 +89,11 @@ def test_each_goal_of_a_task_has_its_own_reference(run, made):
 def test_failures_are_judged_only_with_paths_and_successes(run, made):
     bare, lost = run([made(True), made(False, seed=1)]), run([made(False, hand=path_to((0.1, 0, 0)))])
     with pytest.raises(MeasureError, match="no episode in an unchanged world has a trajectory"):
-        failures(bare.frame(), Paths.read(bare))
+        judged(bare)
     with pytest.raises(MeasureError, match="no task has 5 successes"):
-        failures(lost.frame(), Paths.read(lost))
+        judged(lost)
     won = run(made(True, seed=seed, hand=path_to((0.1, 0, 0), wiggle=0.01, seed=seed)) for seed in range(5))
-    found = failures(won.frame(), Paths.read(won))
+    found = judged(won)
     assert found.failures == 0 and found.far_share is None and found.interval is None
 
 
@@ -110,13 +105,12 @@ def test_failures_within_a_centimetre_are_near(run, made):
         made(seed < 5, seed=seed, hand=path_to(here) + (0.0, 0.0, height))
         for seed, height in enumerate(heights)
     ]
-    store = run(episodes)
-    found = failures(store.frame(), Paths.read(store))
+    found = judged(run(episodes))
     assert found.tasks[0].thresholds["max"] == 0.01
     assert (found.near["max"], found.close, found.failures) == (5, 5, 5)
     assert found.close_p == pytest.approx(1 / 2**5)
     lost = run([*episodes, *(made(False, seed=20 + far, hand=path_to((0.0, -0.3, 0.2))) for far in range(3))])
-    found = failures(lost.frame(), Paths.read(lost))
+    found = judged(lost)
     assert (found.near["max"], found.close, found.failures) == (5, 5, 8) and found.close_p > 0.3
 
 
@@ -128,6 +122,5 @@ def test_idle_far_failures_are_counted(run, made):
         made(False, seed=21, touched="plate_1", moved=None, **far),
         made(False, seed=22, touched=None, moved=None, hand=path_to((0.3, 0.1, 0.2))),
     ]
-    store = run([*won, *lost])
-    found = failures(store.frame(), Paths.read(store))
+    found = judged(run([*won, *lost]))
     assert (found.far["max"], found.near["max"], found.idle) == (2, 1, 1)

@@ -52,7 +52,7 @@ def test_a_run_that_has_everything_gives_every_figure(folder: Path, report: Repo
     figures = (
         "alpha-sweep attribution changes corruption displacement dissimilarity distance-success "
         "drops events grounding-moved grounding-touched labels levels memorisation names "
-        "near-far object-gap paraphrase-grid paths-3d paths-top "
+        "near-far object-gap paraphrase-grid paths-top "
         "side_effects stops tasks time-limits time-to-success"
     )
     assert {file.stem for file in (folder / "figures").iterdir()} == set(figures.split())
@@ -215,7 +215,7 @@ def test_an_incomplete_import_is_reported(tmp_path: Path, write, made, undrawn):
     episodes = [made(seed > 1, "c", cell | (scores if seed < 4 else {}), seed=seed) for seed in range(6)]
     run = write(tmp_path / "run.assay", episodes, expected=4092, settings={"seeds": [7, 8]})
     page = undrawn(build([RunReport.read(run)])).html()
-    assert "Incomplete evaluation: 6 of its 4,092 episodes are here" in page
+    assert "Incomplete evaluation: only 6 of 4,092 episodes are included" in page
     assert (
         "2 of 6 paraphrased episodes have no distance" in page
         and "of which 50.0\N{NO-BREAK SPACE}% succeed" in page

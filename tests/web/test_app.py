@@ -33,7 +33,7 @@ def addresses(keys: dict[str, str]) -> list[str]:
         RUN,
         f"{RUN}/episodes",
         f"{RUN}/episodes?outcome=success&sort=-steps",
-        f"{RUN}/gallery?sort=diverges",
+        f"{RUN}/gallery?sort=-steps",
         f"{RUN}/episodes/{key}",
         f"{RUN}/episodes/{key}?beside=idle",
         "/runs/broken.assay",

@@ -219,8 +219,8 @@ def test_a_gallery_shows_how_episodes_ended(page, drawing):
     expect(cards).to_have_count(2)
     expect(page.locator(".still img")).to_have_count(2)
     expect(page.locator(".still img").first).to_have_js_property("naturalWidth", 512)
-    page.get_by_label("sort by").select_option("-diverges")
-    page.wait_for_url("**sort=-diverges*")
+    page.get_by_label("sort by").select_option("-steps")
+    page.wait_for_url("**sort=-steps*")
     cards.first.click()
     expect(page.locator(".neighbours")).to_contain_text("1 of 2 with these filters")
 

@@ -10,12 +10,7 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
 from assay.runs.store import Store
 from assay.web.queries import PAGE, Filters, OpenRun, locate, read_choices, read_page, reading
-from assay.web.trajectories import (
-    DIVERGENCE_M,
-    Divergence,
-    compare_paths,
-    divergences,
-)
+from assay.web.trajectories import DIVERGENCE_M, Divergence, compare_paths
 
 COUNT = 2 * PAGE + 7
 
@@ -63,9 +58,8 @@ def test_pages_go_to_the_end_and_no_further(run: OpenRun):
 
 
 def test_neighbours_are_those_of_the_filter_and_the_order(run: OpenRun):
-    for sort in ("", "-seed", "outcome", "-diverges"):
+    for sort in ("", "-seed", "outcome"):
         chosen = Filters(task="libero_goal/0", outcome="failure", sort=sort)
-        run.db.create_function("diverges", 1, lambda number: number % 4 or None)
         rows = read_page(run, chosen, size=COUNT).rows
         keys = [row.key for row in rows]
         assert len(keys) == len([s for s in range(COUNT - 1) if s % 6 == 3])
@@ -124,12 +118,3 @@ def test_a_path_diverges_where_it_is_far_from_the_whole_control_path():
     assert compare_paths(still, path) == Divergence(None, True)
     assert compare_paths(path, still) == Divergence(24, False)
     assert compare_paths(path[:0], path) is None and compare_paths(path, path[:0]) is None
-
-
-def test_episodes_are_compared_with_their_controls(library: Path):
-    with reading(library / "blind.assay") as run:
-        conditions = dict(run.rows("SELECT id, condition FROM specs"))
-        result = divergences(run)
-        assert result.keys() == {number for number, name in conditions.items() if name != "control"}
-        assert set(result.values()) == {Divergence(None, False)}, "blind ignores the instruction"
-        assert divergences(run, [1]).keys() <= {1}

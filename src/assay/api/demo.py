@@ -5,17 +5,15 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import wait
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from assay.api import run
-from assay.episodes import CONTROL, LIBERO, WORLDS, Episode, EpisodeSpec
+from assay.episodes import CONTROL, LIBERO, WORLDS, EpisodeSpec
 from assay.errors import RunError
 from assay.experiments import Experiment, load_experiment
 from assay.measures.diagnosis import diagnose
@@ -45,7 +43,6 @@ PLANTED: Mapping[str, str] = MappingProxyType(
     }
 )
 """Policy -> its planted flaw. Policies that take long come first, so that all workers finish at about the same time."""
-POLL_INTERVAL_S = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,30 +137,24 @@ def run_demo(
     policies: Sequence[str] = tuple(PLANTED),
     parts: Sequence[DemoExperiment] = PARTS,
     workers: int = 2,
-    watch: Callable[[int, int], None] = lambda done, planned: None,
+    watch: Callable[[ExaminedPolicy], None] = lambda examined: None,
     sheet: Path | None = None,
 ) -> tuple[Path, list[ExaminedPolicy]]:
     """Run policies through small experiments, report on each, and compare them on one page.
 
-    Earlier results in the folder are replaced. ``watch`` is called with the numbers of finished and planned episodes;
+    Earlier results in the folder are replaced. ``watch`` is called for each policy once its report is written;
     ``sheet`` is a contact sheet for the page.
     """
     _certify(parts, pack, workers)
-    planned = len(policies) * sum(1 for part in parts for _ in part.plan(pack))
     for place in ("runs", *policies):
         shutil.rmtree(folder / place, ignore_errors=True)
-    done = processes.context().Value("i", 0)
-    with processes.pool(workers, _count, done) as pool:
-        jobs = [pool.submit(partial(_examine, policy, pack, parts, folder)) for policy in policies]
+    with processes.pool(workers) as pool:
+        jobs = [pool.submit(_examine, policy, pack, parts, folder) for policy in policies]
         try:
-            while wait(jobs, POLL_INTERVAL_S).not_done:
-                watch(done.value, planned)
-                for job in jobs:
-                    if job.done():
-                        job.result()
+            for job in as_completed(jobs):
+                watch(job.result())
         except BrokenProcessPool:
             raise RunError("a worker of the demo died: run the same command again") from None
-        watch(done.value, planned)
     examined = [job.result() for job in jobs]
     refused: Counter[str] = Counter()  # the same for every policy
     for reasons in examined[0].refused.values() if examined else ():
@@ -191,39 +182,13 @@ def _certify(parts: Sequence[DemoExperiment], pack: str, workers: int) -> None:
                 make_certificates(part.plan(pack), cache, config, options, Observer())
 
 
-_done: Any = None
-"""Number of episodes finished by all processes."""
-
-
-def _count(done: Any) -> None:
-    global _done
-    _done = done
-
-
-class _SharedCounter(Observer):
-    """Counts episodes over all processes."""
-
-    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        if spec is not None:
-            with _done.get_lock():
-                _done.value += 1
-
-
 def _examine(policy: str, pack: str, parts: Sequence[DemoExperiment], folder: Path) -> ExaminedPolicy:
     """Run a policy through the experiments and write its report; in a separate process."""
     reports = {}
     for part in parts:
         path = folder / "runs" / f"{policy}-{part.name}.assay"
         with suppress(RunError):  # all episodes were refused: the file, if there is one, has the reasons
-            run(
-                part.design(),
-                policy,
-                out=path,
-                assets=pack,
-                steps=part.steps,
-                workers=0,
-                observer=_SharedCounter(),
-            )
+            run(part.design(), policy, out=path, assets=pack, steps=part.steps, workers=0, progress=False)
         reports[part.name] = RunReport.read(path)
     build(list(reports.values())).write(folder / policy)
     rates = {name: report.profile.get(SUCCESS_RATE) for name, report in reports.items()}

@@ -154,7 +154,7 @@ class Run:
         if paper is not None:
             return write_paper(paper, runs, Path(folder), published=published)
         if published:
-            raise RunError("published=True is for paper=NAME")
+            raise RunError("published=True requires paper=NAME")
         rule = near_far_rule(near_far)
         chosen = None if names is None else Path(names)
         how = None if figures is None else Print.of(figures, width, font, font_size, chosen)

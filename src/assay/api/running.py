@@ -15,7 +15,9 @@ from assay.experiments import Experiment, load_experiment
 from assay.runs.display import RunDisplay
 from assay.runs.execute import Observer, default_path, execute, plain_name
 from assay.runs.options import RunOptions, RunOptionsDict, join_names
+from assay.runs.schedulers.budget import FittedRun, run_within
 from assay.runs.schedulers.search import SearchEnding
+from assay.runs.schedulers.search import search as start_search
 from assay.runs.store import SUFFIX, Store
 from assay.support.console import number_of
 from assay.support.files import scratch_folder
@@ -87,7 +89,6 @@ def evaluate(
     long as the result.
     """
     from assay.measures.summary import summarise
-    from assay.runs.schedulers.budget import run_within
 
     options = RunOptions.of(options, **overrides)
     if not isinstance(policy, str):
@@ -99,28 +100,25 @@ def evaluate(
     fitted = run_within(budget, experiment, policy, Path(out), options, observer)
     with Store.reading(fitted.path) as store:
         summary = summarise(store)
-    left_out, seconds = fitted.left_out, fitted.seconds
-    run = Run(fitted.path, _scratch=scratch)
-    return Evaluated(summary.rates, summary.drop, fitted.tasks, fitted.seeds, left_out, seconds, summary, run)
+    return Evaluated(**asdict(fitted), summary=summary, run=Run(fitted.path, _scratch=scratch))
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluated:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evaluated(FittedRun):
     """The result of a short evaluation."""
 
-    rates: Mapping[str, ConditionRate]
-    """Success rate with its interval by condition; ``control`` is unperturbed."""
-    drop: Cost | None
-    """Loss of success over all changes, paired with the controls; None if nothing was changed."""
-    tasks: tuple[str, ...]
-    seeds: int
-    """Number of seeds, counted from 0 if the experiment's are."""
-    left_out: tuple[str, ...]
-    """Parts that did not fit into the budget, one sentence each."""
-    seconds: float
-    """Wall-clock time, seconds."""
     summary: Summary
     run: Run
+
+    @property
+    def rates(self) -> Mapping[str, ConditionRate]:
+        """Success rate with its interval by condition; ``control`` is unperturbed."""
+        return self.summary.rates
+
+    @property
+    def drop(self) -> Cost | None:
+        """Loss of success over all changes, paired with the controls; None if nothing was changed."""
+        return self.summary.drop
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
         """Return flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
@@ -210,7 +208,6 @@ def search(
     """
     from assay.measures.run_data import RunData
     from assay.measures.world.thresholds import thresholds
-    from assay.runs.schedulers.search import search as start_search
 
     names = join_names(axes, ExperimentError, "axes", "'distance,delay'") or ""
     ending = start_search(
@@ -297,7 +294,7 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
     auditors = WORLDS[design.world].traits.auditors
     if not auditors:
-        raise RunError(f"audit: no policies without an input are known in the world '{design.world}'")
+        raise RunError(f"audit: the world '{design.world}' declares no policies that lack an input")
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(

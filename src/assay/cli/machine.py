@@ -157,20 +157,18 @@ def demo(
         sheet = None
     if pictures:
         return
-    from assay.api.demo import run_demo
+    from assay.api.demo import PLANTED, ExaminedPolicy, run_demo
 
     with progress_bar() as bar:
-        task = bar.add_task("episodes", total=None)
-        page, examined = run_demo(
-            out,
-            assets or PRIMITIVES,
-            workers=workers or os.cpu_count() or 1,
-            watch=lambda done, planned: bar.update(task, completed=done, total=planned),
-            sheet=sheet,
-        )
-    for policy in examined:
-        for sentence in policy.diagnosis.found:
-            say(f"{policy.policy}: {sentence}")
+        task = bar.add_task("policies", total=len(PLANTED))
+
+        def show(examined: ExaminedPolicy) -> None:
+            bar.update(task, advance=1)
+            for sentence in examined.diagnosis.found:
+                say(f"{examined.policy}: {sentence}")
+
+        processes = workers or os.cpu_count() or 1
+        page, _ = run_demo(out, assets or PRIMITIVES, workers=processes, watch=show, sheet=sheet)
     say(f"written to {page}")
 
 

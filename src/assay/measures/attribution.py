@@ -405,10 +405,10 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
         f"{drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
     )
     if result.modelled:
-        caption += f" {plural(result.modelled, 'missing combination')} from the model."
+        caption += f" {plural(result.modelled, 'missing combination')} predicted by the model."
     if result.aliased:
         names = listed(" x ".join(factors) for factors in result.aliased)
-        caption += f" The design cannot separate {names} from others."
+        caption += f" The design cannot separate {names} from other effects."
     size = (WIDTH + 0.6, max(height({"": effects}), height({"": shares})) + 0.2)
     return Drawing("attribution", "Cost of each factor", caption, size, paint, in_a_column=False)
 

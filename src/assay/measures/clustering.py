@@ -52,31 +52,26 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
     task, start, stratum, variant = (
         of(names) for names in (("task",), START, _variant_strata(of, given), _variant_columns(rows))
     )
-    starts, variants = (task, number_clusters(task, start)), (stratum, number_clusters(stratum, variant))
-    return [_variance(deviations, starts, variants) for deviations in rows.select(off).to_numpy().T]
+    starts, variants = number_clusters(task, start), number_clusters(stratum, variant)
+    result = []
+    for deviations in rows.select(off).to_numpy().T:
+        by_start, start_free = _between_sums(deviations, task, starts)
+        by_variant, variant_free = _between_sums(deviations, stratum, variants)
+        within_variants, _ = _between_sums(deviations, stratum, None)
+        several = (variant_free > 0) & (variant_free.sum() >= FEWEST_VARIANTS)
+        spread = by_start.sum() + (by_variant - within_variants)[several].sum()
+        alone = float(deviations @ deviations)
+        single = _between_sums(deviations, task, None)[0].sum()  # exceeds that if each start has one episode
+        if spread <= max(alone, single) * (1 + 1e-9):
+            result.append(alone)
+            continue
+        freedom = min(free for free in (start_free.sum(), variant_free[several].sum()) if free > 0)
+        result.append(float(spread / small_sample_factor(freedom + 1)))
+    return result
 
 
 Nest = tuple[np.ndarray, np.ndarray]
 """Index of each row's cluster (n,), and the stratum of each cluster, as returned by `number_clusters`."""
-
-
-def _variance(off: np.ndarray, starts: tuple[np.ndarray, Nest], variants: tuple[np.ndarray, Nest]) -> float:
-    """Return the variance of the sum of deviations (n,).
-
-    Takes the task and start, stratum and variant of each episode.
-    """
-    (task, start), (given, variant) = starts, variants
-    by_start, start_free = _between_sums(off, task, start)
-    by_variant, variant_free = _between_sums(off, given, variant)
-    within_variants, _ = _between_sums(off, given, None)
-    several = (variant_free > 0) & (variant_free.sum() >= FEWEST_VARIANTS)
-    spread = by_start.sum() + (by_variant - within_variants)[several].sum()
-    alone = float(off @ off)
-    single = _between_sums(off, task, None)[0].sum()  # exceeds that if each start has one episode
-    if spread <= max(alone, single) * (1 + 1e-9):
-        return alone
-    freedom = min(free for free in (start_free.sum(), variant_free[several].sum()) if free > 0)
-    return float(spread / small_sample_factor(freedom + 1))
 
 
 def _between_sums(

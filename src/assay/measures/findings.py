@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TOLERATED = 0.05
-"""Tolerated share of lost unperturbed episodes, or of obeyed nonsense instructions."""
+"""Tolerated rate of failed unperturbed episodes, or of obeyed nonsense instructions."""
 HARMLESS = 0.05
 """Loss of success, 0 to 1, below which a change is harmless, if it is significantly smaller."""
 
@@ -54,7 +54,7 @@ class Evidence(Result):
     part: str
     """Part of the measure (a change, a noun, an axis, a condition, ...); empty for the complete measure."""
     value: float
-    """A share, or a difference of shares."""
+    """A rate (0 to 1), or a difference between two rates."""
     interval: Interval | None
     p: float | None
     """One-sided p value of the flaw before adjustment; None if not tested."""
@@ -66,9 +66,9 @@ class Evidence(Result):
     """Number of successes, or other events, in the reference."""
     reference_count: int | None = None
     share: float | None = None
-    """Measured share, if it is a mean of shares."""
+    """Measured rate, if it is a mean of rates."""
     reference: float | None = None
-    """Share in the reference."""
+    """Rate in the reference."""
     cost: bool = False
     """Whether the value is the cost of a complete change: success with it minus success without it."""
     shows: Shows = Shows.NOTHING
@@ -93,7 +93,7 @@ class FlawTest:
     p: float
     """One-sided p value."""
     size: Interval
-    """Interval of the share of episodes that the flaw affects."""
+    """Interval of the fraction of episodes that the flaw affects."""
     min_effect: float = 0.0
     """Smallest effect that is reported."""
     least_p: float = 0.0
@@ -158,7 +158,7 @@ def loss(change: Interval) -> Interval:
 
 
 def p_above_tolerated(hits: int, count: int) -> float:
-    """Return the exact one-sided p value for a share above the tolerated one."""
+    """Return the exact one-sided p value for a rate above the tolerated one."""
     return binomial_at_least(hits, count, TOLERATED)
 
 
@@ -244,7 +244,7 @@ class Finding(Result):
     verdict: Verdict
     claim: Claim
     degree: Degree | None
-    """Degree of the flaw, from the share of the behaviour that it affects; None if nothing was tested."""
+    """Degree of the flaw, from the fraction of episodes that it affects; None if nothing was tested."""
     evidence: tuple[Evidence, ...]
     """Evidence, the tested one with the smallest p value first."""
     p: float | None

@@ -45,7 +45,7 @@ def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )
     if not len(frame):
-        raise MeasureError("there is no episode")
+        raise MeasureError("the run has no episodes")
     if not len(rows):
         raise MeasureError(f"all {len(frame)} episodes ended in an error")
     return rows
@@ -211,7 +211,7 @@ JOINED = "+"
 def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the columns ``change`` and ``renamed`` to a run's frame.
 
-    ``change`` is null if success is not expected; ``renamed`` has the nouns that an instruction changed alone no
+    ``change`` is null if success is not expected; ``renamed`` has the nouns that an instruction, if only it changed, no
     longer contains, joined with +. Episodes whose planned event did not happen are left out.
     """
     if "milder" in frame.columns:  # weaker than its kind of change: reported by condition only

@@ -122,7 +122,7 @@ def judgement_table(judgement: Judgement) -> Table:
         "gate",
         verdict.rstrip("."),
         (judgement.overall, *judgement.conditions),
-        Column("condition", value=lambda line: line.condition or "all, with controls"),
+        Column("condition", value=lambda line: line.condition or "all, including controls"),
         Column("pairs", "count", value=lambda line: line.pairs),
         Column("A %", "share", bare=True, value=lambda line: line.first_rate),
         Column("B %", "share", bare=True, value=lambda line: line.second_rate),

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
-from assay.measures.findings import Profiles, one_sided_p
+from assay.measures.findings import Profiles, one_sided_p, select_results
 from assay.measures.flaws import shown_by
 from assay.measures.multiple_testing import SEARCHED_SHARE, adjust, drops_by_axis
 from assay.measures.profile import Profile
@@ -73,12 +73,12 @@ class LossPattern:
 def search(profiles: Profiles) -> tuple[LossPattern, ...]:
     """Return all candidates, the most significant first."""
     patterns = [pattern for run, profile in profiles for pattern in _search_drops(run, profile)]
-    for measure, look in ((TASK_CHANGES, _search_tasks), (ACTIONS, search_phrasings)):
-        parts = [
-            (run, value.rows) for run, profile in profiles if (value := profile.get(measure)) is not None
-        ]
-        if parts:
-            patterns += look(parts[0][0], pl.concat(rows for _, rows in parts))
+    runs, results = select_results(profiles, TASK_CHANGES)
+    if results:
+        patterns += _search_tasks(runs[0], pl.concat(result.rows for result in results))
+    runs, phrasings = select_results(profiles, ACTIONS)
+    if phrasings:
+        patterns += search_phrasings(runs[0], pl.concat(phrasing.rows for phrasing in phrasings))
     raised = adjust(
         [pattern.p for pattern in patterns], [pattern.least_p for pattern in patterns], SEARCHED_SHARE
     )
@@ -119,9 +119,7 @@ def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
 
 
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Return candidate losses for phrasings of the action: single phrasings and groups within each task, groups
-    across tasks.
-    """
+    """Return candidates for phrasings of the action: single ones and groups in each task, and groups in all tasks."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: actions for name, actions in FORMS.items() if len(set(actions) & set(ways)) > 1}
     tasks = list(rows["task"].unique(maintain_order=True))

@@ -75,7 +75,8 @@ def format_finding(finding: Finding) -> Sentence:
         return _no_flaw(finding)
     flaw = describe_flaw(finding.flaw)
     claim, first = flaw.claim, finding.evidence[0] if finding.evidence else None
-    if finding.flaw == Flaw.IGNORES_WORDS and first is not None and _is_nonsense(first):
+    is_nonsense = first is not None and (first.measure == "nonsense" or first.part == Calls.NONSENSE)
+    if finding.flaw == Flaw.IGNORES_WORDS and is_nonsense:
         claim = "Performs the trained task without an instruction"  # which is a reasonable default
     if first is None or finding.claim is Claim.UNTESTED:
         return Sentence(f"{claim}? Not tested", _reason_untested(finding.untested))
@@ -105,10 +106,6 @@ def format_finding(finding: Finding) -> Sentence:
     return Sentence(
         claim + (_DEGREES[degree] if degree else ""), evidence, "; ".join(filter(None, (caveat, tasks)))
     )
-
-
-def _is_nonsense(evidence: Evidence) -> bool:
-    return evidence.measure == "nonsense" or evidence.part == Calls.NONSENSE
 
 
 def _name_tasks(tasks: Mapping[str, str]) -> str:
@@ -186,7 +183,7 @@ def _overall_loss(finding: Finding, claim: str, evidence: str) -> Sentence:
     if fall.alike_p is None:
         return Sentence(claim, evidence, "the responsible change cannot be identified")
     caveat = f"no change costs significantly more than another ({p_phrase(fall.alike_p)})"
-    return Sentence("Declines under all changes alike", evidence, caveat)
+    return Sentence("Declines equally under all changes", evidence, caveat)
 
 
 def format_counts(hits: int | None, count: int | None) -> str:

@@ -80,7 +80,7 @@ class Summary:
         return self.rates.get(CONTROL)
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
-        """Flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
+        """Return flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
         numbers: dict[str, float] = {}
         for name, share in self.rates.items():
             numbers |= {

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from assay import tasks
-from assay.episodes import CONTROL, EpisodeSpec, Perturbation, Sense, Senses
+from assay.episodes import CONTROL, EpisodeSpec, Sense, Senses
 from assay.errors import AssayError
 from assay.perturb.world import MoveCamera
 from assay.report.sheets import SheetCell, save_sheet
@@ -25,8 +24,6 @@ MAIN_CAMERAS = ("agentview",)
 MOTION = np.array([0.2, -0.3, -0.6, 0.0, 0.0, 0.3, -1.0])
 """Action repeated before rendering perturbed observations, so that a frozen camera or a delayed robot is visible."""
 MOTION_STEPS = 16
-INSTRUCTION_FIELDS = ("text", "texts", "goals")
-"""Fields of perturbations with instructions, which the sheet shows anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,13 @@ def draw_conditions(
             for spec in reversed(first.values()):
                 on_condition(f"{task} {spec.condition}")
                 shown.append(renderer.render(spec))
-                cells.append(_cell(shown[-1], variants[spec.condition]))
+                count = variants[spec.condition]
+                title = spec.condition if count == 1 else f"{spec.condition}, 1 of {count}"
+                if spec.condition == CONTROL:
+                    title = f"{CONTROL}: main camera and wrist camera"
+                changes = ", ".join(change.kind for change in spec.perturbations)
+                lines = (shown[-1].text or "(no instruction)", changes)
+                cells.append(SheetCell(title, lines, shown[-1].images))
         finally:
             renderer.world.close()
     heading = f"{specs[0].experiment}, seed {specs[0].seed}: control on the left, condition on the right"
@@ -127,37 +130,3 @@ class _ConditionRenderer:
         finally:
             if own_world:
                 world.close()
-
-
-def _cell(shown: ConditionImages, variants: int) -> SheetCell:
-    """The cell of a condition, the first of ``variants`` with its name."""
-    spec = shown.spec
-    title = spec.condition if variants == 1 else f"{spec.condition}, 1 of {variants}"
-    if spec.condition == CONTROL:
-        title = f"{CONTROL}: main camera and wrist camera"
-    changes = ", ".join(map(describe_perturbation, spec.perturbations))
-    return SheetCell(title, (shown.text or "(no instruction)", changes), shown.images)
-
-
-def describe_perturbation(change: Perturbation) -> str:
-    """Describe a perturbation and its non-default values, without instructions, folders and alternatives."""
-
-    def text(value: object) -> str:
-        if isinstance(value, float):
-            return f"{value:.3g}"
-        return text(value[0]) if isinstance(value, tuple) and value else str(value)  # the first alternative
-
-    values = []
-    for field in fields(change):  # type: ignore[arg-type]
-        value = getattr(change, field.name)
-        default = field.default if field.default_factory is MISSING else field.default_factory()
-        if value == default or field.name in INSTRUCTION_FIELDS:
-            continue
-        if isinstance(value, tuple):
-            shown = " ".join(map(text, value))
-        elif isinstance(value, str) and tasks.names_file(value):
-            shown = Path(value).name
-        else:
-            shown = text(value)
-        values.append(f"{field.name}={shown}")
-    return " ".join((change.kind, *values))

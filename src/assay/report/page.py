@@ -41,25 +41,25 @@ BRAND = '<p class="brand">Assay report</p>'
 """HTML element that marks a page as written by Assay."""
 SECTIONS = MappingProxyType(
     {
-        "Reliance on the prompt": "One question at a time. If the prompt no longer asks for the task, a policy that "
+        "Reliance on the prompt": "If the prompt no longer specifies the task, a policy that "
         "follows the prompt succeeds only by chance.",
         "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
         "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
         "Success and drops": "Every perturbed episode is paired with its control: the same task and "
         "seed without perturbations.",
-        "Beyond success": "How far failed episodes come, whether success lasts after the gripper opens, and which "
+        "Beyond success": "Progress of failed episodes, whether success lasts after the gripper opens, and which "
         "objects are moved, toppled or left open on the way.",
         "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
         "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by it.",
         "World": "The perturbation grows from left to right.",
         "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
         "separately from its effect.",
-        "Memorisation": "If a change calls for another trajectory, does the policy repeat the control's?",
+        "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for another one.",
         "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
         "failures follow another plan.",
-        "Grounding": "The object that the robot went for, against the one in the instruction. The first object moved "
-        "is the better evidence; a first touch may be incidental.",
-        "Attribution": "If several factors change at once: how much does each of them cost?",
+        "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object "
+        "moved is the better evidence; a first touch may be incidental.",
+        "Attribution": "The cost of each factor when several change at once.",
         "Time": "Duration of successes, and the cost of a tighter time limit.",
     }
 )

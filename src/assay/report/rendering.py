@@ -18,7 +18,7 @@ def render(template: str, *, finalize: Callable[..., Any] | None = None, **value
 
 @cache
 def _environment(finalize: Callable[..., Any] | None) -> Environment:
-    """The environment with the compiled templates, one per ``finalize``."""
+    """Return the environment with the compiled templates, one per ``finalize``."""
     return Environment(
         loader=PackageLoader("assay.report"),
         autoescape=True,

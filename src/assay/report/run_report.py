@@ -182,7 +182,7 @@ class RunReport:
         return Diagnosis((f"{claim}: {reasons}{rest}.",), (), (), (), f"{claim}.")
 
     def random(self, measure: Measure[T] | str) -> T | Any | None:
-        """The result of a measure for the random policy, if a run of the report has it."""
+        """Return the result of a measure for the random policy, if a run in the report has it."""
         for report in self.beside:
             if str(report.meta.get("policy")).partition("?")[0] == RANDOM:
                 return report.profile.get(measure)

@@ -45,7 +45,7 @@ TABLE_COLOUR = np.array([0.72, 0.66, 0.58])
 
 @contextmanager
 def open_scene(scene: Scene, pack: str) -> Iterator[Simulation]:
-    """A simulation of a scene with the assets of a pack, closed at the end."""
+    """Open a simulation of a scene with the assets of a pack, and close it at the end."""
     world = Simulation(compile_scene(scene, load_pack(pack)))
     try:
         yield world

@@ -63,7 +63,7 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
     expected = int(meta.get("expected", 0))
     if expected > planned:
         lines.append(
-            f"Incomplete evaluation: {planned:,} of its {expected:,} episodes are here, and they may not be "
+            f"Incomplete evaluation: only {planned:,} of {expected:,} episodes are included, and they may not be "
             "representative."
         )
     if errors:
@@ -71,7 +71,7 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
     settings = meta.get("settings") or {}
     if "certificates" in settings and settings["certificates"] is None:
         lines.append(
-            "Uncertified: it was not checked that an oracle can solve these scenes, so a failure may be the scene's."
+            "Uncertified: it was not checked that an oracle can solve these scenes, so some of them may be unsolvable."
         )
     if "start" in settings:
         lines.append(
@@ -212,7 +212,7 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
 
 
 def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
-    """The diagnosis of all runs of a policy together, by title, for each policy with several runs.
+    """Return the joint diagnosis of all runs of each policy with several runs, by title.
 
     Runs belong to one policy if label, address, metadata, the digests of its source and files, and its latency agree:
     episodes before and after an edit, or with another latency, are never judged together.

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from threading import Thread
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -94,13 +93,7 @@ def serve(folder: Path, port: int, ready: Callable[[str], None] = lambda address
     Raises RunError if the folder does not exist, ServingError if the port is not available.
     """
     with Replays() as replays:
-        app = application(Library(folder), replays)
-
-        def start(address: str) -> None:
-            Thread(target=app.state.site.warm_up, daemon=True).start()
-            ready(address)
-
-        serve_app(app, port, start)
+        serve_app(application(Library(folder), replays), port, ready)
 
 
 def serve_app(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:

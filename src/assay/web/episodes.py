@@ -20,15 +20,15 @@ from assay.web import queries
 from assay.web.pages import RUN
 from assay.web.queries import OUTCOMES, EpisodeRow, Filters, NotFoundError, OpenRun, reading
 from assay.web.replays import EpisodeRecording, RenderStatus
-from assay.web.site import Site, Text, TheSite, render_page
-from assay.web.trajectories import build_panels, build_strips, build_views, divergences, read_trajectory
+from assay.web.site import Text, TheSite, render_page
+from assay.web.trajectories import build_panels, build_strips, build_views, compare_paths, read_trajectory
 
 router = APIRouter()
 
 EPISODE = f"{RUN}/episodes/{{key}}"
 PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
 GALLERY_SIZE = 24
-"""Episodes on a page of the gallery."""
+"""Number of episodes on a page of the gallery."""
 MAX_DIFF_WORDS = 400
 """Maximum number of words of instructions that are compared word by word; longer ones would take too long."""
 RequestedFilters = Annotated[Filters, Depends()]
@@ -43,17 +43,13 @@ def episode_list(
     path, view = site.library.path(name), request.url.path.rpartition("/")[2]
     size = GALLERY_SIZE if view == "gallery" else queries.PAGE
     with reading(path) as run:
-        _provide_divergences(site, run, path, filters)
         page = queries.read_page(run, filters, number, size)
-        shows_divergence = view == "gallery" and run.store.world.continuous
-        ways = divergences(run, [row.id for row in page.rows]) if shows_divergence else {}
     return render_page(
         request,
         f"{view}.html",
         name=name,
         page=page,
         filters=filters,
-        divergences=ways,
         choices=site.choices(path),
         outcomes=OUTCOMES,
     )
@@ -89,10 +85,8 @@ def episode(
         sides = [_read_side("mine", "this episode", name, run, row)]
         if control is not None and not beside:
             sides.append(_read_side("other", "its control", name, run, control))
-        _provide_divergences(site, run, path, filters)
         values: dict[str, Any] = {
             "place": queries.locate(run, row, filters),
-            "divergence": divergences(run, [row.id]).get(row.id),
             "traceback": queries.read_detail(run, row, "traceback") or "",
             "clipped": queries.read_detail(run, row, "clipped") or 0,
             "events": queries.read_detail(run, row, "events") or [],
@@ -101,6 +95,7 @@ def episode(
         with reading(site.library.path(beside)) as run:
             row_beside = queries.read_episode(run, key)
             sides.append(_read_side("other", f"the same episode in {beside}", beside, run, row_beside))
+    ways = [side["path"].end_effector for side in sides]
     original = control.instruction if control is not None else _original_instruction(row)
     paths = [(side["kind"], side["path"]) for side in reversed(sides)] if continuous else []
     try:
@@ -120,18 +115,13 @@ def episode(
         diff=diff_words(original, row.instruction) if row.instruction else (),
         longest=max(side["row"].steps for side in sides),
         continuous=continuous,
+        divergence=compare_paths(*ways) if len(ways) == 2 and not beside else None,
         step_seconds=step_seconds,
         views=build_views(paths),
         panels=build_panels(paths),
         strips=build_strips([(side["kind"], side["row"].truth, side["row"].steps) for side in sides]),
         touches=build_strips([(side["kind"], side["touches"], side["row"].steps) for side in sides]),
     )
-
-
-def _provide_divergences(site: Site, run: OpenRun, path: Path, filters: Filters) -> None:
-    """Define the SQL function ``diverges`` if the episodes are sorted by it."""
-    if filters.sort.removeprefix(queries.DESCENDING) == "diverges":
-        run.db.create_function("diverges", 1, site.divergence_steps(path).get)
 
 
 def _original_instruction(row: EpisodeRow) -> str:

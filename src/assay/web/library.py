@@ -67,7 +67,7 @@ class RunSummary:
     control: Rate | None = None
     """Success rate of unperturbed episodes."""
     perturbed: bool = False
-    """Whether ``rate`` is of perturbed episodes."""
+    """Whether ``rate`` covers perturbed episodes."""
 
 
 class Library:

@@ -24,7 +24,7 @@ from assay.runs.store import Store, attach, read_connection
 from assay.support.plugins import load_plugins
 
 PAGE = 50
-"""Episodes on one page."""
+"""Number of episodes on one page."""
 MOST_VALUES = 40
 """Maximum number of values of a label that is offered as a filter; one with more is a measurement."""
 OUTCOMES = ("success", "failure", "error", "waiting")
@@ -58,9 +58,8 @@ SORTS = {
     "seed": "seed",
     "outcome": "coalesce(outcome, '')",
     "steps": "coalesce(steps, -1)",
-    "diverges": "diverges(specs.id)",
 }
-"""Sort keys; ties keep plan order. The caller defines the SQL function ``diverges``."""
+"""Sort keys; ties keep plan order."""
 DESCENDING = "-"
 """Prefix of a sort key for descending order."""
 _DIFFERING = """
@@ -194,7 +193,7 @@ class Page:
     number: int
     """Number of the page, from 1."""
     size: int
-    """Episodes on a page."""
+    """Number of episodes on a page."""
 
     @property
     def page_count(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,9 +24,8 @@ from assay.report.page import build
 from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
 from assay.web.library import Library, RunProgress, cached, measure_progress, run_address
-from assay.web.queries import read_choices, reading
+from assay.web.queries import read_choices
 from assay.web.replays import Replays
-from assay.web.trajectories import divergences
 
 SHADES = 10
 """Number of colour steps of the heat map."""
@@ -54,11 +52,6 @@ def _compare_runs(first: Path, second: Path) -> Comparison:
     return compare({"A": read_outcomes(first), "B": read_outcomes(second)})
 
 
-def _divergence_steps(path: Path) -> dict[int, int | None]:
-    with reading(path) as run:
-        return {number: way and way.step for number, way in divergences(run).items()}
-
-
 class Site:
     """The runs of one web app, with cached results computed from them."""
 
@@ -67,15 +60,7 @@ class Site:
         self.progress: Callable[[Path], RunProgress] = cached(measure_progress)
         self.report: Callable[[Path], RunPage] = cached(_build_report)
         self.comparison: Callable[[Path, Path], Comparison] = cached(_compare_runs)
-        self.divergence_steps: Callable[[Path], dict[int, int | None]] = cached(_divergence_steps)
         self.choices: Callable[[Path], dict[str, Any]] = cached(read_choices)
-
-    def warm_up(self) -> None:
-        """Compute the data of the first page: the summaries of all runs and the compiled templates."""
-        with suppress(OSError):  # the folder may be gone; the page reports it
-            self.library.summaries()
-        for name in _templates.list_templates():
-            _templates.get_template(name)
 
 
 def _site(request: Request) -> Site:

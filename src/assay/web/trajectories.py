@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from assay.episodes import Trajectory, no_trajectory
-from assay.episodes.spec import CONTROL
 from assay.web.queries import OpenRun
 
 DIVERGENCE_M = 0.05
@@ -18,10 +17,10 @@ DIVERGENCE_M = 0.05
 MAX_POINTS = 600
 """Maximum number of points of a drawn line; longer paths are thinned."""
 VIEW_SIZE = 300
-"""Width and height of a view, in its own units."""
+"""Width and height of a view, SVG units."""
 VIEW_MARGIN = 16
 PANEL_HEIGHT = 40
-"""Height of a panel of curves, in its own units."""
+"""Height of a panel of curves, SVG units."""
 MIN_VIEW_M = 0.1
 """Minimum extent of a view, metres."""
 
@@ -37,7 +36,7 @@ class Divergence(NamedTuple):
     step: int | None
     """The first step that is far from the whole path of the control; None if the path stays near."""
     still: bool
-    """Whether the path never leaves its own start, so that being near the control's path means nothing."""
+    """Whether the path stays near its start, so that being near the control's path means nothing."""
 
 
 def compare_paths(path: np.ndarray, control: np.ndarray) -> Divergence | None:
@@ -47,33 +46,6 @@ def compare_paths(path: np.ndarray, control: np.ndarray) -> Divergence | None:
     far = np.flatnonzero(cKDTree(control).query(path)[0] > DIVERGENCE_M)
     still = bool(np.linalg.norm(path - path[0], axis=1).max() <= DIVERGENCE_M)
     return Divergence(int(far[0]) if len(far) else None, still)
-
-
-def divergences(run: OpenRun, ids: Iterable[int] | None = None) -> dict[int, Divergence | None]:
-    """Return the divergences of finished episodes (by default all) by id, except episodes without a control."""
-    done = {number for (number,) in run.rows("SELECT id FROM episodes")}
-    wanted = done if ids is None else done.intersection(ids)
-    controls = {
-        (task, seed): number
-        for number, task, seed in run.rows(
-            "SELECT specs.id, task, seed FROM specs JOIN episodes USING (id) WHERE condition = :control "
-            "ORDER BY specs.id DESC",
-            {"control": CONTROL},
-        )
-    }
-    rows = run.rows("SELECT id, task, seed FROM specs WHERE condition <> :control", {"control": CONTROL})
-    pairs = [
-        (controls[task, seed], number)
-        for number, task, seed in rows
-        if number in wanted and (task, seed) in controls
-    ]
-    result: dict[int, Divergence | None] = {}
-    control_path, control_id = np.zeros((0, 3)), 0
-    for control, number in sorted(pairs):  # by control, whose path is read once
-        if control != control_id:
-            control_path, control_id = read_trajectory(run, control).end_effector, control
-        result[number] = compare_paths(read_trajectory(run, number).end_effector, control_path)
-    return result
 
 
 def read_trajectory(run: OpenRun, number: int) -> Trajectory:

@@ -54,28 +54,26 @@ class GoalProgress(Result):
     several: Annotated[int, Column("n with several atoms", "count")]
     """Number of episodes whose goal has several atoms."""
     at_end: Annotated[float | None, Column("atoms at the end", "share")]
-    """Mean share of the goal's atoms that held at the end."""
+    """Mean fraction of the goal's atoms that held at the end."""
     at_end_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
     """Wilson interval of ``at_end`` over starts and variants."""
     best: Annotated[float | None, Column("most atoms at once", "share")]
-    """Mean of the largest share of the goal's atoms that held simultaneously."""
+    """Mean of the largest fraction of the goal's atoms that held simultaneously."""
     best_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
 
 
 def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[GoalProgress, ...]:
     """Return the progress of each group of episodes with recorded stages or goals of several atoms."""
     rows = valid_rows(frame).drop_nulls(by)
-    shares_of_atoms = [
-        _atom_shares(truth, steps, success)
-        for truth, steps, success in rows.select("truth", "steps", "success").iter_rows()
-    ]
-    if "stages" in rows.columns:  # a cancelled instruction has no atoms
-        cancelled = (rows["stages"] == NO_ATOMS).fill_null(value=False)
-        shares_of_atoms = [
-            (0, 0.0, 0.0) if is_cancelled else values
-            for is_cancelled, values in zip(cancelled, shares_of_atoms, strict=True)
-        ]
-    atoms, at_end, best = zip(*shares_of_atoms, strict=True)
+    stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
+    columns = rows.select("truth", "steps", "success", stages)
+    atoms, at_end, best = zip(
+        *(  # a cancelled instruction has no atoms
+            (0, 0.0, 0.0) if stages == NO_ATOMS else _atom_shares(truth, steps, success)
+            for truth, steps, success, stages in columns.iter_rows()
+        ),
+        strict=True,
+    )
     score = pl.col("progress") if "progress" in rows.columns else pl.lit(None, pl.Float64)
     rows = rows.with_columns(
         _atoms=pl.Series(atoms, dtype=pl.Int64),
@@ -85,41 +83,38 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
     ).filter((pl.col("_atoms") > 1) | pl.col("_score").is_not_null())
     if not len(rows):
         return ()
-    staged, several = rows.drop_nulls("_score"), rows.filter(pl.col("_atoms") > 1)
-    means = {
-        column: _means(part, column, by)
-        for part, column in ((staged, "_score"), (several, "_at_end"), (several, "_best"))
+    several = pl.col("_atoms") > 1
+    parts = {
+        "_score": rows.drop_nulls("_score"),
+        "_at_end": rows.filter(several),
+        "_best": rows.filter(several),
     }
-    nothing: tuple[float | None, Interval | None] = (None, None)
+    estimates = {column: shares(part, column, by) for column, part in parts.items()}
+
+    def mean_of(
+        column: str, key: tuple[Label, ...], group: pl.DataFrame
+    ) -> tuple[float | None, Interval | None]:
+        if key not in estimates[column]:
+            return None, None
+        values = group["_score"].drop_nulls() if column == "_score" else group.filter(several)[column]
+        return float(values.mean()), estimates[column][key][1]  # type: ignore[arg-type]
+
     return tuple(
         GoalProgress(
             dict(zip(by, key, strict=True)),
             len(group),
             float(group["success"].mean()),  # type: ignore[arg-type]
-            *means["_score"].get(key, nothing),
+            *mean_of("_score", key, group),
             int((group["_atoms"] > 1).sum()),
-            *means["_at_end"].get(key, nothing),
-            *means["_best"].get(key, nothing),
+            *mean_of("_at_end", key, group),
+            *mean_of("_best", key, group),
         )
         for key, group in rows.group_by(by, maintain_order=True)
     )
 
 
-def _means(
-    rows: pl.DataFrame, column: str, by: Sequence[str]
-) -> dict[tuple[Label, ...], tuple[float | None, Interval | None]]:
-    """Return the mean of a column (0 to 1) in each group, and its interval."""
-    if not len(rows):
-        return {}
-    estimates = shares(rows, column, by)
-    return {
-        key: (float(group[column].mean()), estimates[key][1])  # type: ignore[arg-type]
-        for key, group in rows.group_by(by, maintain_order=True)
-    }
-
-
 def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """Return the number of atoms of a goal, the share that held at the end, and the largest simultaneous share.
+    """Return the number of atoms of a goal, the fraction that held at the end, and the largest simultaneous fraction.
 
     Atoms that held before the first step, such as a stove that is already on, are left out of the shares.
     """
@@ -145,8 +140,8 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
     if any(group.several for group in groups):
         columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
         note += (
-            "Atoms: for goals with several atoms, the mean share that holds at the end, and the mean of the largest "
-            "share that held at one moment. "
+            "Atoms: for goals with several atoms, the mean fraction that holds at the end, and the mean of the largest "
+            "fraction that held at one moment. "
         )
     intervals = [group.score_interval if staged else group.at_end_interval for group in groups]
     note += f"95 % intervals: {methods(intervals)}."
@@ -155,7 +150,7 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
 
 PROGRESS = Measure(
     "progress",
-    "Mean progress by stages, and share of the goal's atoms that hold, by condition.",
+    "Mean progress by stages, and fraction of the goal's atoms that hold, by condition.",
     lambda run: progress(run.frame),
     needs=("truth",),
     panels=(Panel(HIDDEN, (progress_table,)),),

@@ -187,11 +187,12 @@ def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> T
         results,
         _CONDITION,
         *("success.count", "success.share as success", "clean.share as clean success", "clean.interval"),
-        *(
-            "fleeting.count as successes that were followed",
-            "fleeting.share as fleeting",
-            "fleeting.interval",
+        Column(
+            "successes that were followed",
+            "count",
+            value=lambda result: result.fleeting.count if result.fleeting else 0,
         ),
+        *("fleeting.share as fleeting", "fleeting.interval"),
         *columns,
         note=f"Clean: a lasting success without a side effect. {DEFINITIONS} "
         f"95 % intervals: {methods(result.clean.interval for result in results)}.",

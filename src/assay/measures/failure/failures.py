@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,6 @@ from assay.measures.views.style import (
     WIDTH,
     Drawing,
     percent_axis,
-    printing,
 )
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.views.wording import KeyNumber, between, natural, number, percent, plural
@@ -75,39 +74,14 @@ class TaskPaths:
         return [*sampled, ("mean", self.found.reference)]
 
 
-def paths_3d_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """Draw the trajectories in space."""
-    tasks = _tasks_with_failures(report)
-
-    def paint(figure: Figure) -> None:
-        from matplotlib.ticker import MaxNLocator
-
-        zoom = (0.95 if len(tasks) < 3 else 0.88) * (1.0 if printing() is None else 0.9)
-        for place, task in enumerate(tasks):
-            axes: Any = figure.add_subplot(1, len(tasks), place + 1, projection="3d")
-            for kind, path in task.drawn:
-                axes.plot(*path.T, **LOOKS[kind])
-            axes.set_title(task.found.task, fontsize=8.5)
-            axes.view_init(elev=24, azim=-35)
-            axes.set_box_aspect((1, 1, 0.8), zoom=zoom)
-            axes.tick_params(labelsize=6, pad=-2)
-            for axis, name in zip((axes.xaxis, axes.yaxis, axes.zaxis), "xyz", strict=True):
-                axis.set_label_text(f"{name}, m", fontsize=7)
-                axis.labelpad = -4
-                axis.set_pane_color((0.96, 0.96, 0.97, 1.0))
-                axis.set_major_locator(MaxNLocator(3))
-        _legend(figure)
-
-    size = _width(tasks), 3.9 if len(tasks) < 3 else 3.4
-    title = "Trajectories of failures, in space"
-    return Drawing("paths-3d", title, _caption(tasks), size, paint, in_a_column=False)
-
-
 def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
     """Draw the trajectories from above."""
-    tasks = _tasks_with_failures(report)
+    tasks = [task for task in report.paths if task.found.failures][:MOST_TASKS]
+    if not tasks:
+        raise MeasureError("no failure could be judged")
 
     def paint(figure: Figure) -> None:
+        from matplotlib.lines import Line2D
         from matplotlib.ticker import MaxNLocator
 
         for place, task in enumerate(tasks):
@@ -123,48 +97,26 @@ def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
             for axis, name in ((axes.xaxis, "y, m"), (axes.yaxis, "x, m")):
                 axis.set_label_text(name)
                 axis.set_major_locator(MaxNLocator(4))
-        _legend(figure)
+        lines = [Line2D([], [], **look, label=NAMES[kind]) for kind, look in LOOKS.items()]
+        columns = 4 if figure.get_figwidth() > HALF else 2
+        figure.legend(handles=lines, loc="outside lower center", ncols=columns)
 
-    caption = (
-        "The same trajectories from above, as in the external camera: the robot is at the top; the dot is the start. "
-        f"{_caption(tasks)}"
-    )
-    width = _width(tasks)
-    spans = [np.ptp(np.concatenate([path for _, path in task.drawn]), axis=0) for task in tasks]
-    steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
-    size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
-    return Drawing(
-        "paths-top", "Trajectories of failures, from above", caption, size, paint, in_a_column=False
-    )
-
-
-def _tasks_with_failures(report: ReportedRun) -> Sequence[TaskPaths]:
-    tasks = [task for task in report.paths if task.found.failures]
-    if not tasks:
-        raise MeasureError("no failure could be judged")
-    return tasks[:MOST_TASKS]
-
-
-def _width(tasks: Sequence[TaskPaths]) -> float:
-    return HALF if len(tasks) == 1 else WIDTH
-
-
-def _legend(figure: Figure) -> None:
-    from matplotlib.lines import Line2D
-
-    lines = [Line2D([], [], **look, label=NAMES[kind]) for kind, look in LOOKS.items()]
-    figure.legend(handles=lines, loc="outside lower center", ncols=4 if figure.get_figwidth() > HALF else 2)
-
-
-def _caption(tasks: Sequence[TaskPaths]) -> str:
     counts = "; ".join(
         f"{task.task}: {task.successes:,} successes, {task.near[WIDEST]:,} near and "
         f"{task.failures - task.near[WIDEST]:,} far failures (threshold {number(task.thresholds[WIDEST], 3)} m)"
         for task in (task.found for task in tasks)
     )
-    return (
-        f"At most {SAMPLE_SIZES['success']} successes and {SAMPLE_SIZES['near']} failures of each kind are drawn, of "
-        f"the tasks with the most failures, as {POINTS} points up to the length of the longest success drawn. {counts}."
+    caption = (
+        "The robot is at the top, as in the external camera; the dot is the start. At most "
+        f"{SAMPLE_SIZES['success']} successes and {SAMPLE_SIZES['near']} failures of each kind are drawn, for tasks "
+        f"with the most failures, as {POINTS} points up to the length of the longest success drawn. {counts}."
+    )
+    width = HALF if len(tasks) == 1 else WIDTH
+    spans = [np.ptp(np.concatenate([path for _, path in task.drawn]), axis=0) for task in tasks]
+    steepest = max(float(x / max(y, 1e-3)) for x, y, _ in spans)
+    size = width, 1.2 + float(np.clip(steepest * (width / len(tasks) - 0.6), 0.8, 3.0))
+    return Drawing(
+        "paths-top", "Trajectories of failures, from above", caption, size, paint, in_a_column=False
     )
 
 
@@ -346,7 +298,7 @@ FAILURES = Measure(
         Panel(
             "Failures",
             (failures_table, thresholds_table, types_table),
-            (paths_3d_figure, paths_top_figure),
+            (paths_top_figure,),
             near_far_figure,
         ),
     ),

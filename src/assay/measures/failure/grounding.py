@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
-from assay.measures.clustering import GroupShare, group_shares
+from assay.measures.clustering import group_shares
 from assay.measures.frames import atoms, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
@@ -84,7 +84,15 @@ def confusion(
         raise MeasureError("no episode records the objects of its goal")
     here = pl.col(contact).fill_null("")
     rows = rows.with_columns(_right=here.is_in(pl.col("_named").str.split("+")))
-    return tuple(_count_confusion(contact, part) for part in group_shares(rows, "_right", by))
+    result = []
+    for part in group_shares(rows, "_right", by):
+        cells = Counter(part.rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
+        names = tuple(sorted({name for name, _ in cells}))
+        first = tuple(sorted({name for _, name in cells}, key=lambda name: (name == NOTHING, name)))
+        counts = tuple(tuple(cells[name, other] for other in first) for name in names)
+        numbers = part.hits, len(part.rows), part.share, part.interval
+        result.append(Confusion(part.group, contact, *numbers, names, first, counts))
+    return tuple(result)
 
 
 def goal_objects(truth: str) -> str:
@@ -93,32 +101,15 @@ def goal_objects(truth: str) -> str:
     return "+".join(dict.fromkeys(map(thing_of, things)))
 
 
-def _count_confusion(contact: Contact, part: GroupShare) -> Confusion:
-    cells = Counter(part.rows.select("_named", pl.col(contact).fill_null(NOTHING)).iter_rows())
-    names = tuple(sorted({name for name, _ in cells}))
-    first = tuple(sorted({name for _, name in cells}, key=lambda name: (name == NOTHING, name)))
-    return Confusion(
-        group=part.group,
-        contact=contact,
-        right=part.hits,
-        count=len(part.rows),
-        accuracy=part.share,
-        interval=part.interval,
-        named=names,
-        first=first,
-        counts=tuple(tuple(cells[name, other] for other in first) for name in names),
-    )
-
-
 def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table:
-    """Table of the share of episodes in which an object of the goal came first."""
+    """Make the table of the accuracy in each condition."""
     contact = matrices[0].contact
     title = f"An object named in the goal was {contact} first"
     return Table.of(f"grounding-{contact}", title, matrices, note="95 % Wilson intervals.")
 
 
 def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Drawing:
-    """Figure of the confusion matrix of all perturbed conditions, or of the control if none exist."""
+    """Draw the confusion matrix of all perturbed conditions, or of the control if there are none."""
     perturbed = [matrix for matrix in matrices if group_name(matrix.group) != CONTROL]
     used = perturbed or list(matrices)
     cells: Counter[tuple[str, str]] = Counter()
@@ -130,10 +121,8 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
     table = np.zeros((len(rows), len(columns)), int)
     right = np.zeros(table.shape, bool)
     for (name, first), count in cells.items():
-        place = (
-            rows.index(name if name in rows else OTHERS),
-            columns.index(first if first in columns else OTHERS),
-        )
+        named, moved = (name if name in rows else OTHERS), (first if first in columns else OTHERS)
+        place = rows.index(named), columns.index(moved)
         table[place] += count
         right[place] |= first in name.split("+")
     shares = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
@@ -170,9 +159,9 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
             f" Others: {plural(other_rows, 'further name')} and {plural(other_columns, 'further object')}."
         )
     caption = (
-        f"Object {contact} first, against the object of the instruction; "
+        f"Object {contact} first, compared with the object in the instruction; "
         f"{plural(count, 'perturbed episode' if perturbed else 'episode')}. Framed: a named object, in {hits:,} "
-        f"of {count:,} ({percent(hits / count)}).{beside} Shade: share of the row. Wilson intervals are in the "
+        f"of {count:,} ({percent(hits / count)}).{beside} Shade: fraction of the row. Wilson intervals are in the "
         f"table.{together}"
     )
     size = (HALF if len(columns) <= NARROW_COLUMNS else WIDTH, 1.7 + 0.3 * len(rows))
@@ -195,14 +184,14 @@ def _most_frequent(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str
 _PANELS = (Panel("Grounding", (grounding_table,), (confusion_figure,)),)
 MOVED = Measure(
     "moved",
-    "Object moved first, against the objects of the goal, by condition.",
+    "Object moved first, compared with the objects in the goal, by condition.",
     lambda run: confusion(run.frame, "moved", ("condition",)),
     needs=("moved", "truth"),
     panels=_PANELS,
 )
 TOUCHED = Measure(
     "touched",
-    "Object touched first, against the objects of the goal, by condition; noisy.",
+    "Object touched first, compared with the objects in the goal, by condition; noisy.",
     lambda run: confusion(run.frame, "touched", ("condition",)),
     needs=("touched", "truth"),
     panels=_PANELS,

@@ -27,7 +27,7 @@ from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import binomial_at_least
 
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
-"""Name of a threshold -> share of a task's successes within it."""
+"""Name of a threshold -> fraction of a task's successes within it."""
 WIDEST = "max"
 """The threshold of Table 4 of LIBERO-Para, and the default."""
 NEAR = {name: "near" if name == WIDEST else f"near_{name}" for name in QUANTILES}
@@ -47,9 +47,8 @@ class NearFarRule(Result):
 
     def __post_init__(self) -> None:
         if not (0 <= self.floor <= 1 and self.least_successes >= 1):
-            raise MeasureError(
-                f"floor={self.floor:g}, least_successes={self.least_successes}: valid: 0 to 1 m, at least 1"
-            )
+            values = f"floor={self.floor:g}, least_successes={self.least_successes}"
+            raise MeasureError(f"{values}: expected a floor from 0 to 1 m, and at least one success")
 
 
 OURS = NearFarRule()
@@ -67,7 +66,7 @@ def near_far_rule(text: str) -> NearFarRule:
     if text in RULES:
         return RULES[text]
     if "=" not in text:
-        raise MeasureError(f"there is no rule '{text}' for near failures: {did_you_mean(text, RULES)}")
+        raise MeasureError(f"unknown rule '{text}' for near failures: {did_you_mean(text, RULES)}")
     rule: NearFarRule = call_with_fields(NearFarRule, text, text, MeasureError)
     return rule
 
@@ -90,7 +89,7 @@ class TaskFailures(Result):
 
 @dataclass(frozen=True, slots=True)
 class NearFar(Result):
-    """Successes, near and far failures of one group, and their shares of all its episodes without errors."""
+    """Number of successes, near and far failures of one group of episodes without errors."""
 
     group: str
     """A task, a way of naming objects, a phrasing of the action, or ``all``."""
@@ -105,19 +104,19 @@ class NearFar(Result):
     """Number of failures without a trajectory, or of a task with too few successes."""
 
     def success_rate(self) -> float:
-        """Successes as a share of all episodes."""
+        """Return the fraction of episodes that succeed."""
         return self.successes / self.episodes
 
     def near_share(self, threshold: str = WIDEST) -> float:
-        """Near failures as a share of all episodes."""
+        """Return the fraction of episodes that are near failures."""
         return self.near[threshold] / self.episodes
 
     def far_share(self, threshold: str = WIDEST) -> float:
-        """Far failures as a share of all episodes."""
+        """Return the fraction of episodes that are far failures."""
         return self.far[threshold] / self.episodes
 
     def far_of_failures(self, threshold: str = WIDEST) -> float | None:
-        """Far failures as a share of the judged failures; None without a judged failure."""
+        """Return the fraction of judged failures that are far; None without a judged failure."""
         judged = self.near[threshold] + self.far[threshold]
         return self.far[threshold] / judged if judged else None
 
@@ -139,7 +138,7 @@ class NearFarFailures(Result):
     idle: int | None
     """Far failures (widest threshold) in which nothing was touched or moved; None if contacts are not recorded."""
     far_share: float | None
-    """Share of far failures with the widest threshold; None without a failure."""
+    """Fraction of failures that are far with the widest threshold; None without a failure."""
     interval: Interval | None
     close: int
     """Number of near failures with the widest threshold."""

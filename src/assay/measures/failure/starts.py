@@ -27,7 +27,7 @@ from assay.measures.success.rates import CONTROLS
 from assay.support.stats.intervals import Interval, wilson_interval
 
 MIN_SUCCESS = 0.5
-"""Minimum share of successful controls for a task that the policy can perform."""
+"""Minimum success rate of the controls of a task that the policy can perform."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

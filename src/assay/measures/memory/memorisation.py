@@ -132,7 +132,7 @@ class CalledBy(Result):
     conditions: dict[str, tuple[str, ...]]
     tasks: dict[str, tuple[TaskRepeats, ...]]
     of: int
-    """Number of tasks of the runs, including those without a judged episode."""
+    """Number of tasks in the runs, including those without a judged episode."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

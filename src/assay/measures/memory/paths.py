@@ -213,7 +213,7 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
         elif len(group) > 1:
             spread[str(task)] = _nearest_distances(group["id"].to_numpy(), paths)
     if not spread:
-        raise MeasureError("needs a task with two successful controls, for their natural spread")
+        raise MeasureError("needs a task with two successful controls to measure their natural spread")
     spread[""] = np.concatenate(list(spread.values()))
     return _quantiles(spread, FLOOR), _quantiles(noise, 0.0)
 

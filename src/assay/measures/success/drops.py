@@ -217,7 +217,12 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     effective = effective_count(control, count, kish(count)), effective_count(changed, count, count.sum())
     usual, ones = np.rint(control / count), np.ones(len(count))  # the majority, for a start in several runs
     p = paired_p(usual, ones, changed, count)
-    if _has_wordings(rows):  # the control has no wordings
+    several_wordings = False  # of a task in one condition, each with several starts
+    if "instruction" in rows.columns:
+        starts = rows.group_by("task", "condition", "instruction").agg(_starts=pl.struct(START).n_unique())
+        wordings = starts.filter(pl.col("_starts") > 1).group_by("task", "condition").len()
+        several_wordings = bool((wordings["len"] > 1).any())
+    if several_wordings:  # the control has no wordings
         effective = effective[0], min(effective[1], shares(rows, "success", given=_FIXED)[()][0])
         apart = pl.col("success") - pl.col("control_success")
         (variance,) = variances(rows, (apart - apart.mean()) / len(rows), given=_FIXED)
@@ -256,17 +261,6 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         "rows": rows,
         "table": table,
     }
-
-
-def _has_wordings(rows: pl.DataFrame) -> bool:
-    """Return whether some condition has several wordings of a task, each with several starts."""
-    if "instruction" not in rows.columns:
-        return False
-    variants = rows.group_by("task", "condition", "instruction").agg(
-        pl.struct(START).n_unique().alias("_starts")
-    )
-    several = variants.filter(pl.col("_starts") > 1).group_by("task", "condition").len()
-    return bool((several["len"] > 1).any())
 
 
 def _anytime_p(rows: pl.DataFrame) -> float:

@@ -25,11 +25,11 @@ from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
 from assay.measures.success.task_changes import ROWS, with_paths
-from assay.support.stats.intervals import LEVEL, Interval, widen_to_p
-from assay.support.stats.significance import sign_flip, t_quantile
+from assay.support.stats.intervals import Interval, student_over_tasks, widen_to_p
+from assay.support.stats.significance import sign_flip
 
 FAIR = 0.5
-"""Share of the controls' success below which a policy fails at new goals, which may be harder."""
+"""Fraction of the controls' success below which a policy fails at new goals, which may be harder."""
 _ROWS = (
     *("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "axis", "change"),
     "initial_positions",
@@ -177,10 +177,8 @@ def _new_goals(requests: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
     p = sign_flip(off) / 2 if off.sum() < 0 else 1.0
     change, interval = now - before, None
     if len(table) > 1:
-        free = len(table) - 1
-        half = t_quantile((1 + LEVEL) / 2, free) * float(change.std(ddof=1)) / len(table) ** 0.5
-        middle = float(change.mean())
-        interval = Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over tasks")
+        error = float(change.std(ddof=1)) / len(table) ** 0.5
+        interval = student_over_tasks(float(change.mean()), error, len(table) - 1)
     return NewGoals(
         successes=int(table["hits"].sum()),
         count=int(table["count"].sum()),

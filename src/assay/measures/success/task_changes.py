@@ -92,7 +92,7 @@ class ChangeCost(Result):
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
     of_fall: Annotated[float | None, Column("part of the fall", "share")]
-    """Part in the fall over all changes, which also depends on the change's number of episodes.
+    """Fraction of the fall over all changes, which also depends on the change's number of episodes.
 
     None without a fall.
     """
@@ -165,25 +165,48 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
     """Measure the cost of each change in each task, from the paired rows of one or several runs."""
     is_single = pl.col("change").map_elements(lambda name: len(shown_by(name)) == 1, return_dtype=pl.Boolean)
     alone = rows.filter(is_single)
-    changes = sorted(alone["change"].unique())
-    lost = pl.col("control_success") - pl.col("success")
-    all_lost = rows.group_by(START, maintain_order=True).agg(_all=lost.sum())
-    costs = [_measure_cost(change, alone.filter(pl.col("change") == change), all_lost) for change in changes]
-    contrasts = [_against_others(change, alone) for change in changes]
-    raised = holm([1.0 if contrast is None else contrast[2] for contrast in contrasts])
+    by_change = {
+        change: alone.filter(pl.col("change") == change) for change in sorted(alone["change"].unique())
+    }
+    lost = (pl.col("control_success") - pl.col("success")).sum()
+    all_lost = rows.group_by(START, maintain_order=True).agg(_all=lost)
+    costs = []
+    for change, own in by_change.items():
+        able = start_table(own.filter(pl.col("control_success") == 1))
+        hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
+        count = int(counts.sum())
+        both = all_lost.join(own.group_by(START).agg(_mine=lost), on=START, how="left", maintain_order="left")
+        part, part_interval = _ratio(
+            *both.select(pl.col("_mine", "_all").fill_null(0)).to_numpy().astype(float).T
+        )
+        # only starts with this change and another one are compared
+        sides = two_sides(alone.filter(pl.col("control_success") == 1), START, pl.col("change") == change)
+        estimate, p = compare_sides(sides) if len(sides) else (None, None)
+        costs.append(
+            ChangeCost(
+                change=change,
+                kept=int(hits.sum()),
+                count=count,
+                share=float(hits.sum() / count) if count else None,
+                interval=share_interval(hits, counts, count) if count else None,
+                of_fall=part,
+                of_fall_interval=part_interval,
+                more=None if estimate is None else estimate.difference,
+                more_interval=None if estimate is None else estimate.interval,
+                more_p=p,
+            )
+        )
+    raised = holm([1.0 if cost.more_p is None else cost.more_p for cost in costs])
     costs = [
-        cost if contrast is None else replace(cost, more=contrast[0], more_interval=contrast[1], more_p=p)
-        for cost, contrast, p in zip(costs, contrasts, raised, strict=True)
+        cost if cost.more_p is None else replace(cost, more_p=p)
+        for cost, p in zip(costs, raised, strict=True)
     ]
+    uneven = {change: uneven_p(own) for change, own in by_change.items()}
     return TaskChanges(
-        cells=tuple(cell for change in changes for cell in measure_cells(change, alone)),
+        cells=tuple(cell for change in by_change for cell in measure_cells(change, alone)),
         costs=tuple(sorted(costs, key=lambda cost: 1.0 if cost.share is None else cost.share)),
-        alike_p=alike_p(alone) if len(changes) > 1 else None,
-        uneven={
-            change: p
-            for change in changes
-            if (p := uneven_p(alone.filter(pl.col("change") == change))) is not None
-        },
+        alike_p=alike_p(alone) if len(by_change) > 1 else None,
+        uneven={change: p for change, p in uneven.items() if p is not None},
         rows=rows,
     )
 
@@ -276,27 +299,6 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
     return (1 + sum(apart(order) >= seen - 1e-9 for order in dealt)) / (1 + _SHUFFLES)
 
 
-def _measure_cost(change: str, rows: pl.DataFrame, lost: pl.DataFrame) -> ChangeCost:
-    """Measure the cost of a change, given the successes ``_all`` lost in each start under all changes."""
-    able = start_table(rows.filter(pl.col("control_success") == 1))
-    hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
-    count = int(counts.sum())
-    mine = rows.group_by(START).agg(_mine=(pl.col("control_success") - pl.col("success")).sum())
-    both = lost.join(mine, on=START, how="left", maintain_order="left").select(
-        pl.col("_mine", "_all").fill_null(0)
-    )
-    part, interval = _ratio(*both.to_numpy().astype(float).T)
-    return ChangeCost(
-        change=change,
-        kept=int(hits.sum()),
-        count=count,
-        share=float(hits.sum() / count) if count else None,
-        interval=share_interval(hits, counts, count) if count else None,
-        of_fall=part,
-        of_fall_interval=interval,
-    )
-
-
 def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval | None]:
     """Return the ratio of two sums over starts, and its linearised interval.
 
@@ -312,18 +314,6 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval 
     off = part - ratio * whole
     half = t * float(np.sqrt(np.square(off).sum() * starts / (starts - 1))) / total
     return ratio, Interval(ratio - half, ratio + half, "linearised, over starts")
-
-
-def _against_others(change: str, rows: pl.DataFrame) -> tuple[float, Interval, float] | None:
-    """Return success kept under one change minus that under the others, its interval, and p value.
-
-    Only starts with both are compared.
-    """
-    table = two_sides(rows.filter(pl.col("control_success") == 1), START, pl.col("change") == change)
-    if not len(table):
-        return None
-    estimate, p = compare_sides(table)
-    return estimate.difference, estimate.interval, p
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:

@@ -17,11 +17,10 @@ from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.measures.success.rates import RATE, Rate, interval_note, rates
 from assay.measures.views.style import FAINT, HALF, RULE, Drawing, percent_axis, series
-from assay.measures.views.table import Column, Table, declared_columns
+from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, plural
-from assay.support.stats.intervals import LEVEL, Interval
+from assay.support.stats.intervals import Interval, student_over_tasks
 from assay.support.stats.resampling import labels_behind
-from assay.support.stats.significance import t_quantile
 from assay.tasks.labels import COLUMN, family_order, label_order, read
 
 if TYPE_CHECKING:
@@ -86,38 +85,27 @@ def _against_others(frame: pl.DataFrame, family: str, rate: Rate) -> Rate:
     """Add the comparison with tasks without the label to a rate. Tasks are the units, not episodes."""
     (label,) = rate.group.values()
     column = f"{COLUMN}{family}"
-    has = (
-        pl.col(column)
-        .map_elements(lambda text: label in read(text), return_dtype=pl.Boolean)
-        .fill_null(False)
-    )
+    has = pl.col(column).map_elements(lambda text: label in read(text), return_dtype=pl.Boolean)
     tasks = (
         valid_rows(frame)
         .group_by("task", maintain_order=True)
-        .agg(hits=pl.col("success").sum(), count=pl.len(), mine=has.any())
+        .agg(hits=pl.col("success").sum(), count=pl.len(), mine=has.fill_null(False).any())
     )
     hits, counts = tasks.select("hits", "count").to_numpy().astype(float).T
     mine = tasks["mine"].to_numpy()
     if not rate.count or mine.all() or not mine.any():
         return rate
+    one, other = (hits / counts)[mine], (hits / counts)[~mine]
+    off = np.where(mine, hits / counts - one.mean(), hits / counts - other.mean())
+    error = float(np.sqrt(off @ off / (len(hits) - 2) * (1 / len(one) + 1 / len(other))))
     return LabelRate(
         **{field.name: getattr(rate, field.name) for field in fields(rate)},
         others=int(hits[~mine].sum()),
         others_count=int(counts[~mine].sum()),
         behind=float(hits[mine].sum() / counts[mine].sum() - hits[~mine].sum() / counts[~mine].sum()),
-        behind_interval=_interval(hits / counts, mine),
+        behind_interval=student_over_tasks(float(one.mean() - other.mean()), error, len(hits) - 2),
         p=labels_behind(hits, counts, mine),
     )
-
-
-def _interval(shares: np.ndarray, mine: np.ndarray) -> Interval:
-    """Return the Student interval of the difference of two means over tasks (tasks,)."""
-    free = len(shares) - 2
-    sizes = 1 / mine.sum() + 1 / (~mine).sum()
-    off = np.where(mine, shares - shares[mine].mean(), shares - shares[~mine].mean())
-    half = t_quantile((1 + LEVEL) / 2, free) * float(np.sqrt(off @ off / free * sizes))
-    middle = float(shares[mine].mean() - shares[~mine].mean())
-    return Interval(max(middle - half, -1.0), min(middle + half, 1.0), "student, over tasks")
 
 
 def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
@@ -139,21 +127,17 @@ def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
 
 def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) -> Table | None:
     """Return the table of success by label."""
-    pairs = [(family, rate) for family, values in families.items() for rate in values]
-    if not pairs:
+    values = [rate for rates in families.values() for rate in rates]
+    if not values:
         return None
-    columns = [
-        Column(column.name, column.kind) for name, column in declared_columns(Rate).items() if name in RATE
-    ]
-    return Table(
+    return Table.of(
         "labels",
         "Success by label",
-        (Column("family"), Column("label"), *columns),
-        tuple(
-            (family, group_name(rate.group), *(getattr(rate, name) for name in RATE))
-            for family, rate in pairs
-        ),
-        interval_note(rate for _, rate in pairs),
+        values,
+        Column("family", value=lambda rate: next(iter(rate.group)).removeprefix(COLUMN)),
+        Column("label", value=lambda rate: group_name(rate.group)),
+        *RATE,
+        note=interval_note(values),
     )
 
 

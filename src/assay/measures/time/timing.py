@@ -43,8 +43,8 @@ UNTIMED = "_untimed"
 LIMITED = "limit_factor"
 """Label of an episode's own limit, as a multiple of the reference time; null for none."""
 REFERENCE_NOTE = (
-    "Limits are multiples of a reference time: human times, if the run was given them (times=FILE); the demonstrator's "
-    "in the same episode, if it is known; else the median of the run's successful controls of the task."
+    "Limits are multiples of a reference time: the human time, if the run has one (times=FILE); else the time of the "
+    "demonstrator in the same episode, if known; else the median over the run's successful controls of the task."
 )
 
 

@@ -84,9 +84,9 @@ def grid_map(
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for row, thing in enumerate(OBJECTS):
+        for row, names in enumerate(OBJECTS):
             for column, action in enumerate(ACTIONS):
-                value = cells.get((thing, action))
+                value = cells.get((names, action))
                 if value is None:
                     fill_cell(axes, row, column, None, hatch="////")
                     continue

@@ -46,7 +46,7 @@ class NameGap(Result):
     """Wordings that change object names, compared with wordings of the same tasks that keep them."""
 
     noun: str
-    """Noun that alone was renamed; empty for any noun."""
+    """The only noun that was renamed; empty for any noun."""
     kept: Annotated[int, Column("successes, kept", "count")]
     """Number of successes with all names kept."""
     kept_count: Annotated[int, Column("n, kept", "count")]
@@ -75,14 +75,14 @@ class NameGaps(Result):
     several: NameGap | None
     """Cost of wordings that change several names."""
     nouns: tuple[NameGap, ...]
-    """Cost by noun that was renamed alone, in decreasing order."""
+    """Cost by noun, from wordings that rename no other noun, in decreasing order."""
 
 
 def name_gaps(frame: pl.DataFrame) -> NameGaps:
     """Measure the cost of other names, overall and for each noun. Needs the columns of `label_changes`."""
     rows = frame.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
     if not len(rows):
-        raise MeasureError("no episode has its instruction changed alone")
+        raise MeasureError("no episode changes only the instruction")
     manner = pl.col("seed").cast(pl.String)
     if "action" in rows.columns:
         manner = pl.coalesce("action", manner)

@@ -109,8 +109,8 @@ def grid(frame: pl.DataFrame) -> Grid:
     )
     scored = rows.with_columns(pd=pl.col("pd") if "pd" in rows.columns else pl.lit(None, pl.Float64))
     distances = {
-        (thing, action): mean
-        for thing, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
+        (names, action): mean
+        for names, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
     }
     distances[NONE, NONE] = 0.0
     by_cell = {
@@ -119,9 +119,9 @@ def grid(frame: pl.DataFrame) -> Grid:
         for rate in rates(part, ("object", "action"))
     }
     cells = tuple(
-        GridCell(thing, action, by_cell[thing, action], distances.get((thing, action)))
-        for thing, action in product(OBJECTS, ACTIONS)
-        if (thing, action) in by_cell
+        GridCell(*cell, by_cell[cell], distances.get(cell))
+        for cell in product(OBJECTS, ACTIONS)
+        if cell in by_cell
     )
 
     def margin(name: str, order: tuple[str, ...]) -> tuple[Rate, ...]:
@@ -152,12 +152,12 @@ def distance_correlation(grid: Grid) -> Correlation:
         if cell.pd is not None and cell.rate.rate is not None and (cell.object, cell.action) != (NONE, NONE)
     ]
     if len(points) < 4:
-        raise MeasureError(f"{len(points)} scored cells; needs at least 4")
+        raise MeasureError(f"got {len(points)} scored cells; a correlation needs at least 4")
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
-    for thing, action, *point in points:
-        tables[:, OBJECTS.index(thing), ACTIONS.index(action)] = point
+    for names, action, *point in points:
+        tables[:, OBJECTS.index(names), ACTIONS.index(action)] = point
     if any(np.nanmax(table) == np.nanmin(table) for table in tables):
-        raise MeasureError("all cells are equal")
+        raise MeasureError("all cells have the same distance, or the same success rate")
     r, p, interval = table_correlation(*tables)
     return Correlation(r, len(points), p, interval)
 
@@ -222,7 +222,7 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
             point = cell.pd, cell.rate.rate, cell.rate.interval
             points_by_object.setdefault(cell.object, []).append(point)
     if not points_by_object:
-        raise MeasureError("no cell has episodes without an error and a distance")
+        raise MeasureError("no cell has both a distance and an episode without an error")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -313,16 +313,16 @@ def counts_table(stats: GridStats) -> Table:
     """Return Table 8: the number of paraphrases of each cell."""
     counts = {key: cell.count for key, cell in stats.cells.items()}
     rows = [
-        (action, *(counts.get((thing, action)) for thing in OBJECTS), stats.total(action=action))
+        (action, *(counts.get((names, action)) for names in OBJECTS), stats.total(action=action))
         for action in ACTIONS
     ]
-    rows.append(("total", *(stats.total(object=thing) for thing in OBJECTS), stats.paraphrases))
+    rows.append(("total", *(stats.total(object=names) for names in OBJECTS), stats.paraphrases))
     return Table(
         "counts",
         "Paraphrases of each cell",
         (
             Column("action"),
-            *(Column(f"names: {thing}", "count") for thing in OBJECTS),
+            *(Column(f"names: {names}", "count") for names in OBJECTS),
             Column("total", "count"),
         ),
         tuple(rows),
@@ -346,7 +346,7 @@ def names_table(stats: GridStats) -> Table:
 
     names = object_names(stats.originals)
     if not names:
-        raise MeasureError("needs originals of libero_goal: none of these instructions is one")
+        raise MeasureError("none of these instructions is an original instruction of libero_goal")
     several = [noun for noun, forms in names.items() if len(forms) > 1]
     note = f"several names: {', '.join(several)}" if several else "each has one name in all instructions"
     return Table(
@@ -362,7 +362,7 @@ def distance_grid(stats: GridStats, which: str) -> Drawing:
     """Draw Figure 5, 10 or 11: the mean distance of each cell."""
     cells = {key: value for key, cell in stats.cells.items() if (value := getattr(cell, which)) is not None}
     if not cells:
-        raise MeasureError("needs both similarities of the paraphrases: add them with `assay words score`")
+        raise MeasureError("the paraphrases have no similarities; add them with `assay words score`")
     scored = sum(cell.scored for cell in stats.cells.values())
     unscored = stats.paraphrases - scored
     left = f"; {unscored:,} without similarities are left out" if unscored else ""

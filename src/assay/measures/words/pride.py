@@ -213,8 +213,8 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
     """Yield sentences about PRIDE, and whether the success rate overestimates it."""
     over = profile.get(OVERESTIMATION)
     text = (
-        f"Weighted by the distance of the instruction, success is PRIDE {number(pride.pride)} of 100 "
-        f"({between(pride.interval)})"
+        f"Weighted by the distance of the instruction from the original, its success is PRIDE {number(pride.pride)} "
+        f"of 100 (95 % interval {between(pride.interval)})"
     )
     if over is not None and over.interval is not None and not over.interval.low <= 0 <= over.interval.high:
         direction = "overestimates" if over.overestimation > 0 else "underestimates"

@@ -76,7 +76,7 @@ class SuccessCurve(Result):
     steps: tuple[CurvePoint, ...]
 
     def onset(self) -> Onset | None:
-        """Points from which success is significantly below that of the control; None without such points."""
+        """Return the points at which success is significantly below that of the control; None without such points."""
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None
@@ -94,7 +94,7 @@ class SuccessCurve(Result):
 
 
 def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
-    """Success over the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), from the control on.
+    """Return success over the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), control first.
 
     Only controls of tasks that have the label are used.
     """

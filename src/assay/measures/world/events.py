@@ -1,8 +1,8 @@
 """Events during episodes, and success after them.
 
 An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are
-therefore reported: the share of episodes in which it happened, and the success of these episodes, beside the controls
-of the same starts.
+therefore reported: the fraction of episodes in which it happened, and the success of these episodes beside that of
+their controls.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iter
         if outcome.happened.count and outcome.happened.successes < outcome.happened.count / 2
     ]
     if rare:
-        yield f"Rarely happened, so that little is known about them: {listed(rare)}."
+        yield f"Events that happened too rarely for a reliable estimate: {listed(rare)}."
 
 
 EVENTS = Measure(

@@ -39,7 +39,7 @@ _ENDED = {
 }
 META = "search"
 """Key of the search in a run's metadata: level, confidence, and the searched ladders."""
-SECTION = "The smallest change at which it fails"
+SECTION = "Smallest change that causes failure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +115,8 @@ def thresholds(run: RunData) -> Thresholds:
     level, confidence = search.get("level", LEVEL), search.get("confidence", 1 - ALPHA)
     whole = run.whole
     if MAGNITUDE not in whole.columns:  # controls only
-        whole = whole.with_columns(
-            pl.lit(None, pl.Float64).alias(MAGNITUDE), pl.lit(None, pl.String).alias(AXIS)
-        )
-    single = whole.filter(pl.col(MAGNITUDE).is_not_null())
+        whole = whole.with_columns(pl.lit(None, pl.Float64).alias(MAGNITUDE), pl.lit("").alias(AXIS))
+    single = whole.drop_nulls(MAGNITUDE)
     ladders = {(pair["task"], pair["axis"]): pair for pair in search.get("pairs", ())}
     for task, axis in single.select("task", AXIS).unique(maintain_order=True).iter_rows():
         if (task, axis) not in ladders:
@@ -126,9 +124,7 @@ def thresholds(run: RunData) -> Thresholds:
             ladders[task, axis] = {"magnitudes": sorted(here[MAGNITUDE].unique().to_list())}
     is_valid_control = (pl.col("condition") == CONTROL) & (pl.col("outcome") != Outcome.ERROR)
     usual: dict[str, dict[int, bool]] = {}  # task -> seed -> success of the control
-    for task, seed, outcome in (
-        run.whole.filter(is_valid_control).select("task", "seed", "outcome").iter_rows()
-    ):
+    for task, seed, outcome in whole.filter(is_valid_control).select("task", "seed", "outcome").iter_rows():
         usual.setdefault(task, {})[seed] = outcome == Outcome.SUCCESS
     results = tuple(
         _measure_axis(single, usual.get(task, {}), task, axis, about, level, 1 - confidence)

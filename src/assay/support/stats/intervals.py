@@ -282,6 +282,11 @@ def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tu
     middle = float(sums.sum() / counts.sum())
     off = sums - middle * counts
     error = float(np.sqrt(np.square(off).sum() * tasks / (tasks - 1)) / counts.sum())
-    half = t_quantile((1 + LEVEL) / 2, tasks - 1) * error
-    low, high = max(-1.0, middle - half), min(1.0, middle + half)
-    return Interval(min(low, given.low), max(high, given.high), "student, over tasks"), sign_flip(sums)
+    own = student_over_tasks(middle, error, tasks - 1)
+    return Interval(min(own.low, given.low), max(own.high, given.high), own.method), sign_flip(sums)
+
+
+def student_over_tasks(middle: float, error: float, freedom: int) -> Interval:
+    """Return Student's interval of a difference over tasks, within -1 and 1, from its standard error."""
+    half = t_quantile((1 + LEVEL) / 2, freedom) * error
+    return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over tasks")
