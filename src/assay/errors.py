@@ -30,7 +30,6 @@
     ├── MeasureError                 a measure that a run does not allow: names what is missing
     ├── PaperError                   an unknown paper, or one without published numbers
     ├── RenderingError               no way to render an image on this machine
-    │   └── _AbandonedError          a video that nothing requests any more
     ├── DistanceError                a text, or a table of texts, without a distance
     ├── ModelError                   a language model that is missing, or not the expected one
     ├── ReleaseError                 a folder that does not hold the expected release
