@@ -56,7 +56,7 @@ def generate(
     )
 
     if labels not in list(LabelTargets):
-        raise TaskError(f"there are no labels '{labels}': {did_you_mean(labels, [*LabelTargets])}")
+        raise TaskError(f"--labels '{labels}': {did_you_mean(labels, [*LabelTargets])}")
     request = SceneRequest(seed, per_scene, assets or "primitives", tries, LabelTargets(labels))
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=count)
@@ -98,7 +98,9 @@ def sheet(
     for task in resolve(tasks):
         scenes.setdefault(task.scene, []).append(task)
     if len(scenes) > MAX_SHEET_SCENES:
-        raise RenderingError(f"a sheet of {len(scenes)} scenes is too large; valid: up to {MAX_SHEET_SCENES}")
+        raise RenderingError(
+            f"a sheet of {len(scenes)} scenes is too large; the maximum is {MAX_SHEET_SCENES}"
+        )
     cells = []
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=len(scenes))

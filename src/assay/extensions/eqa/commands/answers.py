@@ -38,7 +38,6 @@ def ask(
     kinds: shared.Kinds = "all",
     per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions of each kind.")] = None,
     seed: shared.Seed = 0,
-    cache: Annotated[Path | None, typer.Option(help="File of cached replies (default: OUT.said).")] = None,
     estimate: shared.EstimateOnly = False,
 ) -> None:
     """Ask a model, or a baseline, the questions of a folder.
@@ -74,7 +73,7 @@ def ask(
         shared.show_estimate(tokens, settings.price, "questions", aside=not estimate)
         if estimate:
             return
-        cache_file = cache or out.with_name(f"{out.name}.said")
+        cache_file = out.with_name(f"{out.name}.said")
         with shared.open_session(model, settings, cache_file) as answering, progress_bar() as bar:
             task = bar.add_task("questions", total=len(questions))
 

@@ -245,7 +245,10 @@ def leak(
         sets[name] = {"probes": probes, "baselines": shares}
         for (kind, view), group in group_questions(questions).items():
             if not is_learnable(group):
-                say(f"{name}: {f'{kind} {view}'.strip()}: one scene only, nothing to learn from", aside=True)
+                say(
+                    f"{name}: {f'{kind} {view}'.strip()}: skipped, because a probe needs at least two groups",
+                    aside=True,
+                )
         for result in results:
             if result.leaks:
                 verdict, colour = "below chance" if result.accuracy < result.chance[0] else "leaks", "red"
