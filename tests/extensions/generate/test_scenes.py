@@ -126,7 +126,7 @@ def test_generated_tasks_work_in_other_commands(
     said = assay("try", "--policy", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
     (trial,) = json.loads(said.out)["tasks"]
     assert trial["successes"] == 1 and trial["task"].startswith(str(out))
-    said = assay("tasks", "show", trial["task"], "--no-picture", "--json", "-")
+    said = assay("tasks", "show", trial["task"], "--json", "-")
     assert json.loads(said.out)["instruction"] == instruction
     said = assay("collect", "--tasks", out, "--episodes", "1", "--size", "32", "--out", demos)
     assert said.status == 0 and "episodes 1, frames" in said.out
