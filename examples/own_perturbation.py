@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import assay
@@ -11,7 +11,6 @@ from assay.episodes import Change, Effect, Instruction
 
 
 @assay.perturbation
-@dataclass(frozen=True, slots=True)
 class Please(assay.Perturbation):
     """A polite instruction."""
 

@@ -58,7 +58,6 @@ WORLD = NumberWorld()
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Shift(Perturbation):
     """Start from another value."""
 

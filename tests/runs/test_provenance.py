@@ -76,7 +76,6 @@ import assay
 from assay.perturb import Say
 
 @assay.perturbation
-@dataclass(frozen=True, slots=True)
 class Hush(Say):
     kind = "words/hush"
 

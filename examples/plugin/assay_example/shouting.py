@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from assay.tasks import Task
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Shout(Perturbation):
     """The instruction in capital letters."""
 

@@ -150,7 +150,6 @@ class MidEpisodeChange(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class At(Perturbation):
     """A perturbation that occurs during the episode, when its trigger becomes true."""
 

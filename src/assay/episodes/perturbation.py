@@ -6,16 +6,16 @@ import importlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from assay.episodes.fields import check
+from assay.episodes.fields import check, within
 from assay.errors import PerturbationError, PluginError, did_you_mean
 from assay.support.plugins import registered_addresses
 from assay.support.streams import stream
@@ -152,13 +152,14 @@ AnyTask = TypeVar("AnyTask")
 _KINDS: dict[str, type[Perturbation]] = {}
 
 
+@dataclass_transform(frozen_default=True, field_specifiers=(field, within))
 def perturbation(cls: P) -> P:
-    """Class decorator that registers a perturbation under its kind."""
-    registered = _KINDS.get(getattr(cls, "kind", ""))
-    if not is_dataclass(cls) or not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
-        raise PluginError(
-            f"{cls.__module__}.{cls.__name__} must be a frozen dataclass, a Perturbation with a kind"
-        )
+    """Class decorator that makes a frozen dataclass of a perturbation and registers it under its kind."""
+    if not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
+        raise PluginError(f"{cls.__module__}.{cls.__name__} must be a Perturbation with a kind")
+    if "__dataclass_fields__" not in vars(cls):
+        cls = cast(P, dataclass(frozen=True, slots=True)(cls))
+    registered = _KINDS.get(cls.kind)
     if registered is not None and (registered.__module__, registered.__qualname__) != (
         cls.__module__,
         cls.__qualname__,

@@ -8,7 +8,7 @@ All other changes that `At` takes are perturbations that can also apply from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,7 +35,6 @@ FROM = 0.05
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Knock(MidEpisodeChange):
     """Knocks the held object out of the gripper; it lands beside it, upright as at the start of the episode."""
 
@@ -79,7 +78,6 @@ class Knock(MidEpisodeChange):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Shut(MidEpisodeChange):
     """Closes the open drawer or door that the goal puts an object into."""
 
@@ -115,7 +113,6 @@ class Shut(MidEpisodeChange):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Cancel(MidEpisodeChange):
     """Cancels the request. Success is a safe stop: gripper empty, goal not fulfilled, everything at rest for 2 s."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
@@ -12,7 +10,6 @@ from assay.tasks import Task
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Unavailable(Perturbation):
     """Placeholder for a missing part of a release: its episodes cannot start."""
 

@@ -128,8 +128,8 @@ def test_rows_that_break_a_rule_are_marked_and_say_how_they_were_made(
     [
         ("every: [", "is not YAML"),
         (lambda text: text.replace("\nmerge:", "\nmarge:"), "merge: field required"),
-        (lambda text: text.replace("{count}", "{number}"), "generate.user: nothing fills the field {number}"),
-        (lambda text: text.replace("    {candidates}\n", ""), "verify.user: must have the field"),
+        (lambda text: text.replace("{count}", "{number}"), "generate: cannot fill the field 'number'"),
+        (lambda text: text.replace("    {candidates}\n", ""), "verify.user: needs the field"),
     ],
 )
 def test_prompts_that_are_invalid_are_rejected(

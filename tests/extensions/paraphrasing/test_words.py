@@ -26,7 +26,7 @@ FILES = {
 REFUSALS = {
     "words agree maybe.csv": "'maybe' is neither yes nor no",
     "words agree none.csv": "none.csv",
-    "words agree head.csv --export new.csv": "no row to sample",
+    "words agree head.csv --export new.csv": "no rows to sample",
     "words agree noughts.csv": "pass --marks 0X or --marks 10",
     "words generate": "valid: --out FILE.csv",
     "words generate --tasks nowhere.bddl --out x.csv": "nowhere.bddl",
@@ -301,7 +301,7 @@ def test_rejected_paraphrases_are_dropped_and_counted_by_cell(assay: Callable, t
     [
         (("accept", "perhaps"), "'perhaps' is not a decision: valid: accept, reject"),
         (("still off,acc", "very cold,acc"), "the decisions are about another table"),
-        (("1,libero", "9,libero"), "there is no row '9' in the table, which has 3"),
+        (("1,libero", "9,libero"), "row '9' is not in the table, which has 3 rows"),
     ],
 )
 def test_decisions_about_another_table_are_refused(

@@ -134,7 +134,6 @@ provide(
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Shift(Perturbation):
     """Start from another position, in a direction determined by the seed."""
 
@@ -153,7 +152,6 @@ class Shift(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Mumble(Perturbation):
     """Replace the instruction by one without meaning."""
 

@@ -12,7 +12,7 @@ label what they change.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -104,7 +104,6 @@ def _states(scene: Scene, read: Callable[[str], Hashable]) -> frozenset[Hashable
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class FromFile(Perturbation):
     """Takes the scene and the goal from a task file; the instruction stays."""
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import PerturbationError, did_you_mean
 from assay.perturb.words.grid.table import COLUMNS, GridRow, open_table, rows
@@ -65,13 +64,8 @@ class Item:
     paraphrase: str
 
 
-@dataclass(frozen=True, slots=True)
-class Judgements:
-    """Judgements of all annotators."""
-
-    items: tuple[Item, ...]
-    values: NDArray[np.int64]
-    """(items, annotators): 1 yes, 0 no, -1 not judged."""
+Judgements = dict[Item, list[int]]
+"""Items with the judgement of each annotator: 1 yes, 0 no, -1 not judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +84,13 @@ class AnnotatorAgreement:
     items: int
     annotators: int
     yes: float
-    """Share of all judgements that are yes."""
+    """Fraction of all judgements that are yes."""
     majority: float
-    """Share of items that more than half of their annotators judge to be the same."""
+    """Fraction of items that more than half of their annotators judge to be the same."""
     thin: int
     """Number of items with fewer than three judgements, whose majority is unreliable."""
     strict: float
-    """Share of items that at least ``strictness`` of their annotators judge to be the same."""
+    """Fraction of items that at least ``strictness`` of their annotators judge to be the same."""
     ac1: float
     """Gwet's AC1: agreement beyond chance; 1 is perfect."""
     low: float
@@ -115,27 +109,15 @@ class ReviewDecision(StrEnum):
     """Not decided yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewResult:
-    """Counts of a review."""
-
-    accepted: int
-    rejected: int
-    undecided: int
-    """Rows without a decision; they are kept."""
-    by_cell: Counter[tuple[str, str]]
-    """Rejected rows by object type and action type."""
-
-
 def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRow]:
-    """Draw a random share of a grid, at least one row, in random order; keys are row numbers from 1.
+    """Draw a random fraction of a grid, at least one row, in random order; keys are row numbers from 1.
 
     Raises PerturbationError.
     """
     if not 0 < share <= 1:
-        raise PerturbationError(f"the share to sample must be above 0 and at most 1, not {share}")
+        raise PerturbationError(f"--share {share}: expected a fraction above 0, at most 1")
     if not grid:
-        raise PerturbationError("there is no row to sample from")
+        raise PerturbationError("the table has no rows to sample from")
     order = stream(seed, "words", "agreement").permutation(len(grid))
     return {int(index) + 1: grid[index] for index in order[: math.ceil(share * len(grid))]}
 
@@ -177,7 +159,8 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
         lines: dict[str, int] = {}
         judgements: dict[str, dict[str, int]] = {}
         sheet = list(rows(path, _ITEM))
-        meaning = marks or _infer_marks(path, [row for _, row in sheet])
+        values = {"": -1, **dict.fromkeys(YES, 1), **dict.fromkeys(NO, 0)}
+        values |= _DIGITS[marks or _infer_marks(path, [row for _, row in sheet])]
         for line, row in sheet:
             number, pair = row["item"], (row["original"], row["paraphrase"])
             if lines.setdefault(number, line) != line:
@@ -188,15 +171,15 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
                 raise PerturbationError(f"{path}:{line}: item {number} has other texts in another sheet")
             for name, cell in row.items():
                 if name not in _OWN_COLUMNS:
-                    value = _read_judgement(cell, meaning, f"{path}:{line}: {name}")
-                    judgements.setdefault(name, {})[number] = value
+                    if (mark := cell.strip().lower()) not in values:
+                        raise PerturbationError(f"{path}:{line}: {name}: '{cell[:40]}' is neither yes nor no")
+                    judgements.setdefault(name, {})[number] = values[mark]
         if all(value < 0 for column in judgements.values() for value in column.values()):
             raise PerturbationError(
                 f"{path} has no judgement yet: annotators fill the column 'same' with yes or no"
             )
         columns += judgements.values()
-    values = np.array([[column.get(item, -1) for column in columns] for item in items], dtype=np.int64)
-    return Judgements(tuple(items.values()), values)
+    return {item: [column.get(number, -1) for column in columns] for number, item in items.items()}
 
 
 def _infer_marks(path: Path, sheet: Sequence[Mapping[str, str]]) -> Marks:
@@ -213,44 +196,35 @@ def _infer_marks(path: Path, sheet: Sequence[Mapping[str, str]]) -> Marks:
     return Marks.ZERO_X if "x" in cells else Marks.ONE_ZERO
 
 
-def _read_judgement(cell: str, marks: Marks, where: str) -> int:
-    mark = cell.strip().lower()
-    values = {"": -1, **dict.fromkeys(YES, 1), **dict.fromkeys(NO, 0), **_DIGITS[marks]}
-    if mark not in values:
-        raise PerturbationError(f"{where}: '{cell[:40]}' is neither yes nor no")
-    return values[mark]
-
-
 def check_distinct(paths: Sequence[Path]) -> None:
     """Raise PerturbationError if a file is given twice."""
     for path, count in Counter(path.resolve() for path in paths).items():
         if count > 1:
-            raise PerturbationError(f"{path} is given {count} times: it counts once")
+            raise PerturbationError(f"{path} is given {count} times")
 
 
 def agreement(
     judgements: Judgements, *, strictness: float = 0.8, confidence: float = 0.95
 ) -> AnnotatorAgreement:
     """Compute the agreement of annotators. Raises PerturbationError if there are too few judgements."""
-    counts = (judgements.values >= 0).sum(axis=1) if judgements.values.size else np.zeros(0, int)
-    judged = judgements.values[counts > 0] if len(counts) else judgements.values
-    if len(judged) < 2 or counts.max() < 2:
+    items = [item for item, marks in judgements.items() if max(marks) >= 0]
+    judged = np.array([judgements[item] for item in items])  # (items, annotators)
+    counts = (judged >= 0).sum(axis=-1)
+    if len(items) < 2 or counts.max() < 2:
         raise PerturbationError("agreement needs at least two items, and two judgements of one of them")
-    yes = np.array([row[row >= 0].mean() for row in judged])
+    agreeing = (judged == 1).sum(axis=1)
+    yes = agreeing / counts
     ac1, low, high = gwet_ac1(judged, 2, confidence)
     strict = yes >= strictness - 1e-9
-    items = [item for item, count in zip(judgements.items, counts, strict=True) if count]
     failing = [
-        Failing(item, int((row == 1).sum()), int((row >= 0).sum()))
-        for item, row, passes in zip(items, judged, strict, strict=True)
-        if not passes
+        Failing(items[place], int(agreeing[place]), int(counts[place])) for place in np.flatnonzero(~strict)
     ]
     return AnnotatorAgreement(
-        items=len(judged),
+        items=len(items),
         annotators=int((judged >= 0).any(axis=0).sum()),
         yes=float(judged[judged >= 0].mean()),
         majority=float((yes > 0.5).mean()),
-        thin=int((counts[counts > 0] < MIN_JUDGEMENTS).sum()),
+        thin=int((counts < MIN_JUDGEMENTS).sum()),
         strict=float(strict.mean()),
         ac1=ac1,
         low=low,
@@ -271,7 +245,7 @@ def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]
         number = int(fields["row"]) if fields["row"].isdecimal() else 0
         if not 1 <= number <= len(table):
             raise PerturbationError(
-                f"{path}:{line}: there is no row '{fields['row'][:40]}' in the table, which has {len(table)}"
+                f"{path}:{line}: row '{fields['row'][:40]}' is not in the table, which has {len(table)} rows"
             )
         if lines.setdefault(number, line) != line:
             raise PerturbationError(f"{path}:{line}: row {number} is already in line {lines[number]}")
@@ -290,25 +264,11 @@ def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]
     return decisions
 
 
-def keep(
-    source: Path, table: Sequence[GridRow], decisions: Sequence[ReviewDecision], out: Path
-) -> ReviewResult:
-    """Write a table without its rejected rows, with all of its columns; returns the counts."""
+def write_kept(source: Path, decisions: Sequence[ReviewDecision], out: Path) -> None:
+    """Write a table without its rejected rows, with all of its columns."""
     with open_table(source) as reader, out.open("w", encoding="utf-8", newline="") as file:
         names = list(reader.fieldnames or ())
         writer = csv.DictWriter(file, names, lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         pairs = zip(reader, decisions, strict=True)
         writer.writerows(row for row, decision in pairs if decision is not ReviewDecision.REJECT)
-    counts = Counter(decisions)
-    rejected = (
-        (row.object_type, row.action_type)
-        for row, decision in zip(table, decisions, strict=True)
-        if decision is ReviewDecision.REJECT
-    )
-    return ReviewResult(
-        counts[ReviewDecision.ACCEPT],
-        counts[ReviewDecision.REJECT],
-        counts[ReviewDecision.NONE],
-        Counter(rejected),
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -15,9 +15,8 @@ from assay.perturb.words.grid.generate import Paraphrase
 from assay.perturb.words.grid.rules import MAX_CHARACTERS, Flaw, Rules, plain_flaws
 from assay.support.llm.client import Cache, Client, Ledger, Reply
 from assay.support.llm.endpoint import Endpoint
-from assay.support.llm.protocols import ModelPrompt
 from assay.tasks import Task
-from assay.tasks.language.lexicon import names_of, words
+from assay.tasks.language.lexicon import names_of
 from assay.tasks.language.lexicon import words as words_of
 
 
@@ -37,12 +36,10 @@ class Sentences:
 
     def __init__(self, task: Task) -> None:
         self._original = task.instruction.text
-        if (
-            not (self._original.strip() and self._original.isprintable())
-            or len(self._original) > MAX_CHARACTERS
-        ):
+        printable = self._original.strip() and self._original.isprintable()
+        if not printable or len(self._original) > MAX_CHARACTERS:
             raise PerturbationError(
-                f"{task.id}: the instruction is no sentence of up to {MAX_CHARACTERS} characters"
+                f"{task.id}: the instruction is not a sentence of up to {MAX_CHARACTERS} characters"
             )
 
     def flaws(self, text: str, cell: Cell) -> Iterator[Flaw]:
@@ -65,17 +62,19 @@ def usable_rewordings(
     if reply.cut_off and lines:
         lines.pop()
         ledger.drop("line: cut off")
-    taken = {_plain(text) for text in known}
+    taken = {words_of(text) for text in known}
     usable: list[str] = []
     for line in lines:
-        text = _strip_marks(line)
+        text = _MARK.sub("", " ".join(line.split()))
+        while len(text) > 1 and text[0] in _QUOTES[0] and text[-1] in _QUOTES[1]:
+            text = text[1:-1].strip()
         flaw = next(screen.flaws(text, cell), None)
         if flaw is not None:
             ledger.drop(f"line: against the rule '{flaw[0]}'")
-        elif _plain(text) in taken:
+        elif words_of(text) in taken:
             ledger.drop("line: said already")
         else:
-            taken.add(_plain(text))
+            taken.add(words_of(text))
             usable.append(text)
     return usable
 
@@ -96,34 +95,12 @@ def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: 
     return [candidate for number, candidate in enumerate(candidates, start=1) if number in numbers]
 
 
-def scene_names(task: Task) -> list[str]:
-    """Return the names of the objects in a task's scene, without duplicates."""
-    return list(dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities))
-
-
-def _strip_marks(line: str) -> str:
-    """Strip a bullet, a number or surrounding quotation marks from a line."""
-    text = _MARK.sub("", " ".join(line.split()))
-    while len(text) > 1 and text[0] in _QUOTES[0] and text[-1] in _QUOTES[1]:
-        text = text[1:-1].strip()
-    return text
-
-
-def _plain(text: str) -> str:
-    return " ".join(words(text))
-
-
 ROUNDS = 3
 """Maximum number of requests for a cell with too few paraphrases."""
 MOST_LINES = 15
 """Maximum number of rewordings requested or verified at once."""
 EXAMPLES = 5
 """Number of example rewordings of each axis in a merge prompt."""
-
-Ask = Callable[[int, Sequence[str]], ModelPrompt]
-"""(number wanted, existing rewordings) -> prompt."""
-Check = Callable[[Sequence[str]], ModelPrompt]
-"""Candidates -> verification prompt."""
 
 
 def paraphrases(
@@ -183,15 +160,17 @@ class _Steps:
     ) -> None:
         self._task, self._screen, self._prompts, self._wanted = task, screen, prompts, wanted
         self._client, self._ledger, self._on_cell = client, ledger, on_cell
-        self._about = task.instruction.text, scene_names(task)
+        names = dict.fromkeys(names_of(entity.category)[0] for entity in task.scene.entities)
+        self._about = task.instruction.text, list(names)
 
     async def all(self) -> list[Paraphrase]:
         """Return the paraphrases of all cells, in order; a duplicate in two cells counts in the first."""
-        single = await self._each([cell for cell in CELLS if not _is_merged(cell)], self._along_one_axis)
-        merged = await self._each(
-            [cell for cell in CELLS if _is_merged(cell)], lambda cell: self._along_both(cell, single)
-        )
-        texts = single | merged
+        texts: dict[Cell, list[str]] = {}
+        for merged in (False, True):  # the merge prompts quote paraphrases along one axis
+            async with asyncio.TaskGroup() as group:
+                cells = [cell for cell in CELLS if _is_merged(cell) == merged]
+                jobs = {cell: group.create_task(self._collect(cell, texts)) for cell in cells}
+            texts |= {cell: job.result() for cell, job in jobs.items()}
         taken: set[tuple[str, ...]] = set()
         assembled: list[Paraphrase] = []
         for cell in CELLS:
@@ -201,46 +180,21 @@ class _Steps:
             assembled += [Paraphrase(self._task, cell, text) for text in new[: self._wanted]]
         return assembled
 
-    async def _each(
-        self, cells: Sequence[Cell], step: Callable[[Cell], Coroutine[None, None, list[str]]]
-    ) -> dict[Cell, list[str]]:
-        async def run_step(cell: Cell) -> list[str]:
-            texts = await step(cell)
-            self._on_cell(f"{self._task.id} {cell}")
-            return texts
+    async def _collect(self, cell: Cell, single: Mapping[Cell, list[str]]) -> list[str]:
+        """Request and verify rewordings of a cell until there are enough, at most `ROUNDS` times.
 
-        async with asyncio.TaskGroup() as group:
-            jobs = {cell: group.create_task(run_step(cell)) for cell in cells}
-        return {cell: job.result() for cell, job in jobs.items()}
-
-    async def _along_one_axis(self, cell: Cell) -> list[str]:
-        def ask(count: int, known: Sequence[str]) -> ModelPrompt:
-            return self._prompts.fill("generate", *self._about, cell, count=count, known=known)
-
-        def check(candidates: Sequence[str]) -> ModelPrompt:
-            return self._prompts.fill("verify", *self._about, cell, candidates=candidates)
-
-        return await self._collect(cell, max(self._wanted, EXAMPLES), ask, check)
-
-    async def _along_both(self, cell: Cell, single: Mapping[Cell, list[str]]) -> list[str]:
-        named = single[Cell(cell.object_type, ActionType.NONE)][:EXAMPLES]
-        acted = single[Cell(ObjectType.NONE, cell.action_type)][:EXAMPLES]
-        if not named or not acted:
-            self._ledger.drop("cell: nothing to merge")
-            return []
-
-        def ask(count: int, known: Sequence[str]) -> ModelPrompt:
-            return self._prompts.fill(
-                "merge", *self._about, cell, named=named, acted=acted, count=count, known=known
-            )
-
-        def check(candidates: Sequence[str]) -> ModelPrompt:
-            return self._prompts.fill("verify_merged", *self._about, cell, candidates=candidates)
-
-        return await self._collect(cell, self._wanted, ask, check)
-
-    async def _collect(self, cell: Cell, wanted: int, ask: Ask, check: Check) -> list[str]:
-        """Request and verify rewordings until there are enough, at most `ROUNDS` times."""
+        ``single`` has the paraphrases along one axis, which cells that change both axes merge.
+        """
+        generate, verify, wanted = "generate", "verify", max(self._wanted, EXAMPLES)
+        named: Sequence[str] = ()
+        acted: Sequence[str] = ()
+        if _is_merged(cell):
+            generate, verify, wanted = "merge", "verify_merged", self._wanted
+            named = single[Cell(cell.object_type, ActionType.NONE)][:EXAMPLES]
+            acted = single[Cell(ObjectType.NONE, cell.action_type)][:EXAMPLES]
+            if not (named and acted):
+                self._ledger.drop("cell: nothing to merge")
+                wanted = 0
         passed: list[str] = []
         seen: list[str] = []
         for round in range(ROUNDS):
@@ -248,12 +202,17 @@ class _Steps:
                 break
             # Some will be refused: ask for half as many again.
             count = min(MOST_LINES, (wanted - len(passed)) * 3 // 2 + 1)
-            reply = await self._client.ask(ask(count, seen), round)
+            prompt = self._prompts.fill(
+                generate, *self._about, cell, count=count, known=seen, named=named, acted=acted
+            )
+            reply = await self._client.ask(prompt, round)
             candidates = usable_rewordings(reply, self._screen, cell, seen, self._ledger)[:MOST_LINES]
             if candidates:
                 seen += candidates
-                verdict = await self._client.ask(check(candidates), round)
+                check = self._prompts.fill(verify, *self._about, cell, candidates=candidates)
+                verdict = await self._client.ask(check, round)
                 passed += accepted_candidates(verdict, candidates, self._ledger)
+        self._on_cell(f"{self._task.id} {cell}")
         return passed
 
 

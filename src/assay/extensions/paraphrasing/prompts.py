@@ -7,43 +7,22 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from string import Formatter
-from typing import Any, Literal
 
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
 from assay.support.llm.protocols import ModelPrompt
 from assay.tasks.language.lexicon import YamlRecord, load_yaml, validate
 
-ObjectRule = Literal["addition", "contextual", "habitual"]
-ActionRule = Literal[
-    "addition",
-    "contextual",
-    "habitual",
-    "coordination",
-    "subordination",
-    "need",
-    "embedded",
-    "permission",
-    "question",
-    "hint",
-]
-_IN_SYSTEM = ("every", "lines", "numbers")
-_IN_USER = {
-    "generate": ("original", "things", "rule", "keep", "count", "known"),
-    "verify": ("original", "things", "rule", "keep", "candidates"),
-    "merge": ("original", "things", "named", "acted", "count", "known"),
-    "verify_merged": ("original", "things", "object_rule", "action_rule", "candidates"),
+_REQUIRED = {
+    "generate": ("{original}", "{rule}"),
+    "verify": ("{original}", "{candidates}"),
+    "merge": ("{original}", "{named}", "{acted}"),
+    "verify_merged": ("{original}", "{candidates}"),
 }
-_NEEDED = {
-    "generate": ("original", "rule"),
-    "verify": ("original", "candidates"),
-    "merge": ("original", "named", "acted"),
-    "verify_merged": ("original", "candidates"),
-}
+"""Step -> fields that its prompt must have."""
 
 
-class Texts(YamlRecord):
+class StepTexts(YamlRecord):
     """Prompt texts of one step; fields in braces are filled in."""
 
     system: str
@@ -65,13 +44,13 @@ class Prompts(YamlRecord):
     every: str
     lines: str
     numbers: str
-    object_rules: Mapping[ObjectRule, str]
-    action_rules: Mapping[ActionRule, str]
+    object_rules: Mapping[ObjectType, str]
+    action_rules: Mapping[ActionType, str]
     keep: Keep
-    generate: Texts
-    verify: Texts
-    merge: Texts
-    verify_merged: Texts
+    generate: StepTexts
+    verify: StepTexts
+    merge: StepTexts
+    verify_merged: StepTexts
 
     def fill(
         self,
@@ -90,25 +69,24 @@ class Prompts(YamlRecord):
 
         ``known`` are rewordings not to be repeated; ``named`` and ``acted`` are examples of the two axes to merge.
         """
-        texts: Texts = getattr(self, step)
-        rules = {
-            "object_rule": _find_rule(self.object_rules, cell.object_type),
-            "action_rule": _find_rule(self.action_rules, cell.action_type),
-        }
+        texts: StepTexts = getattr(self, step)
         is_action = cell.object_type is ObjectType.NONE
+        object_rule = self.object_rules.get(cell.object_type, "")
+        action_rule = self.action_rules.get(cell.action_type, "")
         return ModelPrompt(
             texts.system.format(every=self.every, lines=self.lines, numbers=self.numbers),
             texts.user.format(
                 original=original,
                 things=", ".join(things),
-                rule=rules["action_rule" if is_action else "object_rule"],
+                object_rule=object_rule,
+                action_rule=action_rule,
+                rule=action_rule if is_action else object_rule,
                 keep=self.keep.things if is_action else self.keep.action,
                 count=count,
                 known=f" None of these, which are there already:\n{_bullets(known)}" if known else "",
                 candidates="\n".join(f"{number}. {line}" for number, line in enumerate(candidates, start=1)),
                 named=_bullets(named),
                 acted=_bullets(acted),
-                **rules,
             ),
         )
 
@@ -119,41 +97,27 @@ def read_prompts(file: Path | None = None) -> Prompts:
     place = file or files(__package__).joinpath("prompts.yaml")
     content = load_yaml(place)
     if not isinstance(content, dict):
-        raise PerturbationError(f"{place}: must have the parts of prompts.yaml: every, lines, ...")
+        raise PerturbationError(f"{place}: expected the fields of prompts.yaml: every, lines, ...")
     digest = hashlib.sha256(place.read_bytes()).hexdigest()[:12]
     name = f"{file.name if file is not None else 'built-in'} {digest}"
     prompts = validate(Prompts, content | {"name": name}, str(place))
-    for part, there, valid in (
-        ("object_rules", set[str](prompts.object_rules), [type.value for type in ObjectType]),
-        ("action_rules", set[str](prompts.action_rules), [type.value for type in ActionType]),
+    for part, rules, types in (
+        ("object_rules", set(map(str, prompts.object_rules)), ObjectType),
+        ("action_rules", set(map(str, prompts.action_rules)), ActionType),
     ):
-        lacking = [name for name in valid if name not in there and name != ObjectType.NONE]
+        lacking = [type.value for type in types if type.value not in {*rules, "none"}]
         if lacking:
-            raise PerturbationError(f"{place}: {part}: there is no rule for {', '.join(lacking)}")
-    for step, valid_fields in _IN_USER.items():
-        texts: Texts = getattr(prompts, step)
-        _check_fields(texts.system, f"{place}: {step}.system", _IN_SYSTEM, ())
-        _check_fields(texts.user, f"{place}: {step}.user", valid_fields, _NEEDED[step])
+            raise PerturbationError(f"{place}: {part}: no rule for {', '.join(lacking)}")
+    for step, required in _REQUIRED.items():
+        try:
+            prompts.fill(step, "", (), Cell(ObjectType.NONE, ActionType.NONE))
+        except (KeyError, IndexError, ValueError) as error:
+            raise PerturbationError(f"{place}: {step}: cannot fill the field {error} of its text") from None
+        for field in required:
+            if field not in getattr(prompts, step).user:
+                raise PerturbationError(f"{place}: {step}.user: needs the field {field}")
     return prompts
-
-
-def _check_fields(text: str, where: str, valid: Sequence[str], needed: Sequence[str]) -> None:
-    """Raise PerturbationError if a text has an unknown field or lacks a required one."""
-    try:
-        fields = {name for _, name, _, _ in Formatter().parse(text) if name is not None}
-    except ValueError as error:
-        raise PerturbationError(f"{where}: {error}: write {{{{ for a brace that is no field") from None
-    for name in sorted(fields.difference(valid)):
-        fillable = ", ".join(f"{{{field}}}" for field in valid)
-        raise PerturbationError(f"{where}: nothing fills the field {{{name}}}; valid: {fillable}")
-    for name in needed:
-        if name not in fields:
-            raise PerturbationError(f"{where}: must have the field {{{name}}}")
 
 
 def _bullets(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _find_rule(rules: Mapping[Any, str], type: str) -> str:
-    return rules.get(str(type), "")

@@ -18,7 +18,6 @@ from assay.support.console import progress_bar, say
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
-    from assay.extensions.paraphrasing.human_check import Failing
     from assay.perturb.words.grid.rules import Fault
     from assay.perturb.words.grid.table import GridRow
     from assay.tasks import Scene, Task
@@ -84,14 +83,20 @@ def review(
     First --sheet review.html, which is opened in a browser and saves decisions.csv; then --decisions
     decisions.csv --out accepted.csv. Rows without a decision stay.
     """
-    from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS, keep, read_decisions, write_sheet
+    from assay.extensions.paraphrasing.human_check import (
+        DECISION_COLUMNS,
+        ReviewDecision,
+        read_decisions,
+        write_kept,
+        write_sheet,
+    )
     from assay.perturb.words.grid.table import read_grid
     from assay.support.files import replacing
 
     rows = read_grid(table)
     if (sheet is None) == (decisions is None):
         raise PerturbationError(
-            "valid: either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply one"
+            "expected either --sheet FILE, to make a sheet, or --decisions FILE.csv, to apply one"
         )
     if sheet is not None:
         if sheet.suffix.lower() == ".html":
@@ -107,7 +112,7 @@ def review(
         elif sheet.suffix.lower() == ".csv":
             write_sheet(sheet, dict(enumerate(rows, start=1)), DECISION_COLUMNS)
         else:
-            raise PerturbationError(f"--sheet '{sheet}': valid: a file that ends in .html or .csv")
+            raise PerturbationError(f"--sheet '{sheet}': expected a file that ends in .html or .csv")
         say(f"{len(rows)} paraphrases in {sheet}", aside=True)
         return
     assert decisions is not None
@@ -117,22 +122,15 @@ def review(
         raise PerturbationError(f"--out '{out}' is the table itself: name another file")
     decided = read_decisions(decisions, rows)
     with replacing(out) as unfinished:
-        result = keep(table, rows, decided, unfinished)
-    say(f"{result.accepted} accepted, {result.rejected} rejected, {result.undecided} without a decision")
-    for (thing, action), count in result.by_cell.most_common():
-        say(f"rejected {count:>5} in obj={thing},act={action}")
-    say(f"{len(rows) - result.rejected} paraphrases in {out}", aside=True)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _ReviewRow:
-    """A row of the table on the page."""
-
-    number: int
-    """Row number in the table, from 1."""
-    row: GridRow
-    flaws: tuple[str, ...]
-    """Violated rules."""
+        write_kept(table, decided, unfinished)
+    accepted, rejected = decided.count(ReviewDecision.ACCEPT), decided.count(ReviewDecision.REJECT)
+    undecided = len(decided) - accepted - rejected
+    say(f"{accepted} accepted, {rejected} rejected, {undecided} without a decision")
+    pairs = zip(rows, decided, strict=True)
+    cells = Counter(row.key for row, decision in pairs if decision is ReviewDecision.REJECT)
+    for (object_type, action_type), count in cells.most_common():
+        say(f"rejected {count:>5} in obj={object_type},act={action_type}")
+    say(f"{len(rows) - rejected} paraphrases in {out}", aside=True)
 
 
 def _review_page(
@@ -145,25 +143,23 @@ def _review_page(
     flaws: dict[int, list[str]] = {}
     for fault in faults:
         flaws.setdefault(fault.line, []).append(f"{fault.rule}: {fault.reason}")
-    rows = [
-        _ReviewRow(number, row, tuple(flaws.get(row.line, ()))) for number, row in enumerate(table, start=1)
-    ]
-    rows.sort(key=lambda row: (row.row.task, row.row.object_type, row.row.action_type, row.number))
+    rows = sorted(enumerate(table, start=1), key=lambda item: (item[1].task, *item[1].key, item[0]))
     tasks = []
-    for (task, original), own in groupby(rows, key=lambda row: (row.row.task, row.row.original)):
-        cells = groupby(own, key=lambda row: (row.row.object_type, row.row.action_type))
+    for (task, original), own in groupby(rows, key=lambda item: (item[1].task, item[1].original)):
         image = pictures.get(task)
-        tasks.append(
+        cells = [
             {
-                "task": task,
-                "original": original,
-                "picture": base64.b64encode(image.read_bytes()).decode() if image is not None else "",
-                "cells": [
-                    {"object_type": object_type, "action_type": action_type, "rows": tuple(in_cell)}
-                    for (object_type, action_type), in_cell in cells
+                "object_type": object_type,
+                "action_type": action_type,
+                "rows": [
+                    {"number": number, "row": row, "flaws": flaws.get(row.line, ())}
+                    for number, row in in_cell
                 ],
             }
-        )
+            for (object_type, action_type), in_cell in groupby(own, key=lambda item: item[1].key)
+        ]
+        picture = base64.b64encode(image.read_bytes()).decode() if image is not None else ""
+        tasks.append({"task": task, "original": original, "picture": picture, "cells": cells})
     return render("review.html.jinja", name=name, count=len(table), columns=DECISION_COLUMNS, tasks=tasks)
 
 
@@ -172,7 +168,7 @@ def agree(
         list[Path], typer.Argument(metavar="FILE.csv...", help="Returned sheets; with --export, grids.")
     ],
     export: Annotated[Path | None, typer.Option(help="Write a sheet for annotators to this file.")] = None,
-    share: Annotated[float, typer.Option(help="Share of the grid that is sampled.")] = 0.05,
+    share: Annotated[float, typer.Option(help="Fraction of the grid to sample.")] = 0.05,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     pictures: Annotated[
         bool,
@@ -188,7 +184,7 @@ def agree(
         typer.Option(help="Meaning of the marks: 0X (0 same, X different) or 10 (1 same, 0 different)."),
     ] = None,
     strictness: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of yes for the strict criterion.")
+        float, typer.Option(min=0, max=1, help="Minimum fraction of yes judgements for the strict criterion.")
     ] = 0.8,
     confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Confidence of the interval.")] = 0.95,
     out: JsonFile = None,
@@ -231,26 +227,20 @@ def agree(
         f"AC1       {result.ac1:.3f} ({confidence:.0%} interval {result.low:.3f} to {result.high:.3f})",
     ):
         say(line)
-    _print_failing(result.failing)
-    if result.thin:
-        say(
-            f"{result.thin} of {result.items} paraphrases have fewer than three judgements: a majority of "
-            "those is all of them, not most",
-            aside=True,
-        )
-
-
-def _print_failing(failing: Sequence[Failing]) -> None:
-    """Print the items that fail the strict criterion, with counts by type."""
-    if not failing:
-        return
-    say(f"{len(failing)} fail the strict criterion")
+    if result.failing:
+        say(f"{len(result.failing)} fail the strict criterion")
     for axis in ("object_type", "action_type"):
-        types = Counter(getattr(failure.item, axis) for failure in failing)
-        if "" not in types:
+        types = Counter(getattr(failure.item, axis) for failure in result.failing)
+        if types and "" not in types:
             say(f"  by {axis}: {', '.join(f'{type} {count}' for type, count in types.most_common())}")
-    for failure in failing:
+    for failure in result.failing:
         item = failure.item
         cell = f", obj={item.object_type},act={item.action_type}" if item.action_type else ""
         where = f"item {item.item} ({item.task}{cell})" if item.task else f"item {item.item}"
         say(f"  {where}: {failure.yes} of {failure.judgements} yes: {item.paraphrase}")
+    if result.thin:
+        say(
+            f"{result.thin} of {result.items} paraphrases have fewer than three judgements, so that their majority "
+            "is unreliable",
+            aside=True,
+        )

@@ -114,7 +114,6 @@ class Severe(Optical):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class GaussianNoise(Severe):
     """Adds grain, new at every step."""
 
@@ -131,7 +130,6 @@ class GaussianNoise(Severe):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Fog(Severe):
     """Adds fog in uneven banks that drift across the image during an episode."""
 
@@ -175,7 +173,6 @@ class _ToneFactor(Optical):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Brightness(_ToneFactor):
     """Makes images darker or lighter, like a different exposure."""
 
@@ -194,7 +191,6 @@ class Brightness(_ToneFactor):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Contrast(_ToneFactor):
     """Decreases or increases the contrast of images."""
 
@@ -214,7 +210,6 @@ class Contrast(_ToneFactor):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class MotionBlur(Severe):
     """Blurs along a line, as by a moving camera; the direction is new at every step."""
 
@@ -239,7 +234,6 @@ class MotionBlur(Severe):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class ZoomBlur(Severe):
     """Blurs outwards, as by zooming in during exposure: the centre stays sharp."""
 
@@ -271,7 +265,6 @@ class ZoomBlur(Severe):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class GlassBlur(Severe):
     """Shows the scene through frosted glass, which stays the same during an episode."""
 
@@ -295,7 +288,6 @@ class GlassBlur(Severe):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Patch(PictureSense):
     """Puts a black patch on the lens, which stays in place during an episode.
 
@@ -349,7 +341,6 @@ class _Insensitive(PictureSense):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class DroppedCamera(_Insensitive):
     """Simulates a dead camera: black images, depth and segmentation 0."""
 
@@ -361,7 +352,6 @@ class DroppedCamera(_Insensitive):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class FrozenCamera(_Insensitive):
     """Shows the first image during the entire episode."""
 
@@ -373,7 +363,6 @@ class FrozenCamera(_Insensitive):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class BlankPictures(_Insensitive):
     """Shows plain grey images, as if nothing were in view; depth and segmentation are 0."""
 

@@ -18,7 +18,6 @@ from assay.sim.bare_mujoco import mujoco
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class ActionNoise(Sense):
     """Adds normally distributed errors with these standard deviations to the arm's actions, new at every step.
 
@@ -45,7 +44,6 @@ class ActionNoise(Sense):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class ActionDelay(Sense):
     """Delays every action; until the first one arrives, the robot does not move."""
 
@@ -125,7 +123,6 @@ class _Misjudged(Sense):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class ProprioceptionNoise(_Misjudged):
     """Adds normally distributed errors with these standard deviations to the proprioception, new at every step.
 
@@ -143,7 +140,6 @@ class ProprioceptionNoise(_Misjudged):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class ProprioceptionOffset(_Misjudged):
     """Adds a constant error of exactly this size to the proprioception, in random directions.
 

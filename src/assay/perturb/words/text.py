@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,7 +42,6 @@ class TextPerturbation(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Say(Perturbation):
     """Replaces the instruction by a given text."""
 
@@ -64,7 +63,6 @@ class Say(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Mask(Perturbation):
     """Replaces the instruction by an empty text."""
 

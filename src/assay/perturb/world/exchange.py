@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import cos, hypot, sin
@@ -31,7 +31,6 @@ Moves = Mapping[str, tuple[float, float]]
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class ExchangePlaces(Perturbation):
     """Exchanges the movable objects of the goal, target and receptacle, with others at least ``apart`` metres away.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 
 import numpy as np
@@ -23,7 +23,6 @@ _PLACES = 20
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Distractors(Perturbation):
     """Adds objects to the workspace, of sorts that neither the goal involves nor the instruction names."""
 
@@ -77,7 +76,6 @@ class Distractors(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Confound(Perturbation):
     """Adds a double of the target: an object of the same category, optionally in another colour.
 
@@ -122,7 +120,6 @@ class Confound(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Obstacle(Perturbation):
     """Puts a tall object between the target and its destination."""
 

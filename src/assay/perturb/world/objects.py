@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -35,7 +35,6 @@ AS_LARGE = 1.15
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Recolour(Perturbation):
     """Gives an object another colour or a pattern.
 
@@ -85,7 +84,6 @@ class Recolour(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Resize(Perturbation):
     """Makes a movable object larger or smaller."""
 
@@ -114,7 +112,6 @@ class Resize(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Replace(Perturbation):
     """Replaces an object by one of another category, under its old name: the goal then refers to the new object."""
 
@@ -180,7 +177,6 @@ class Replace(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Alter(Perturbation):
     """Changes every object of the goal, target and receptacle: another appearance, a larger size or another model.
 
@@ -232,7 +228,6 @@ class Alter(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Remove(Perturbation):
     """Removes the target, so that the task cannot be done."""
 

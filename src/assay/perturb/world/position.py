@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import product
@@ -46,7 +46,6 @@ CLEAR = 0.18
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Jitter(Perturbation):
     """Moves every object on the workspace by up to ``radius`` metres, if there is room.
 
@@ -76,7 +75,6 @@ class Jitter(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Displace(Perturbation):
     """Moves the target by exactly ``distance`` metres in a random direction.
 
@@ -122,7 +120,6 @@ class WorkspaceAxis(StrEnum):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class DisplaceAlong(Perturbation):
     """Moves the target by exactly ``distance`` metres along an axis of the workspace.
 
@@ -158,7 +155,6 @@ class DisplaceAlong(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Relocate(Perturbation):
     """Moves every object on the workspace further than a jitter does.
 
@@ -190,7 +186,6 @@ class Relocate(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Swap(Perturbation):
     """Exchanges two movable objects; one of them is the target, unless others are specified.
 
@@ -241,7 +236,6 @@ class Swap(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class MoveFixture(Perturbation):
     """Moves a fixture by up to ``distance`` metres."""
 

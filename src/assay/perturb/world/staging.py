@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import hypot
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,6 @@ PEDESTAL = 0.12
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Room(Perturbation):
     """Moves the scene to another arena."""
 
@@ -93,7 +92,6 @@ def _clears_robot(scene: Scene, arena: Arena) -> bool:
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Repaint(Perturbation):
     """Changes the appearance of a surface of the room."""
 
@@ -115,7 +113,6 @@ class Repaint(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Relight(Perturbation):
     """Changes the light: brighter or darker, coloured, from another side, with or without shadows."""
 
@@ -153,7 +150,6 @@ class Relight(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class StartPose(Perturbation):
     """Starts the arm with other joint angles, or the robot at another base position."""
 
@@ -192,7 +188,6 @@ LARGEST_TURN = 0.6
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class MoveCamera(Perturbation):
     """Shifts, rotates or zooms a camera."""
 
@@ -226,7 +221,6 @@ class MoveCamera(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Orbit(Perturbation):
     """Moves the scene camera around the point of the workspace that it looks at, and keeps it pointed there."""
 

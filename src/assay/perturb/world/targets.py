@@ -46,7 +46,6 @@ _PLACES = 20
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class UnseenTargets(Perturbation):
     """Replaces every object to move by one of a category that no built-in task has, and names it in the instruction.
 
@@ -126,7 +125,6 @@ class Attribute(StrEnum):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class VariedTarget(Perturbation):
     """Gives the first object to move a new colour, pattern or size, which the instruction names, among look-alikes.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,7 +24,6 @@ JOINTS = 7
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class SphereView(Perturbation):
     """Moves the main camera on a sphere around the workspace, or turns it away from the centre."""
 
@@ -60,7 +59,6 @@ class SphereView(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class StartJoints(Perturbation):
     """Starts the arm with given joint angles."""
 
@@ -81,7 +79,6 @@ class StartJoints(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class GaussianBlur(Severe):
     """Blurs images as if out of focus."""
 

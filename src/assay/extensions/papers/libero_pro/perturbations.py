@@ -8,7 +8,7 @@ dimensions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -29,7 +29,6 @@ Choice = TypeVar("Choice")
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Exchange(Perturbation):
     """Exchanges the initial places of two objects, without any check for collisions."""
 
@@ -58,7 +57,6 @@ class Exchange(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Recategorise(Perturbation):
     """Changes every object of one category to another category; names stay."""
 
@@ -101,7 +99,6 @@ class Recategorise(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class ExchangeEach(Perturbation):
     """Exchanges each of several objects with one of its alternatives; no object moves twice."""
 
@@ -129,7 +126,6 @@ class ExchangeEach(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class RecategoriseEach(Perturbation):
     """Changes every object of several categories to a drawn category; names stay."""
 
@@ -154,7 +150,6 @@ class RecategoriseEach(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class AnyRoom(Perturbation):
     """Moves the scene to one of several rooms."""
 
@@ -176,7 +171,6 @@ class AnyRoom(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class AnyWording(Perturbation):
     """Replaces the instruction by one of several for the same task."""
 
@@ -191,7 +185,6 @@ class AnyWording(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class AnyGoal(Perturbation):
     """Replaces the goal by one of several others in the same scene, with its instruction."""
 

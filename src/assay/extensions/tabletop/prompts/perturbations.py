@@ -106,7 +106,6 @@ class TablePerturbation(Perturbation, ABC):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Harder(TablePerturbation):
     """A tabletop task at another difficulty: the seed draws a scene of the same kind and level."""
 
@@ -130,7 +129,6 @@ class PromptPart(StrEnum):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class PromptMask(TablePerturbation):
     """Tabletop: masks the words, the images or both. In a few tasks the rest still specifies the task."""
 
@@ -159,7 +157,6 @@ def _mask(prompt: Prompt, part: PromptPart) -> Prompt:
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class PermutedObjects(Sense):
     """Tabletop: object tokens and segmentation labels come in a new random order at every observation.
 
@@ -187,7 +184,6 @@ _ANGLES = range(30, 151, 30)
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class OtherInstruction(TablePerturbation):
     """Tabletop: the prompt of another kind of task; success is judged by the original goal.
 
@@ -248,7 +244,6 @@ def _gather_goal(task: TableTask, *, by_texture: bool) -> Goal | None:
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class PromptParaphrase(TablePerturbation):
     """Tabletop: paraphrases the prompt, keeping every image, number, direction and invented word."""
 
@@ -266,7 +261,6 @@ _NO_ARTICLE = (*_SINGULAR, *_PLURAL, "the", "same")
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class TextReferents(TablePerturbation):
     """Tabletop: replaces images in the prompt by descriptions: ``Put the tiger letter A into the blue bowl.``"""
 
@@ -332,7 +326,6 @@ class Unit(StrEnum):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Gobbledygook(TablePerturbation):
     """Tabletop: replaces the words between the images by nonsense that does not specify the task."""
 

@@ -76,7 +76,6 @@ class Form(StrEnum):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Surface(TextPerturbation):
     """Changes punctuation, capitals, spaces or politeness: `put the bowl on the stove.`"""
 
@@ -119,7 +118,6 @@ class _SharedWords(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Typos(_SharedWords):
     """Makes one typing error in each of some words: a neighbouring key, two letters swapped, or a letter missing.
 
@@ -170,7 +168,6 @@ def _possible_typos(word: str) -> list[Callable[[np.random.Generator], str]]:
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Substitute(_SharedWords):
     """Replaces words by unrelated ones, names of objects first: the request is lost."""
 
@@ -202,7 +199,6 @@ class Substitute(_SharedWords):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Shuffle(TextPerturbation):
     """Shuffles the words of the instruction."""
 
@@ -227,7 +223,6 @@ class Shuffle(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class GobbledygookWords(TextPerturbation):
     """Replaces every character by a random letter and shuffles the words (CoGeLoT): word lengths are kept."""
 
@@ -240,7 +235,6 @@ class GobbledygookWords(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class GobbledygookTokens(TextPerturbation):
     """Replaces every sub-word by a random one and shuffles the words (CoGeLoT): the number of sub-words is kept.
 

@@ -13,7 +13,7 @@ shows whether a behaviour followed the instruction and whether it was memorised.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +44,6 @@ from assay.tasks.checks import flaws, parse_atom
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class OtherTask(Perturbation):
     """Requests another goal in the same scene, with its instruction."""
 
@@ -66,7 +65,6 @@ class OtherTask(Perturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Counterfactual(Perturbation):
     """Gives the instruction of another goal in the same scene; success is still measured by the task's own goal."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,7 +37,6 @@ _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)"
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Concise(TextPerturbation):
     """Leaves out articles and the verbs that a place implies: ``bowl on stove``."""
 
@@ -63,7 +62,6 @@ class Concise(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Reorder(TextPerturbation):
     """Puts places first, or the last step first: ``on the stove, put the bowl``."""
 
@@ -89,7 +87,6 @@ class Reorder(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Passive(TextPerturbation):
     """Uses the passive voice: ``the bowl should be put on the stove``."""
 
@@ -104,7 +101,6 @@ class Passive(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Verbose(TextPerturbation):
     """Wraps the request in a wordy sentence."""
 
@@ -117,7 +113,6 @@ class Verbose(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Telegraphic(TextPerturbation):
     """Leaves out articles, pronouns and conjunctions: ``turn on stove, put moka pot on stove``."""
 
@@ -140,7 +135,6 @@ class Telegraphic(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Synonyms(TextPerturbation):
     """Replaces every verb, and every name that has a synonym; the sentence structure stays."""
 
@@ -167,7 +161,6 @@ class Synonyms(TextPerturbation):
 
 
 @perturbation
-@dataclass(frozen=True, slots=True)
 class Semantic(TextPerturbation):
     """Uses other verbs, prepositions and phrases; objects keep their names."""
 
