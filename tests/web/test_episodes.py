@@ -9,8 +9,8 @@ from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
 from assay.runs.store import Store
+from assay.web.episodes import DIVERGENCE_M, Divergence, compare_paths
 from assay.web.queries import PAGE, Filters, OpenRun, locate, read_choices, read_page, reading
-from assay.web.trajectories import DIVERGENCE_M, Divergence, compare_paths
 
 COUNT = 2 * PAGE + 7
 

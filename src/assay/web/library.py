@@ -78,6 +78,8 @@ class Library:
             raise RunError(f"{folder} is not a folder; expected a folder with runs (*{SUFFIX})")
         self.folder = folder.resolve()
         self._summarise = cached(_summarise, size=10_000)
+        self.progress: Callable[[Path], RunProgress] = cached(measure_progress)
+        """Function that returns the current state of a run."""
 
     def path(self, name: str) -> Path:
         """Return the file of a run. Raises NotFoundError unless it is a run below the folder."""

@@ -84,7 +84,7 @@ def run_page(request: Request, site: TheSite, name: str) -> Response:
         others=[other for other in site.library.names(experiment) if other != name],
         damaged=damaged,
         running=is_running(path),
-        progress=site.progress(path),
+        progress=site.library.progress(path),
     )
 
 

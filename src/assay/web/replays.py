@@ -158,10 +158,7 @@ class Replays:
             job = self._jobs.get(path)
             if job is None:
                 self._trim()
-                if self._pool is None:
-                    self._pool = processes.pool(1, _ignore_interrupts)
-                future = self._pool.submit(_render, episode, self.folder, ending)
-                job = self._jobs[path] = _Job(future, now, now)
+                job = self._jobs[path] = _Job(self._submit(episode, ending), now, now)
             elif job.future.done():
                 del self._jobs[path]
                 try:
@@ -169,13 +166,20 @@ class Replays:
                 except CancelledError:
                     pass
                 except BrokenProcessPool:
-                    self._pool = None
                     return RenderStatus("failed", message="the process that renders ended unexpectedly")
                 except Exception as error:
                     reason = str(error) if isinstance(error, AssayError) else error
                     return RenderStatus("failed", message=one_line(reason, 400))
             job.last_request = now
             return RenderStatus("rendering" if job.future.running() else "waiting", job.since)
+
+    def _submit(self, episode: EpisodeRecording, ending: str) -> Future[None]:
+        """Queue a file; the child process is started if there is none, or if it died."""
+        if self._pool is not None:
+            with suppress(BrokenProcessPool):
+                return self._pool.submit(_render, episode, self.folder, ending)
+        self._pool = processes.pool(1, _ignore_interrupts)
+        return self._pool.submit(_render, episode, self.folder, ending)
 
     def _trim(self) -> None:
         """Delete the least recently used files while the cache is too large."""

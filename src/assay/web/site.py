@@ -23,7 +23,7 @@ from assay.report.glossary import GLOSSARY
 from assay.report.page import build
 from assay.report.rendering import replace_controls
 from assay.report.run_report import RunReport
-from assay.web.library import Library, RunProgress, cached, measure_progress, run_address
+from assay.web.library import Library, cached, run_address
 from assay.web.queries import read_choices
 from assay.web.replays import Replays
 
@@ -57,7 +57,6 @@ class Site:
 
     def __init__(self, library: Library, replays: Replays) -> None:
         self.library, self.replays = library, replays
-        self.progress: Callable[[Path], RunProgress] = cached(measure_progress)
         self.report: Callable[[Path], RunPage] = cached(_build_report)
         self.comparison: Callable[[Path, Path], Comparison] = cached(_compare_runs)
         self.choices: Callable[[Path], dict[str, Any]] = cached(read_choices)
