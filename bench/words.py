@@ -15,7 +15,7 @@ import polars as pl
 from assay import tasks
 from assay.perturb.words.distance import ModelError, distances
 from assay.perturb.words.distance.pride import scorer
-from assay.perturb.words.grid import Paraphrase, grid
+from assay.perturb.words.grid.generate import Paraphrase, grid
 from bench.figure import Figure
 
 PAIRS = 4092

@@ -28,7 +28,7 @@ def tree(folder: Path) -> Path:
 
 
 def test_added_assets_are_shown_and_remembered(assay: Run, tmp_path: Path):
-    assert assay("assets", "show").out.count("not known: assay assets get, or assay assets add PATH") == 2
+    assert assay("assets", "show").out.count("unknown: run assay assets get, or assay assets add PATH") == 2
     packages = tree(tmp_path / "site-packages")
     added = assay("assets", "add", packages)
     assert added.status == 0 and added.err == ""

@@ -16,7 +16,7 @@ def test_compare_fits_into_80_columns_and_counts_unmatched_episodes(assay: Calla
     assert said.status == 0 and "A: good\nB: bad\n" in said.out
     rows = {line.split("  ")[0].strip(): line.split() for line in said.out.splitlines()}
     assert len(" ".join(rows["control"])) <= 80
-    for name in ("all, controls too", "control"):
+    for name in ("all, including controls", "control"):
         assert {"10", "100.0", "0.0", "\N{MINUS SIGN}100.0", "0.002"} <= set(rows[name])
     assert "10 shared episodes" in said.out
     assert "good: 10 shared, 2 not matched, 0 errors" in said.out

@@ -36,7 +36,7 @@ def test_policy_that_always_raises_is_reported_with_its_exception(
             ("duel", "idle", policy, "--experiment", "libero", *one, "--steps", "1", "--out", "duel"),
             "duel/B.assay",
         ),
-        (("plan", "libero", "--policy", policy, *one), "all episodes that were timed ended in an error"),
+        (("plan", "libero", "--policy", policy, *one), "all timed episodes ended in an error"),
     ):
         said = assay(*command)
         assert said.status == 2 and reason in said.err and "boom" in said.err

@@ -25,11 +25,10 @@ def test_try_counts_successes_and_names_the_failed_seeds(assay: Run):
     assert (task["successes"], task["failed_seeds"]) == (0, [5, 6])
 
 
-def test_invalid_files_of_a_folder_are_counted_by_reason_and_the_rest_is_tried(
+def test_unplayable_tasks_of_a_folder_are_counted_by_reason_and_the_rest_is_tried(
     assay: Run, shared: Path, tmp_path: Path
 ):
     good = (shared / "libero" / "bddl" / "libero_goal" / "turn_on_the_stove.bddl").read_text()
-    (tmp_path / "a.bddl").write_text("(define (problem")
     (tmp_path / "b.bddl").write_text(good)
     for name in ("plate_1", "cream_cheese_1"):
         forgetful = [line for line in good.splitlines() if not line.strip().startswith(f"(On {name}")]
@@ -37,7 +36,6 @@ def test_invalid_files_of_a_folder_are_counted_by_reason_and_the_rest_is_tried(
     said = assay("try", "--policy", "oracle", "--tasks", tmp_path, "--seeds", "1")
     assert said.status == 0 and "1/1" in said.out, "errors are not in the rate"
     assert "2 x error, e.g.: no initial relation places cream_cheese_1" in said.out + said.err
-    assert "1 x error: " in said.out + said.err and "a.bddl:1:" in said.out + said.err
 
 
 def test_try_writes_a_video_of_each_episode_and_a_total(drawing: str, assay: Run, tmp_path: Path):

@@ -51,7 +51,7 @@ def test_changes_together_make_one_condition_and_a_seed_draws_the_same_way_each_
 
 def test_an_axis_without_growing_magnitudes_is_rejected():
     rung = AXES["delay"].ladder(tasks.load(BOWL))[0]
-    with pytest.raises(ExperimentError, match="axis flat: magnitudes of libero_goal/1"):
+    with pytest.raises(ExperimentError, match="axis flat: the magnitudes for libero_goal/1"):
         Axis("flat", "nothing", "", lambda task: (rung, rung)).ladder(tasks.load(BOWL))
     with pytest.raises(AxisError, match="libero_goal/1 has none of its magnitudes"):
         Axis("empty", "nothing", "", lambda task: ()).ladder(tasks.load(BOWL))

@@ -56,8 +56,8 @@ def test_every_condition_is_realised_or_rejected_with_a_reason(plan: list[Episod
 def test_an_unknown_dimension_or_difficulty_is_rejected():
     for address, words in (
         ("plus?dimensions=lite", "did you mean 'light'?"),
-        ("plus?difficulties=6", "there is no difficulty 6; valid: 1 to 5"),
-        ("plus?dimensions=camera,camera", "once each"),
+        ("plus?difficulties=6", "difficulty 6 is out of range: expected 1 to 5"),
+        ("plus?dimensions=camera,camera", "at most once"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(words)):
             load_experiment(address)

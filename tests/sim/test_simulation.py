@@ -236,7 +236,7 @@ def test_invalid_actions_name_the_step_and_change_nothing(world: Simulation):
             world.step(action)  # type: ignore[arg-type]
         assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
         assert world.state() == before and world.steps == 2
-    with pytest.raises(ActionError, match=r"\(1, 7\); valid: \(7,\)"):
+    with pytest.raises(ActionError, match=r"\(1, 7\); expected \(7,\)"):
         world.step(np.zeros((1, 7)))
 
 

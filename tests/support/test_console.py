@@ -77,7 +77,7 @@ def test_a_bar_shows_its_description_as_it_is():
 
 
 def test_an_error_is_printed_as_it_is(assay: Callable[..., Said]):
-    said = assay("tasks", "show", f"{ODD}.bddl", "--no-picture")
+    said = assay("tasks", "show", f"{ODD}.bddl")
     assert said.status == 2 and f"{ODD}.bddl" in said.err
 
 
@@ -87,7 +87,7 @@ def test_a_task_with_odd_words_is_shown_as_it_is(wide: None, assay: Callable[...
     file.write_text(
         tasks.bddl.write(tasks.load("libero_goal/7")).replace(f"(:language {asked}", "(:language :100: [100]")
     )
-    shown = assay("tasks", "show", file, "--no-picture")
+    shown = assay("tasks", "show", file)
     assert shown.status == 0 and ":100: [100]" in shown.out
     listed = assay("tasks", "list", file)
     assert listed.status == 0 and ":100: [100]" in listed.out and "[100].bddl" in listed.out

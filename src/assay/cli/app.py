@@ -63,7 +63,7 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
 
 
 def _commands() -> Iterator[tuple[str, str, Callable[..., None] | typer.Typer]]:
-    """Heading, name and command of all commands, heading by heading."""
+    """Yield heading, name and command of all commands, heading by heading."""
     extra = {tuple(name.split("/", 1)): address for name, address in registered_addresses("command").items()}
     for heading in dict.fromkeys((*COMMANDS, *(heading for heading, _ in extra))):
         for name, command in COMMANDS.get(heading, {}).items():
@@ -86,9 +86,9 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: bool = typer.Option(
-        False, "--version", callback=_print_version, is_eager=True, help="Print the version and stop."
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
     ),
-    debug: bool = typer.Option(False, "--debug", help="Print the full traceback of an error."),
+    debug: bool = typer.Option(False, "--debug", help="Print full tracebacks of errors."),
 ) -> None:
     """How much of a robot policy's success is understanding, and how much is memory?"""
     if debug:
@@ -129,12 +129,11 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except sqlite3.Error as error:
-        _refuse(f"the run's file cannot be used: {error}")
+        _refuse(f"the run file cannot be used: {error}")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
-    except (
-        Exception
-    ) as error:  # typer's own are recognised by their attributes: which package defines them varies
+    except Exception as error:
+        # Typer's exceptions are recognised by name, because the package that defines them varies.
         if type(error).__name__ == "Abort":  # Ctrl-C, or end of input at a prompt
             errors.print("interrupted")
             sys.exit(130)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import rich.box
 import typer
 from rich.table import Column
 
@@ -18,12 +17,13 @@ from assay.cli.options import (
     Yes,
     note_primitives,
     print_table,
+    raise_if_stopped,
     run_options,
     write_json,
 )
 from assay.errors import RunError
 from assay.runs.options import RunOptions
-from assay.support.console import number_of, output, say, style_text, table_of
+from assay.support.console import number_of, output, print_rows, say, style_text
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -33,49 +33,51 @@ if TYPE_CHECKING:
 
 
 Margin = Annotated[
-    float, typer.Option(metavar="SHARE", help="Smallest relevant difference; 0.05 is five points.")
+    float, typer.Option(metavar="RATE", help="Smallest relevant difference; 0.05 is five percentage points.")
 ]
-Each = Annotated[bool, typer.Option("--each", help="Continue until each condition is decided, too.")]
+Each = Annotated[bool, typer.Option("--each", help="Require a verdict on every condition.")]
 JUnit = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML: worse is a failure.")
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write JUnit XML, in which `worse` is a failure."),
 ]
 
 
 @run_options(
     *("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "replan", "latency"),
     *("while_waiting", "certified", "retry_errors", "timeout"),
-    workers="Worker processes per policy (default: one per two cores; 0 runs in this process).",
+    workers="Number of worker processes per policy (default: one per two cores; 0 runs in this process).",
 )
 def duel(
-    first: Annotated[str, typer.Argument(metavar="A", help="Address of the present policy.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Address of the policy that may replace it.")],
-    experiment: Annotated[str, typer.Option(help="The experiment: assay experiments list.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="Address of the current policy.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Address of the candidate that may replace it.")],
+    experiment: Annotated[str, typer.Option(help="Name or address; see `assay experiments list`.")],
     options: RunOptions,
     margin: Margin = 0.05,
     each: Each = False,
     per_start: Annotated[
-        str, typer.Option(metavar="N|all", help="Episodes drawn at random from each task and seed.")
+        str, typer.Option(metavar="N|all", help="Number of episodes drawn at random per task and seed.")
     ] = "1",
     measure: Annotated[
         str,
         typer.Option(
             metavar="success|progress",
-            help="The score to compare; progress may need fewer episodes than success.",
+            help="Score to compare; progress may need fewer episodes than success.",
         ),
     ] = "success",
-    out: Annotated[Path | None, typer.Option(help="A folder for A.assay and B.assay.")] = None,
-    label_a: Annotated[str | None, typer.Option(help="A's name in reports.")] = None,
-    label_b: Annotated[str | None, typer.Option(help="B's name in reports.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run files A.assay and B.assay.")] = None,
+    label_a: Annotated[str | None, typer.Option(help="Name of A in reports.")] = None,
+    label_b: Annotated[str | None, typer.Option(help="Name of B in reports.")] = None,
     target: JsonFile = None,
     junit: JUnit = None,
     markdown: Markdown = None,
     yes: Yes = False,
 ) -> None:
-    """Run two policies on the same episodes, and stop as soon as it is known which is better.
+    """Run two policies on the same episodes, and stop as soon as it is clear which one is better.
 
-    The verdict on B against A (better, equivalent within the margin, worse) is valid although it is checked after every
-    start: it is wrong with a probability of at most 5 %. Exit status: 0 better, equivalent or not worse by more than
-    the margin; 1 worse; 3 undecided. The same command resumes an interrupted duel; with more --seeds, an undecided one.
+    The verdict says whether B is better than A, equivalent within the margin, or worse. It is checked after every start
+    and wrong with a probability of at most 5 %. Exit status: 0 if B is better, equivalent or not worse by more than the
+    margin; 1 if it is worse; 3 if undecided. The same command resumes an interrupted duel; more --seeds continue an
+    undecided one.
     """
     from assay import api
     from assay.cli.confirm import CountingDisplay
@@ -83,7 +85,7 @@ def duel(
     from assay.runs.store import Store
 
     if per_start != "all" and (not per_start.isdecimal() or int(per_start) < 1):
-        raise RunError(f"--per-start '{per_start}': valid: 1 or more, or all")
+        raise RunError(f"--per-start '{per_start}': expected an integer >= 1, or all")
     for policy in (first, second):
         note_primitives(policy, options.assets)
     if first == second:
@@ -114,31 +116,28 @@ def duel(
         raise RunError(
             f"every episode of {names} ended in an error: fix the cause, then resume with --retry-errors"
         )
-    if result.reason:
-        raise RunError(
-            f"stopped: {result.reason}; run the same command to resume once the policy server is reachable"
-        )
+    raise_if_stopped(result.reason)
     if result.left:
         say(f"at most {number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)
     if not result.judgement.verdict.final:
-        say("all episodes are executed; the same command with more --seeds continues", aside=True)
+        say("all episodes have been executed; more --seeds continue the duel", aside=True)
     raise typer.Exit(result.judgement.status)
 
 
 def gate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run to judge, NAME.assay.")],
-    baseline: Annotated[Path, typer.Option(metavar="BASE", help="The run to compare it with.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run file to judge, NAME.assay.")],
+    baseline: Annotated[Path, typer.Option(metavar="BASE", help="Run file of the baseline.")],
     margin: Margin = 0.05,
     each: Each = False,
     target: JsonFile = None,
     junit: JUnit = None,
     markdown: Markdown = None,
 ) -> None:
-    """Judge a run by a baseline, on the episodes that both have: better, equivalent, not worse, or worse.
+    """Compare a run with a baseline on the episodes that both contain: better, equivalent, not worse, or worse.
 
-    A is the baseline, B the run. Exit status: 0 better, equivalent or not worse by more than the margin; 1 worse; 3
-    undecided. With --each, every condition must pass.
+    A is the baseline and B the run. Exit status: 0 if B is better, equivalent or not worse by more than the margin; 1
+    if it is worse; 3 if undecided. With --each, every condition must pass.
     """
     from assay import api
 
@@ -166,10 +165,7 @@ def _print_judgement(
     output.print(style_text(verdict, "bold"), soft_wrap=True, highlight=False)
     condition, *numbers = (column.heading for column in results.columns)
     columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
-    table = table_of(Column(condition), *columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in results.formatted_rows:
-        table.add_row(*row)
-    output.print(table)
+    print_rows((condition, *columns), results.formatted_rows)
     for note in notes:
         say(note)
 
@@ -187,34 +183,34 @@ def search(
     axes: Annotated[
         str,
         typer.Option(
-            help="Axes of change: distance, camera, light, delay, noise, rewording, size, with commas."
+            help="Comma-separated axes of change: distance, camera, light, delay, noise, rewording, size."
         ),
     ] = "distance",
     budget: Annotated[
         int | None,
         typer.Option(
-            help="Maximum number of episodes, controls included (default: 30 per task and axis; at least 12, more "
+            help="Maximum number of episodes, including controls (default: 30 per task and axis; at least 12, more "
             "for a higher --level or --confidence)."
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Success counts as lost if less than this share of it is kept.")
+        float, typer.Option(help="Success counts as lost if less than this fraction of it is kept.")
     ] = 0.5,
-    confidence: Annotated[float, typer.Option(help="Confidence of each interval.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
     out: RunFile = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="A folder for tables (LaTeX, CSV, Markdown), the figure and videos of failures."),
+        typer.Option(help="Folder for tables (LaTeX, CSV, Markdown), a figure and videos of failures."),
     ] = None,
     videos: Annotated[int, typer.Option(min=0, help="With --report: maximum number of videos.")] = 6,
     label: PolicyLabel = None,
     target: JsonFile = None,
     yes: Yes = False,
 ) -> None:
-    """Find the smallest change that breaks a policy: how far, how dark, how late, how differently worded.
+    """Find the smallest change that breaks a policy: a displacement, darkness, a delay, a rewording, ...
 
-    For each task and axis: the magnitude up to which success is kept, and the one at which it is lost. The same command
-    resumes an interrupted search; with a larger --budget, one whose budget was used up.
+    Reports for each task and axis the magnitude up to which success is kept and the one at which it is lost. The same
+    command resumes an interrupted search; a larger --budget continues one that has used up its budget.
     """
     from assay import api
     from assay.cli.confirm import CountingDisplay
@@ -251,13 +247,10 @@ def search(
         has_only_errors = print_errors(store)
     if has_only_errors:
         raise RunError("every episode ended in an error: fix the cause, then resume with --retry-errors")
-    if result.reason:
-        raise RunError(
-            f"stopped: {result.reason}; run the same command to resume once the policy server is reachable"
-        )
+    raise_if_stopped(result.reason)
     if not result.played and result.refused:
         raise RunError(
-            "no episode was run: the oracle solves none of the scenes; valid: other tasks, more --steps"
+            "no episode was run: the oracle solves none of the scenes; choose other tasks or more --steps"
         )
     if result.left:
         searches = "one search is" if result.left == 1 else f"{result.left} searches are"
@@ -266,7 +259,7 @@ def search(
 
 
 def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, str]:
-    """Write tables (CSV, Markdown, LaTeX), the figure (SVG) and videos; returns the videos by key of their episode."""
+    """Write tables (CSV, Markdown, LaTeX), a figure (SVG) and videos; return the videos by episode key."""
     from assay.api import Run
     from assay.measures.world.thresholds import thresholds_figure, thresholds_table
     from assay.runs.replay import video_file
@@ -293,7 +286,7 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
 
 
 def _first_failure(frame: DataFrame, task: str, axis: str, kept: float | None) -> str:
-    """The key of a failure at the smallest magnitude above ``kept`` that has one; empty without a failure."""
+    """Return the key of a failure at the smallest magnitude above ``kept``; empty if there is none."""
     import polars as pl
 
     from assay.episodes import Outcome

@@ -28,7 +28,7 @@ from assay.cli.options import (
 )
 from assay.errors import ExperimentError
 from assay.runs.options import RunOptions
-from assay.support.console import number_of, output, progress_bar, say, table_of
+from assay.support.console import number_of, output, print_rows, progress_bar, say, table_of
 
 if TYPE_CHECKING:
     from assay.episodes import EpisodeSpec
@@ -36,42 +36,41 @@ if TYPE_CHECKING:
 
 EXAMPLE = "libero_goal/1"
 MOST_ON_SHEET = 10
-app = typer.Typer(help="The experiment designs.", no_args_is_help=True)
+app = typer.Typer(help="List and show experiments and perturbations.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_() -> None:
-    """List the experiments, and the fields an address may set: para?per_cell=2."""
+    """List the experiments and the parameters that an address can set: para?per_cell=2."""
     from assay.experiments import EXPERIMENTS, Experiment, load_experiment
 
-    table = table_of(
-        Column("experiment", no_wrap=True), "description and fields", "tasks", "seeds", box=SIMPLE
-    )
+    rows = []
     for name in EXPERIMENTS:
         experiment, maker = load_experiment(name), EXPERIMENTS[name]
         about = experiment.about
         summary = about if isinstance(maker, Experiment) else describe_fields(about, maker)
-        table.add_row(name, summary, experiment.tasks, str(len(experiment.seeds)))
-    output.print(table)
-    say("An address sets fields after a question mark: para?per_cell=2&seed=1")
+        rows.append((name, summary, experiment.tasks, str(len(experiment.seeds))))
+    columns = (Column("experiment", no_wrap=True), "description and parameters", "tasks", "seeds")
+    print_rows(columns, rows, box=SIMPLE)
+    say("An address sets parameters after a question mark: para?per_cell=2&seed=1")
 
 
 @app.command()
 def show(
     experiment: ExperimentAddress,
     selection: Annotated[
-        str | None, typer.Option("--tasks", help="Tasks (default: those of the experiment).")
+        str | None, typer.Option("--tasks", help="Tasks to show (default: those of the experiment).")
     ] = None,
     conditions: Conditions = None,
-    seed: Annotated[int, typer.Option(help="The seed of random changes.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the perturbations.")] = 0,
     sheet: Annotated[
-        Path | None, typer.Option(help="A PNG file: draw every condition beside its control.")
+        Path | None, typer.Option(help="Draw every condition beside its control, into this PNG file.")
     ] = None,
     assets: Assets = None,
 ) -> None:
-    """Show an experiment's conditions: episodes per seed, and the instruction and perturbations of one task.
+    """Show the conditions of an experiment: episodes per seed, and the instruction and perturbations for one task.
 
-    That task is the first of --tasks, or the one with most conditions. A sheet shows all of --tasks, or that task.
+    This is the first of --tasks, or the task with the most conditions. A sheet shows all of --tasks, or this task.
     """
     from assay import tasks
     from assay.episodes import At, task_of
@@ -85,34 +84,31 @@ def show(
         check_picture(sheet, "--sheet")
         if selection is not None and len(chosen) > MOST_ON_SHEET:
             raise ExperimentError(
-                f"a sheet of {len(chosen)} tasks is too large; valid: up to {MOST_ON_SHEET}"
+                f"a sheet of {len(chosen)} tasks is too large: expected at most {MOST_ON_SHEET}"
             )
     plan = list(design.plan(chosen, (seed,), pack=assets))
     counts = Counter(spec.condition for spec in plan)
     example = chosen[0] if selection is not None else _most_conditions(chosen, plan)
     of_task = {spec.condition: spec for spec in reversed(plan) if spec.task == example.id}
     name = tasks.short_name(example.id) if tasks.names_file(example.id) else example.id
-    table = table_of(
-        Column("condition", no_wrap=True),
-        Column("episodes\na seed", justify="right"),
-        f"instruction of {name}, and perturbations",
-        box=SIMPLE,
-    )
+    rows = []
     for condition, count in counts.items():
         spec = of_task.get(condition)
         if spec is None:
-            table.add_row(condition, str(count), f"({name} has no such condition)")
+            rows.append((condition, str(count), f"(not for {name})"))
             continue
         try:
             instruction = task_of(spec).instruction.words
         except AssayError as error:
-            instruction = f"refused: {error}"
+            instruction = f"not possible: {error}"
         kinds = ", ".join(
             str(perturbation) if isinstance(perturbation, At) else perturbation.kind
             for perturbation in spec.perturbations
         )
-        table.add_row(condition, str(count), f"{instruction}\n{kinds}" if kinds else instruction)
-    output.print(table)
+        rows.append((condition, str(count), f"{instruction}\n{kinds}" if kinds else instruction))
+    numbers = Column("episodes\nper seed", justify="right")
+    columns = (Column("condition", no_wrap=True), numbers, f"instruction and perturbations for {name}")
+    print_rows(columns, rows, box=SIMPLE)
     if sheet is not None:
         draw = registered_addresses("sheet").get(design.world)
         if draw is None:
@@ -129,23 +125,23 @@ def show(
 
 @app.command()
 def perturbations(
-    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a table for documents.")] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
 ) -> None:
-    """List every perturbation, its fields and their ranges."""
+    """List the perturbations, their parameters and the ranges of these."""
     from assay.perturb.catalogue import catalogue, markdown
 
     if as_markdown:
         say(markdown(catalogue()))
         return
-    table = table_of(Column("perturbation", no_wrap=True), "description", box=SIMPLE)
+    rows = []
     for perturbation in catalogue():
         fields = (Text("\n" + line.replace("`", ""), "dim") for line in perturbation.fields)
-        table.add_row(perturbation.kind, Text.assemble(perturbation.about, *fields))
-    output.print(table)
+        rows.append((perturbation.kind, Text.assemble(perturbation.about, *fields)))
+    print_rows((Column("perturbation", no_wrap=True), "description"), rows, box=SIMPLE)
 
 
 def _most_conditions(chosen: Sequence[Any], plan: Sequence[EpisodeSpec]) -> Any:
-    """The task with most conditions; of several, the default example or else the first."""
+    """Return the task with the most conditions; of several, the default example, otherwise the first."""
     conditions: dict[str, set[str]] = {task.id: set() for task in chosen}
     for spec in plan:
         conditions[spec.task].add(spec.condition)
@@ -158,13 +154,15 @@ def certify(
     options: RunOptions,
     tries: Annotated[
         int,
-        typer.Option(min=1, max=10, help="Oracle attempts per scene; after the first, with actuation noise."),
+        typer.Option(
+            min=1, max=10, help="Number of attempts per scene, with actuation noise after the first."
+        ),
     ] = 1,
     target: JsonFile = None,
 ) -> None:
-    """Let the oracle solve every scene of an experiment, and count. The same command resumes.
+    """Let the oracle try every scene of an experiment, and count the solved ones. The same command resumes.
 
-    Certificates are cached for all runs, in the user's cache or the folder named by ASSAY_CACHE.
+    Certificates are cached for all runs, in the user's cache folder or in the folder named by ASSAY_CACHE.
     """
     from assay.experiments import load_experiment
     from assay.runs.certificates import CertificateCache, cache_file, summarise
@@ -177,7 +175,7 @@ def certify(
     world = load_experiment(experiment).played_in
     if world.traits.demonstrator is None:
         raise ExperimentError(
-            f"{experiment} needs no certificates: nothing is certified in the world '{world.traits.name}'"
+            f"{experiment} needs no certificates: the world '{world.traits.name}' has no demonstrator"
         )
     if tries > 1 and world.traits.name not in registered_addresses("disturbance"):
         raise ExperimentError(f"--tries {tries}: the world '{world.traits.name}' has no disturbance to add")
@@ -225,25 +223,26 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="A further policy beside the auditing ones, e.g. a network trained without words; repeatable.",
+            help="Address of an additional policy, e.g. a network trained without words; repeatable.",
             autocompletion=complete_policy,
         ),
     ] = None,
     least: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="A condition is solved if its whole 95 % interval is above this share."
+            metavar="RATE", help="Success rate that the entire 95 % interval of a solved condition exceeds."
         ),
     ] = 0.5,
-    out: Annotated[Path | None, typer.Option(help="A folder for the runs, one per policy.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run files, one per policy.")] = None,
     target: JsonFile = None,
     markdown: Markdown = None,
     yes: Yes = False,
 ) -> None:
-    """Measure how much of an experiment a policy solves without words, without sight, or by memory alone.
+    """Measure how much of an experiment can be solved without words, without images, or by memory alone.
 
-    Conditions that such a policy solves are blind spots: success there is no evidence of what it lacks. The oracle's
-    success is shown beside it. The same command resumes an interrupted audit.
+    Policies that lack one of these run the experiment. A condition that they solve is a blind spot: success there does
+    not show that a policy uses what they lack. The oracle is shown for comparison. The same command resumes an
+    interrupted audit.
     """
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay

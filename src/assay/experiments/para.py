@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -49,7 +49,7 @@ class Wordings:
 
     def __post_init__(self) -> None:
         if self.per_cell is not None and self.per_cell < 1:
-            raise ExperimentError(f"{self.name}: per_cell is {self.per_cell}: valid: 1 or more")
+            raise ExperimentError(f"{self.name}: per_cell is {self.per_cell}: expected 1 or more")
 
     def experiment(self, about: str, seeds: tuple[int, ...]) -> Experiment:
         """Return the experiment with every paraphrase of every task in the table."""
@@ -58,7 +58,7 @@ class Wordings:
     def variants(self, task: Task) -> tuple[Variant, ...]:
         """Return the variants of a task. Raises ExperimentError if the table has none."""
         text = plain(task.instruction.text)
-        rows = [*self._by_task.get(display_name(task.id), ()), *self._by_original.get(text, ())]
+        rows = [*self._groups.get((display_name(task.id), ""), ()), *self._groups.get(("", text), ())]
         for row in rows:
             if row.original and plain(row.original) != text:
                 raise ExperimentError(
@@ -79,20 +79,11 @@ class Wordings:
         return rows
 
     @cached_property
-    def _by_task(self) -> dict[str, list[GridRow]]:
-        groups: defaultdict[str, list[GridRow]] = defaultdict(list)
+    def _groups(self) -> Mapping[tuple[str, str], Sequence[GridRow]]:
+        """Rows by task, or by original: rows without a task id apply to every task with that instruction."""
+        groups: defaultdict[tuple[str, str], list[GridRow]] = defaultdict(list)
         for row in self._rows:
-            if row.task:
-                groups[display_name(row.task)].append(row)
-        return dict(groups)
-
-    @cached_property
-    def _by_original(self) -> dict[str, list[GridRow]]:
-        """Rows without a task id, which apply to every task with that instruction."""
-        groups: defaultdict[str, list[GridRow]] = defaultdict(list)
-        for row in self._rows:
-            if not row.task:
-                groups[plain(row.original)].append(row)
+            groups[(display_name(row.task), "") if row.task else ("", plain(row.original))].append(row)
         return dict(groups)
 
     @cached_property
@@ -168,7 +159,7 @@ def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
         return f"{name}/{cell}", labels | {"object": str(cell.object_type), "action": str(cell.action_type)}
     if row.object_type or row.action_type:
         raise ExperimentError(
-            f"{place}: only one of object_type and action_type is given; valid: both, or neither"
+            f"{place}: only one of object_type and action_type is given: expected both, or neither"
         )
     return f"{name}/{NO_CELL}", labels
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from assay.episodes.spec import Label
@@ -29,10 +29,10 @@ def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFI
             raise ExperimentError(f"plus: there is no dimension '{name}': {did_you_mean(name, DIMENSIONS)}")
     for level in difficulties:
         if level not in DIFFICULTIES:
-            raise ExperimentError(f"plus: there is no difficulty {level}; valid: 1 to 5")
+            raise ExperimentError(f"plus: difficulty {level} is out of range: expected 1 to 5")
     if not difficulties or any(len(set(names)) < len(names) for names in (dimensions, difficulties)):
         raise ExperimentError(
-            "plus: dimensions and difficulties are named once each; valid difficulties: 1 to 5"
+            "plus: expected each dimension and each difficulty (1 to 5) at most once, and at least one difficulty"
         )
     return Experiment(
         name="plus",
@@ -45,7 +45,8 @@ def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFI
 
 def _variants(task: Task, dimensions: Sequence[str], difficulties: Sequence[int]) -> Iterator[Variant]:
     for dimension in dimensions:
-        for subdimension, levels in DIMENSIONS[dimension](task).items():
+        changes = DIMENSIONS[dimension]
+        for subdimension, levels in (changes(task) if callable(changes) else changes).items():
             for level in (difficulty for difficulty in difficulties if difficulty in levels):
                 labels: dict[str, Label] = {
                     "dimension": dimension,
@@ -55,27 +56,8 @@ def _variants(task: Task, dimensions: Sequence[str], difficulties: Sequence[int]
                 yield Variant(f"plus/{dimension}/{subdimension}={level}", levels[level], labels)
 
 
-def _layout(task: Task) -> dict[str, Levels]:
-    return {
-        "distractors": _five(Distractors(count) for count in (1, 2, 3, 4, 6)),
-        "displacement": _five(Displace(distance) for distance in (0.05, 0.1, 0.15, 0.2, 0.3)),
-    }
-
-
-def _camera(task: Task) -> dict[str, Levels]:
-    return {
-        "distance": _five(Orbit(distance=factor) for factor in (1.1, 1.2, 1.35, 1.5, 1.75)),
-        "position": _five(Orbit(_AROUND[n - 1], 0.04 * n, 1.0 + 0.04 * n) for n in DIFFICULTIES),
-        "orientation": _five(MoveCamera(turn=(0.02 * n, 0.025 * n, 0.04 * n)) for n in DIFFICULTIES),
-        "zoom": _five(MoveCamera(zoom=factor) for factor in (0.95, 1.1, 0.88, 1.3, 1.5)),
-    }
-
-
-def _robot(task: Task) -> dict[str, Levels]:
-    return {
-        "joints": _five(StartPose(joints=0.1 * n) for n in DIFFICULTIES),
-        "base": _five(StartPose(base=(0.0, 0.03 * n)) for n in DIFFICULTIES),
-    }
+def _five(changes: Iterable[Perturbation]) -> Levels:
+    return {level: (change,) for level, change in zip(DIFFICULTIES, changes, strict=True)}
 
 
 def _language(task: Task) -> dict[str, Levels]:
@@ -85,25 +67,14 @@ def _language(task: Task) -> dict[str, Levels]:
     """
     texts = {paraphrase.cell: paraphrase.text for paraphrase in paraphrases(task, per_cell=1, seed=0)}
 
-    def reword(*cells: tuple[int, Cell]) -> Levels:
-        return {level: (Say(texts[cell]),) for level, cell in cells if cell in texts}
+    def reword(cells: Mapping[int, Cell]) -> Levels:
+        return {level: (Say(texts[cell]),) for level, cell in cells.items() if cell in texts}
 
     return {
         "form": _five((Semantic(), Concise(), Reorder(), Passive(), Verbose())),
-        "names": reword(*((level, Cell(named, ActionType.NONE)) for level, named in _NAMES.items())),
-        "directness": reword(
-            *((level, Cell(ObjectType.NONE, action_type)) for level, action_type in _DIRECTNESS.items())
-        ),
+        "names": reword({level: Cell(name, ActionType.NONE) for level, name in _NAMES.items()}),
+        "directness": reword({level: Cell(ObjectType.NONE, act) for level, act in _DIRECTNESS.items()}),
         "typing": {2: (Typos(0.3),), 4: (Typos(1.0),)},
-    }
-
-
-def _light(task: Task) -> dict[str, Levels]:
-    return {
-        "brightness": _five(Relight(intensity) for intensity in (0.75, 0.55, 0.4, 0.25, 0.1)),
-        "colour": _five(Relight(colour=(1.0, 1.0 - 0.12 * n, 1.0 - 0.18 * n)) for n in DIFFICULTIES),
-        "direction": _five(Relight(tilt=(0.24 * n, 0.12 * n)) for n in DIFFICULTIES),
-        "shadows": _five(Relight(tilt=(0.2 * (n - 1), 0.0), shadows=True) for n in DIFFICULTIES),
     }
 
 
@@ -117,10 +88,9 @@ def _background(task: Task) -> dict[str, Levels]:
             (
                 Repaint(table, (0.85, 0.8, 0.72)),
                 Repaint(table),
-                *(
-                    Repaint(table, pattern=surface)
-                    for surface in (Pattern.GRADIENT, Pattern.STRIPES, Pattern.CHECKER)
-                ),
+                Repaint(table, pattern=Pattern.GRADIENT),
+                Repaint(table, pattern=Pattern.STRIPES),
+                Repaint(table, pattern=Pattern.CHECKER),
             )
         ),
         "room": {
@@ -133,21 +103,6 @@ def _background(task: Task) -> dict[str, Levels]:
     }
 
 
-def _noise(task: Task) -> dict[str, Levels]:
-    kinds: dict[str, Callable[[int], Perturbation]] = {
-        "motion_blur": MotionBlur,
-        "gaussian_noise": GaussianNoise,
-        "zoom_blur": ZoomBlur,
-        "fog": Fog,
-        "glass_blur": GlassBlur,
-    }
-    return {name: _five(sense(2 * n) for n in DIFFICULTIES) for name, sense in kinds.items()}
-
-
-def _five(changes: Iterator[Perturbation] | Sequence[Perturbation]) -> Levels:
-    return {level: (change,) for level, change in zip(DIFFICULTIES, changes, strict=True)}
-
-
 _AROUND = (0.15, -0.3, 0.45, -0.65, 0.85)
 """Camera angles about the vertical, radians, alternating between both sides."""
 _NAMES = {1: ObjectType.ADDITION, 3: ObjectType.CONTEXTUAL, 5: ObjectType.HABITUAL}
@@ -158,15 +113,37 @@ _DIRECTNESS = {
     4: ActionType.QUESTION,
     5: ActionType.HINT,
 }
-DIMENSIONS: Mapping[str, Callable[[Task], dict[str, Levels]]] = MappingProxyType(
+DIMENSIONS: Mapping[str, Mapping[str, Levels] | Callable[[Task], Mapping[str, Levels]]] = MappingProxyType(
     {
-        "layout": _layout,
-        "camera": _camera,
-        "robot": _robot,
+        "layout": {
+            "distractors": _five(Distractors(count) for count in (1, 2, 3, 4, 6)),
+            "displacement": _five(Displace(distance) for distance in (0.05, 0.1, 0.15, 0.2, 0.3)),
+        },
+        "camera": {
+            "distance": _five(Orbit(distance=factor) for factor in (1.1, 1.2, 1.35, 1.5, 1.75)),
+            "position": _five(Orbit(_AROUND[n - 1], 0.04 * n, 1.0 + 0.04 * n) for n in DIFFICULTIES),
+            "orientation": _five(MoveCamera(turn=(0.02 * n, 0.025 * n, 0.04 * n)) for n in DIFFICULTIES),
+            "zoom": _five(MoveCamera(zoom=factor) for factor in (0.95, 1.1, 0.88, 1.3, 1.5)),
+        },
+        "robot": {
+            "joints": _five(StartPose(joints=0.1 * n) for n in DIFFICULTIES),
+            "base": _five(StartPose(base=(0.0, 0.03 * n)) for n in DIFFICULTIES),
+        },
         "language": _language,
-        "light": _light,
+        "light": {
+            "brightness": _five(Relight(intensity) for intensity in (0.75, 0.55, 0.4, 0.25, 0.1)),
+            "colour": _five(Relight(colour=(1.0, 1.0 - 0.12 * n, 1.0 - 0.18 * n)) for n in DIFFICULTIES),
+            "direction": _five(Relight(tilt=(0.24 * n, 0.12 * n)) for n in DIFFICULTIES),
+            "shadows": _five(Relight(tilt=(0.2 * (n - 1), 0.0), shadows=True) for n in DIFFICULTIES),
+        },
         "background": _background,
-        "noise": _noise,
+        "noise": {
+            "motion_blur": _five(MotionBlur(2 * n) for n in DIFFICULTIES),
+            "gaussian_noise": _five(GaussianNoise(2 * n) for n in DIFFICULTIES),
+            "zoom_blur": _five(ZoomBlur(2 * n) for n in DIFFICULTIES),
+            "fog": _five(Fog(2 * n) for n in DIFFICULTIES),
+            "glass_blur": _five(GlassBlur(2 * n) for n in DIFFICULTIES),
+        },
     }
 )
-"""LIBERO-plus' seven dimensions: name -> function from a task to its changes, by sub-dimension."""
+"""LIBERO-plus' seven dimensions: name -> changes by sub-dimension, or a function from a task to them."""

@@ -7,7 +7,7 @@ results.get(PRIDE)          # the same with its type; None if missing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 from assay.measures.failure.near_far import OURS, NearFarRule
@@ -20,15 +20,25 @@ from assay.support.stats.intervals import plain
 T = TypeVar("T")
 
 
-class Profile(dict[str, Any]):
-    """Results of measures by name: a result, or a `Missing`; measures that do not apply have no entry."""
+class Profile(Mapping[str, Any]):
+    """Results of measures by name."""
 
     def __init__(self, planned: int, done: int, errors: dict[str, int], results: Mapping[str, Any]) -> None:
         self.planned = planned
         self.done = done
         self.errors = errors
         """Error message -> number of episodes."""
-        super().__init__(results)
+        self._results = dict(results)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the result of a measure, or a Missing. Raises KeyError if the measure does not apply."""
+        return self._results[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
 
     @overload
     def get(self, key: Measure[T], default: None = None) -> T | None: ...
@@ -36,22 +46,22 @@ class Profile(dict[str, Any]):
     def get(self, key: str, default: Any = None) -> Any: ...
     def get(self, key: Measure[Any] | str, default: Any = None) -> Any:
         """Return the result of a measure, or the default if it does not apply or is missing."""
-        result = super().get(key.name if isinstance(key, Measure) else key, default)
+        result = self._results.get(key.name if isinstance(key, Measure) else key, default)
         return default if isinstance(result, Missing) else result
 
     def why(self, name: str) -> str:
         """Return the reason why a result is missing; empty if it is not, or if the measure does not apply."""
-        result = super().get(name)
+        result = self._results.get(name)
         return result.missing if isinstance(result, Missing) else ""
 
     def with_results(self, **results: Any) -> Profile:
         """Return a copy with some results replaced."""
-        return Profile(self.planned, self.done, self.errors, self | results)
+        return Profile(self.planned, self.done, self.errors, self._results | results)
 
     def as_json(self) -> dict[str, Any]:
         """Return all results as plain JSON types."""
         counts = {"planned": self.planned, "done": self.done, "errors": self.errors}
-        return counts | {name: plain(result) for name, result in self.items()}
+        return counts | {name: plain(result) for name, result in self._results.items()}
 
 
 def profile(

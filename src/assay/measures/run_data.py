@@ -38,12 +38,6 @@ class RunData:
         self._results: dict[str, Any] = {}
         self.world = store.world
         """Traits of the run's world."""
-        self.meta: dict[str, Any] = store.meta
-        """Provenance and plan of the run."""
-        self.counts = store.counts()
-        """Number of episodes by condition: planned, done, success, failure, error."""
-        self.stopped = store.stopped
-        """Conditions that were stopped early, with the stopping rule and its statistics."""
         self.whole = store.frame()
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         if errors_fail:
@@ -56,6 +50,21 @@ class RunData:
 
         Those columns do not distinguish variants.
         """
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """Provenance and plan of the run."""
+        return self._store.meta
+
+    @cached_property
+    def counts(self) -> pl.DataFrame:
+        """Number of episodes by condition: planned, done, success, failure, error."""
+        return self._store.counts()
+
+    @cached_property
+    def stopped(self) -> dict[str, dict[str, Any]]:
+        """Conditions that were stopped early, with the stopping rule and its statistics."""
+        return self._store.stopped
 
     @cached_property
     def plausible(self) -> pl.DataFrame:

@@ -57,59 +57,45 @@ def markdown(descriptions: tuple[Description, ...]) -> str:
     return "\n".join(rows)
 
 
-def _description(kind: str, made: type[Perturbation]) -> Description:
-    docs, hints = _field_docs(made), get_type_hints(made)
+def _description(kind: str, cls: type[Perturbation]) -> Description:
+    docs, hints = _field_docs(cls), get_type_hints(cls)
     described = tuple(
-        f"`{_with_default(field)}`{_valid(field, hints[field.name], docs.get(field.name, ''))}"
-        for field in fields(made)  # type: ignore[arg-type]
+        _describe_field(field, hints[field.name], docs.get(field.name, ""))
+        for field in fields(cls)  # type: ignore[arg-type]
         if field.name != "plausible"
     )
-    about = " ".join((inspect.getdoc(made) or "").split("\n\n")[0].split())
-    return Description(
-        kind,
-        made.__name__,
-        about.replace("``", "`"),
-        described,
-        _plausible(made),
-        ", ".join(sorted(made.effects)),
-    )
-
-
-def _plausible(made: type[Perturbation]) -> str:
-    match inspect.getattr_static(made, "plausible"):
-        case bool(found):
-            return "yes" if found else "no"
-        case property() as told:
-            usual = told is inspect.getattr_static(Perturbation, "plausible")
-            return "yes" if usual else str(told.__doc__)
+    match inspect.getattr_static(cls, "plausible"):
+        case bool(is_plausible):
+            plausible = "yes" if is_plausible else "no"
+        case property() as getter:
+            default = inspect.getattr_static(Perturbation, "plausible")
+            plausible = "yes" if getter is default else str(getter.__doc__)
         case _:
-            return "as it says"
+            plausible = "as it says"
+    about = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split()).replace("``", "`")
+    return Description(kind, cls.__name__, about, described, plausible, ", ".join(sorted(cls.effects)))
 
 
-def _with_default(each: Field[Any]) -> str:
-    if each.default in (MISSING, None, "", ()):
-        return each.name
-    default = each.default.value if isinstance(each.default, Enum) else each.default
-    return f"{each.name}={default}".replace(" ", "")
-
-
-def _valid(each: Field[Any], hint: Any, told: str) -> str:
-    """Return the range or choices of a field in brackets, then the first sentence of its docstring."""
-    options = [member for kind in (hint, *get_args(hint)) for member in _members(kind)]
-    valid = valid_range(each) if "valid" in each.metadata else ", ".join(options)
-    first = told.split(". ")[0].rstrip(".").replace("``", "`")
+def _describe_field(field: Field[Any], hint: Any, doc: str) -> str:
+    """Return a field with its default, its range or choices in brackets, and the first sentence of its docstring."""
+    default = field.default.value if isinstance(field.default, Enum) else field.default
+    name = field.name if default in (MISSING, None, "", ()) else f"{field.name}={default}".replace(" ", "")
+    choices = [
+        str(member.value)
+        for option in (hint, *get_args(hint))
+        if inspect.isclass(option) and issubclass(option, Enum)
+        for member in option
+    ]
+    valid = valid_range(field) if "valid" in field.metadata else ", ".join(choices)
+    first = doc.split(". ")[0].rstrip(".").replace("``", "`")
     sentence = first[:1].lower() + first[1:]
-    return (f" ({valid})" if valid else "") + (f": {sentence}" if sentence else "")
+    return f"`{name}`" + (f" ({valid})" if valid else "") + (f": {sentence}" if sentence else "")
 
 
-def _members(kind: Any) -> list[str]:
-    return [str(member.value) for member in kind] if inspect.isclass(kind) and issubclass(kind, Enum) else []
-
-
-def _field_docs(made: type) -> dict[str, str]:
+def _field_docs(cls: type) -> dict[str, str]:
     """Return the docstrings below the fields of a class and its bases, on one line each."""
     docs: dict[str, str] = {}
-    for base in reversed(made.__mro__[:-1]):
+    for base in reversed(cls.__mro__[:-1]):
         if not hasattr(base, "__dataclass_fields__"):
             continue
         try:

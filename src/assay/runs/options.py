@@ -39,43 +39,43 @@ class RunOptions:
     """
 
     tasks: str | None = None
-    """Tasks: all, suites, ids, task files and folders, separated by commas (default: those of the experiment)."""
+    """Tasks: all, suite names, task ids, task files or folders, comma-separated (default: those of the experiment)."""
     seeds: tuple[int, ...] | None = None
-    """Number of seeds (4 means 0 to 3), or seeds: 7,8,9 or 7-11 (default: those of the experiment)."""
+    """Number of seeds (4 means 0 to 3), or a list: 7,8,9 or 7-11 (default: those of the experiment)."""
     conditions: str | None = None
-    """Conditions to run besides the control: names and patterns, e.g. position,'displace=*' (default: all)."""
+    """Conditions to run in addition to the control: names or patterns, e.g. position,'displace=*' (default: all)."""
     workers: int | None = field(default=None, metadata={"minimum": 0})
-    """Worker processes (default: one per core; 0 runs in this process)."""
+    """Number of worker processes (default: one per core; 0 runs episodes in this process)."""
     assets: str | None = None
-    """Asset pack: primitives (default), libero, or a plugin's."""
+    """Asset pack: primitives (default), libero, or the name of a plugin's pack."""
     states: Path | None = None
-    """LIBERO's folder of stored initial states, used instead of sampled ones."""
+    """Folder with LIBERO's stored initial states, used instead of sampled ones."""
     hold_start: int | None = field(default=None, metadata={"minimum": 0, "metavar": "K"})
-    """Start every episode from initial state K; seeds then vary only the policy's own randomness."""
+    """Start every episode from initial state K; the seeds then vary only the policy's randomness."""
     steps: int | None = field(default=None, metadata={"minimum": 1})
     """Maximum number of control steps per episode (default: the task's horizon)."""
     replan: int | None = field(default=None, metadata={"minimum": 1})
-    """Actions to execute from each chunk (default: all)."""
+    """Number of actions to execute from each chunk (default: all)."""
     latency: int | Literal["measured"] = field(default=0, metadata={"metavar": "K|measured"})
     """Inference latency in control steps (50 ms); `measured` times the policy once before the run."""
     while_waiting: Waiting | None = None
-    """During inference: execute the previous chunk (`play`, default), hold still, or skip elapsed actions (`align`)."""
+    """While waiting: execute the previous chunk (`play`, default), `hold` still, or skip elapsed actions (`align`)."""
     retries: int = field(default=1, metadata={"minimum": 0})
-    """Further attempts at an episode that ended in an error."""
+    """Number of further attempts after an episode ends in an error."""
     until: str | None = field(default=None, metadata={"metavar": "RULE"})
-    """Stop a condition early: half-width=0.05, decided=0.8, or differs=0.05 from its control."""
+    """Rule for stopping a condition early: half-width=0.05, decided=0.8, or differs=0.05 (from the control)."""
     video: Videos | None = None
-    """Write videos of failures, or of all episodes."""
+    """Write videos of `failures`, or of `all` episodes."""
     ray: str | None = field(default=None, metadata={"metavar": "ADDRESS"})
-    """Execute on Ray: local, or the address of a cluster."""
+    """Run on Ray: `local`, or the address of a cluster."""
     certified: bool | None = field(default=None, metadata={"flags": "--certified/--uncertified"})
-    """Run only scenes that the oracle has solved, or all (default: as the experiment specifies)."""
+    """Run only scenes that the oracle has solved, or all scenes (default: as the experiment specifies)."""
     retry_errors: bool = False
     """Repeat episodes that ended in an error."""
     timeout: float = field(default=1800.0, metadata={"minimum": 1})
-    """Seconds without a sign of life after which a worker is stopped."""
+    """Seconds of inactivity after which a worker is stopped."""
     shard: str | None = field(default=None, metadata={"metavar": "I/N"})
-    """Run part I of N of the plan; `assay runs merge` joins the parts."""
+    """Run part I of N of the plan; `assay runs merge` merges the parts."""
 
     def __post_init__(self) -> None:
         """Raise RunError for a value out of range."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import product
 from xml.etree.ElementTree import Element, SubElement
 
 import mujoco
 import numpy as np
 
-from assay.sim.texture_coordinates import wrap
+from assay.sim.texture_coordinates import parse_numbers, wrap
 from assay.tasks.scene import Colour, Finish, Pattern
 
 PIXELS = 128
@@ -37,7 +38,8 @@ DARK = 0.5
 DARKER, LIGHTER = 0.22, 0.75
 """Second colour of a pattern: a bright colour times the first, a dark one moved towards white by the second."""
 
-_LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
+"""Luminance weights of red, green and blue (Rec. 709)."""
 _PATTERN_NAME = re.compile(r"_pattern_(?P<pattern>[a-z]+)")
 GREY = (0.6, 0.6, 0.6)
 """Default colour of a pattern."""
@@ -100,20 +102,15 @@ def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) ->
         geom.set("material", name)
 
 
-def parse_numbers(text: str) -> np.ndarray:
-    """Parse the numbers in an MJCF attribute."""
-    return np.array([float(word) for word in text.split()])
-
-
 def format_numbers(values: Iterable[float]) -> str:
     """Format numbers as an MJCF attribute, without loss of precision."""
     return " ".join(repr(float(value)) if abs(value) > TINY else "0.0" for value in values)
 
 
 def _contrast(colour: Colour) -> Colour:
-    """The second colour of a pattern on ``colour``: the same hue, much darker, or much lighter if it is dark."""
+    """Return the second colour of a pattern on ``colour``: the same hue, much darker, or much lighter if it is dark."""
     own = np.array(colour)
-    other = own * DARKER if own @ _LUMINANCE > DARK else own + LIGHTER * (1.0 - own)
+    other = own * DARKER if own @ LUMINANCE > DARK else own + LIGHTER * (1.0 - own)
     red, green, blue = map(float, other)
     return red, green, blue
 
@@ -135,37 +132,28 @@ def paint(model: mujoco.MjModel, document: Element) -> None:
 
 @cache
 def _share(pattern: Pattern) -> np.ndarray:
-    """Share of the second colour in each pixel of a tile, (PIXELS, PIXELS): rows are v, columns u."""
+    """Fraction of the second colour in each pixel of a tile, (PIXELS, PIXELS): rows are v, columns u."""
     fine = 4  # antialiasing: 4 x 4 samples per pixel
     along = (np.arange(fine * PIXELS) + 0.5) / (fine * PIXELS)
     u, v = np.meshgrid(along, along)
-    mask = _second_colour_mask(pattern, u, v).astype(np.float64)
-    return np.asarray(mask.reshape(PIXELS, fine, PIXELS, fine).mean(axis=(1, 3)))
-
-
-def _second_colour_mask(pattern: Pattern, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Share of the second colour at points of a tile; ``u`` and ``v`` are in [0, 1]."""
-    if pattern is Pattern.STRIPES:
-        return np.asarray(u * PERIODS % 1.0 < 0.5)
-    if pattern is Pattern.CHECKER:
-        return np.asarray((u * PERIODS % 1.0 < 0.5) ^ (v * PERIODS % 1.0 < 0.5))
-    if pattern is Pattern.GRID:
-        return np.asarray((u * LINES % 1.0 < LINE) | (v * LINES % 1.0 < LINE))
-    if pattern is Pattern.WAVY:
-        return np.asarray((v * PERIODS + WAVE * np.sin(2 * np.pi * u)) % 1.0 < 0.5)
-    if pattern is Pattern.SPECKLES:
-        return _speckle_mask(u, v)
-    return np.asarray(1.0 - np.abs(2.0 * v - 1.0))
-
-
-def _speckle_mask(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Round spots of different sizes, one near each point of a lattice."""
-    rng = np.random.default_rng(7)  # fixed, so that every model has the same image
-    mask = np.zeros_like(u, dtype=bool)
-    for row in range(SPOTS):
-        for column in range(SPOTS):
-            x, y = (np.array([column, row]) + rng.uniform(-0.25, 0.25, 2)) / SPOTS
-            radius = SPOT * rng.uniform(0.75, 1.25) / SPOTS
-            dx, dy = np.abs(u - x) % 1.0, np.abs(v - y) % 1.0
-            mask |= np.hypot(np.minimum(dx, 1.0 - dx), np.minimum(dy, 1.0 - dy)) < radius
-    return mask
+    mask: np.ndarray
+    match pattern:
+        case Pattern.STRIPES:
+            mask = u * PERIODS % 1.0 < 0.5
+        case Pattern.CHECKER:
+            mask = (u * PERIODS % 1.0 < 0.5) ^ (v * PERIODS % 1.0 < 0.5)
+        case Pattern.GRID:
+            mask = (u * LINES % 1.0 < LINE) | (v * LINES % 1.0 < LINE)
+        case Pattern.WAVY:
+            mask = (v * PERIODS + WAVE * np.sin(2 * np.pi * u)) % 1.0 < 0.5
+        case Pattern.SPECKLES:  # round spots of different sizes, one near each point of a lattice
+            rng = np.random.default_rng(7)  # fixed, so that every model has the same image
+            mask = np.zeros_like(u, dtype=bool)
+            for row, column in product(range(SPOTS), repeat=2):
+                x, y = (np.array([column, row]) + rng.uniform(-0.25, 0.25, 2)) / SPOTS
+                radius = SPOT * rng.uniform(0.75, 1.25) / SPOTS
+                dx, dy = np.abs(u - x) % 1.0, np.abs(v - y) % 1.0
+                mask |= np.hypot(np.minimum(dx, 1.0 - dx), np.minimum(dy, 1.0 - dy)) < radius
+        case Pattern.GRADIENT:
+            mask = 1.0 - np.abs(2.0 * v - 1.0)
+    return np.asarray(mask.astype(np.float64).reshape(PIXELS, fine, PIXELS, fine).mean(axis=(1, 3)))

@@ -22,5 +22,5 @@ mujoco.set_mju_user_warning(logging.getLogger("assay.sim").info)
 
 
 def mujoco_version() -> str:
-    """The version of MuJoCo."""
+    """Return the version of MuJoCo."""
     return str(mujoco.mj_versionString())

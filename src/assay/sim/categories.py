@@ -43,7 +43,7 @@ class JointBound:
     """Whether the bound itself satisfies the condition."""
 
     def holds(self, joint: float) -> bool:
-        """Whether a joint value satisfies the bound."""
+        """Return whether a joint value satisfies the bound."""
         if self.inclusive and joint == self.value:
             return True
         return joint > self.value if self.above else joint < self.value

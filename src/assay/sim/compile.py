@@ -15,6 +15,7 @@ from assay.sim.appearance import paint
 from assay.sim.compose import compose, part_of
 from assay.sim.layout import HOME, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
+from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import Entity, Scene
 
 
@@ -158,14 +159,17 @@ def put_fixtures(model: mujoco.MjModel, compiled: CompiledScene, poses: np.ndarr
 
 
 def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
-    """The current poses of the fixtures (fixtures, 7) in a copy of the compiled model."""
+    """Return the current poses of the fixtures (fixtures, 7) in a copy of the compiled model."""
     bodies = list(compiled.fixture_bodies)
     return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
 
 
 def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
     root = model.body(f"{entity.name}_main").id
-    bodies = {i for i in range(model.nbody) if _is_below(model, i, root)}
+    bodies = {root}
+    for body in range(root + 1, model.nbody):  # parents come before their children
+        if int(model.body_parentid[body]) in bodies:
+            bodies.add(body)
     joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
     free = tuple(j for j in joints if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE)
     return EntityIndex(
@@ -180,16 +184,10 @@ def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
     )
 
 
-def _is_below(model: mujoco.MjModel, body: int, root: int) -> bool:
-    while body > root:
-        body = int(model.body_parentid[body])
-    return body == root
-
-
 def _extent(pack: AssetPack, entity: Entity) -> Extent:
     """Read an entity's extent from its three placement sites. Raises AssetError if one is missing."""
     position = {
-        site.get("name", ""): [float(word) for word in site.get("pos", "0 0 0").split()]
+        site.get("name", ""): parse_numbers(site.get("pos", "0 0 0")).tolist()
         for site in part_of(entity, pack).iterfind("./worldbody/body/site")
     }
     try:
@@ -205,9 +203,16 @@ def _extent(pack: AssetPack, entity: Entity) -> Extent:
 def bounding_box(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The axis-aligned bounding box of geoms in the world: lower and upper corner, (3,) each."""
-    ids = np.fromiter(geoms, dtype=np.intp)
-    rotation = data.geom_xmat[ids].reshape(-1, 3, 3)
-    centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[ids, :3])
-    half = np.einsum("nij,nj->ni", np.abs(rotation), model.geom_aabb[ids, 3:])
-    return (centre - half).min(axis=0), (centre + half).max(axis=0)
+    """Return the axis-aligned bounding box of geoms in the world: lower and upper corner, (3,) each."""
+    centre, rotation, half = geom_boxes(model, data, np.fromiter(geoms, dtype=np.intp))
+    reach = np.einsum("nij,nj->ni", np.abs(rotation), half)
+    return (centre - reach).min(axis=0), (centre + reach).max(axis=0)
+
+
+def geom_boxes(
+    model: mujoco.MjModel, data: mujoco.MjData, geoms: np.ndarray | slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the centres (n, 3), rotations (n, 3, 3) and half-lengths (n, 3) of geoms' bounding boxes in the world."""
+    rotation = data.geom_xmat[geoms].reshape(-1, 3, 3)
+    centre = data.geom_xpos[geoms] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[geoms, :3])
+    return centre, rotation, model.geom_aabb[geoms, 3:]

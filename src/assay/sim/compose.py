@@ -14,9 +14,10 @@ import mujoco
 import numpy as np
 
 from assay.errors import AssetError, did_you_mean
-from assay.sim.appearance import dress, format_numbers, parse_numbers, resize
+from assay.sim.appearance import dress, format_numbers, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
+from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import CameraChange, Entity, Lighting, Scene, Surface
 
 ROBOT = "robot0_"
@@ -47,11 +48,19 @@ _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 def compose(scene: Scene, pack: AssetPack) -> Element:
     """Compose the MJCF document of a scene, with all entities at the default positions of their files."""
     layout = layout_of(scene)
-    root = _empty(exact=pack.exact)
+    root = Element("mujoco", {"model": "scene"})
+    SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
+    air = {"density": "1.2", "viscosity": "0.00002"}
+    SubElement(root, "option", {"impratio": "20", "cone": "elliptic", "timestep": "0.002"} | air)
+    # LIBERO's sizes reserve 1.3 GB per simulation, and a process with twenty of those cannot fork.
+    SubElement(root, "size", {"nconmax": "5000", "njmax": "5000"} if pack.exact else {"memory": "64M"})
+    visual = SubElement(root, "visual")
+    SubElement(visual, "map", {"znear": "0.001"})
+    for tag in _MERGED:
+        SubElement(root, tag)
     if not pack.exact:
         # Fewer faces on round shapes make an image a third cheaper, with no visible difference at 256 pixels.
-        faces = {"numslices": "16", "numstacks": "8", "numquads": "2"}
-        SubElement(_section(root, "visual"), "quality", faces)
+        SubElement(visual, "quality", {"numslices": "16", "numstacks": "8", "numquads": "2"})
     arena = _resolve_classes(pack.arena(scene.arena, scene.style))
     _finish_arena(arena, scene, layout)
     _merge(root, arena)
@@ -73,7 +82,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
 
 
 def part_of(entity: Entity, pack: AssetPack) -> Element:
-    """The document of one entity, with default classes resolved."""
+    """Return the document of one entity, with default classes resolved."""
     return _resolve_classes(pack.entity(entity.category))
 
 
@@ -93,12 +102,12 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
     cameras = {str(camera.get("name")): camera for camera in root.iter("camera")}
     for change in staging.cameras:
         if change.name not in cameras:
-            raise AssetError(f"there is no camera '{change.name}': {did_you_mean(change.name, cameras)}")
+            raise AssetError(f"unknown camera '{change.name}': {did_you_mean(change.name, cameras)}")
         _move_camera(cameras[change.name], change)
 
 
 def _surface(root: Element, layout: ArenaLayout, surface: Surface) -> list[Element]:
-    """The drawn geoms of a surface."""
+    """Return the drawn geoms of a surface."""
     world = root.find("worldbody")
     assert world is not None
     if surface is Surface.TABLE:
@@ -141,19 +150,6 @@ def _move_camera(camera: Element, change: CameraChange) -> None:
     camera.set("fovy", repr(float(camera.get("fovy", "45")) * change.zoom))
 
 
-def _empty(*, exact: bool) -> Element:
-    root = Element("mujoco", {"model": "scene"})
-    SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
-    air = {"density": "1.2", "viscosity": "0.00002"}
-    SubElement(root, "option", {"impratio": "20", "cone": "elliptic", "timestep": "0.002"} | air)
-    # LIBERO's sizes reserve 1.3 GB per simulation, and a process with twenty of those cannot fork.
-    SubElement(root, "size", {"nconmax": "5000", "njmax": "5000"} if exact else {"memory": "64M"})
-    SubElement(SubElement(root, "visual"), "map", {"znear": "0.001"})
-    for tag in _MERGED:
-        SubElement(root, tag)
-    return root
-
-
 def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
     """Colour the colliding geoms, place the cameras, and add the regions of the workspace."""
     world = _section(arena, "worldbody")
@@ -194,7 +190,7 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
-    """The arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
+    """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
     arm = _name_geoms(_resolve_classes(pack.robot()))
     base = _root_body(arm)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
@@ -228,7 +224,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
 
 
 def _entity_body(document: Element, *, movable: bool) -> Element:
-    """The ``object`` body of an entity's document, with every geom named, and a free joint if it moves."""
+    """Return the ``object`` body of an entity's document, with every geom named, and a free joint if it moves."""
     body = document.find("./worldbody/body/body[@name='object']")
     if body is None:
         raise AssetError(f"the entity '{document.get('model', '?')}' has no body named 'object'")
@@ -246,7 +242,7 @@ def _entity_body(document: Element, *, movable: bool) -> Element:
 
 
 def _geoms(body: Element) -> Iterator[tuple[Element, Element]]:
-    """Every geom below ``body`` with its parent, depth first."""
+    """Return every geom below ``body`` with its parent, depth first."""
     for child in body:
         if child.tag == "geom":
             yield body, child
@@ -254,7 +250,7 @@ def _geoms(body: Element) -> Iterator[tuple[Element, Element]]:
 
 
 def _name_geoms(document: Element) -> Element:
-    """Name the unnamed geoms of a robot's document ``g0_col``, ``g0_vis``, ..."""
+    """Return the name the unnamed geoms of a robot's document ``g0_col``, ``g0_vis``, ..."""
     counts = {"col": 0, "vis": 0}
     for geom in document.iter("geom"):
         if geom.get("name") is None:

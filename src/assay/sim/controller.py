@@ -184,7 +184,11 @@ class Controller:
         self._low, self._high = low[:ARM], high[:ARM]
         self._finger_middle = ((low + high) / 2)[ARM:].tolist()
         self._finger_half = ((high - low) / 2)[ARM:].tolist()
-        self._mass_index = _arm_mass_index(model)
+        # Indices (7, 7) of the arm's mass matrix in MuJoCo's packed one, which stores the lower triangle with rows
+        # that run backwards from the diagonal.
+        rows, columns = np.indices((ARM, ARM))
+        lower, upper = np.maximum(rows, columns), np.minimum(rows, columns)
+        self._mass_index = (model.dof_Madr[lower] + (lower - upper)).astype(np.intp)
         self._home = np.array(home)
         self._ctrl, self._bias = data.ctrl, data.qfrc_bias
         self._live = _ArmState(
@@ -227,7 +231,7 @@ class Controller:
         )
 
     def drive(self) -> Drive:
-        """A copy of the controller's current state."""
+        """Return a copy of the controller's current state."""
         return Drive(
             self._goal_position.copy(),
             self._goal_rotation.copy(),
@@ -295,17 +299,8 @@ class Controller:
         ctrl[ARM + 1] = self._finger_middle[1] - self._finger_half[1] * self._grip
 
 
-def _arm_mass_index(model: mujoco.MjModel) -> np.ndarray:
-    """Indices (7, 7) of the arm's mass matrix in MuJoCo's packed one, whose rows run backwards."""
-    index = np.empty((ARM, ARM), dtype=np.intp)
-    for i in range(ARM):
-        for j in range(i + 1):
-            index[i, j] = index[j, i] = model.dof_Madr[i] + (i - j)
-    return index
-
-
 def _rotation(vector: np.ndarray) -> np.ndarray:
-    """The matrix of a rotation vector, rounded through a single-precision quaternion as in LIBERO."""
+    """Return the matrix of a rotation vector, rounded through a single-precision quaternion as in LIBERO."""
     angle = math.sqrt(float(vector @ vector))
     if angle == 0.0:
         return np.eye(3)
@@ -314,7 +309,7 @@ def _rotation(vector: np.ndarray) -> np.ndarray:
 
 
 def single_precision_matrix(quaternion: np.ndarray) -> np.ndarray:
-    """The matrix (3, 3) of a quaternion (w, x, y, z), rounded to single precision where robosuite rounds."""
+    """Return the matrix (3, 3) of a quaternion (w, x, y, z), rounded to single precision where robosuite rounds."""
     q = np.asarray(quaternion, dtype=np.float32)
     q = (q.astype(np.float64) * math.sqrt(2.0 / float(q @ q))).astype(np.float32)
     p = np.outer(q, q)

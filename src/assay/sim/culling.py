@@ -10,6 +10,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from assay.sim.compile import geom_boxes
+
 SLACK = 1e-3
 """Minimum distance of a culled box from the view, metres; round-off errors are a thousand times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
@@ -25,7 +27,7 @@ class Culling:
         self._can_mirror = np.flatnonzero(np.isin(model.geom_type, _MIRRORS) & (model.geom_group != 0))
 
     def unseen(self, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
-        """Mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
+        """Return the mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
 
         All False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based cameras.
         """
@@ -49,7 +51,7 @@ class Culling:
     def is_separate(
         self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
     ) -> bool:
-        """Whether ``moving`` geoms (a mask) appear neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
+        """Return whether ``moving`` geoms (a mask) appear neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
         if not len(mirrors) and not len(clear):
             return True
         if not self._boxed[moving].all() or not self._boxed[mirrors].all():
@@ -69,14 +71,12 @@ class Culling:
         return True
 
     def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """Centres of the geoms' bounding boxes, (ngeom, 3), and their half axes as columns, (ngeom, 3, 3)."""
-        rotation = data.geom_xmat.reshape(-1, 3, 3)
-        box = self._model.geom_aabb
-        centre = data.geom_xpos + np.einsum("nij,nj->ni", rotation, box[:, :3])
-        return centre, rotation * box[:, None, 3:]
+        """Return centres (ngeom, 3) and half axes, as columns, (ngeom, 3, 3) of the geoms' bounding boxes."""
+        centre, rotation, half = geom_boxes(self._model, data, slice(None))
+        return centre, rotation * half[:, None]
 
     def _reflected_planes(self, data: mujoco.MjData, camera: int, mirror: int) -> np.ndarray | None:
-        """The planes that bound the view reflected in a mirror, (5, 4); None if the camera is behind the mirror."""
+        """Return the planes that bound the view in a mirror, (5, 4); None if the camera is behind the mirror."""
         x, y, normal = data.geom_xmat[mirror].reshape(3, 3).T
         width, depth, height = self._model.geom_size[mirror]
         middle = data.geom_xpos[mirror] + height * normal
@@ -95,7 +95,7 @@ class Culling:
 
 
 def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.ndarray:
-    """The planes that bound a camera's view, (5, 4): normals pointing inwards, and offsets."""
+    """Return the planes that bound a camera's view, (5, 4): normals pointing inwards, and offsets."""
     right, up, back = data.cam_xmat[camera].reshape(3, 3).T
     wide = high * aspect
     normals = np.array(
@@ -108,7 +108,7 @@ def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.nd
 def _on_screen(
     data: mujoco.MjData, camera: int, centre: np.ndarray, axes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of boxes on the screen: lowest and highest x, y and distance, (n, 3) each; infinite behind the camera."""
+    """Return lowest and highest x, y and distance of boxes on the screen, (n, 3); infinite behind the camera."""
     corners = centre[:, None] + np.einsum("nij,cj->nci", axes, _CORNERS)
     seen = (corners - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
     distance = -seen[..., 2:]
@@ -123,7 +123,7 @@ _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Whether boxes (n, 3), (n, 3, 3) are completely outside one of the planes."""
+    """Return whether boxes (n, 3), (n, 3, 3) are completely outside one of the planes."""
     distance = centre @ planes[:, :3].T + planes[:, 3]  # (boxes, planes)
     reach = np.abs(np.einsum("pi,nij->npj", planes[:, :3], axes)).sum(axis=-1)
     return np.asarray((distance + reach < -SLACK).any(axis=1))

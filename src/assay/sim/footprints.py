@@ -36,7 +36,7 @@ class Footprint:
 
 
 def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> Footprint:
-    """The footprint of a category in the planning pack (see `planning_pack`).
+    """Return the footprint of a category in the planning pack (see `planning_pack`).
 
     Objects are in their resting pose, fixtures at yaw zero, because their region determines their yaw. ``swept``
     includes the space in which doors and drawers move.
@@ -63,7 +63,7 @@ def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Fo
 def resting_model(
     pack: AssetPack, entity: Entity, *, fixture: bool = False, triangles: bool = False
 ) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """A model of one entity with its origin at the world's: an object in its resting pose, a fixture at yaw zero.
+    """Return a model of one entity at the world's origin: an object in its resting pose, a fixture at yaw zero.
 
     Drawers and doors are in their default positions; the caller computes the kinematics. ``triangles``: convert all
     drawn geoms to meshes.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes.util
 import importlib
 import os
-import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -51,11 +50,6 @@ context.free()
 """
 
 
-_KILLED = f"died with status {-signal.SIGKILL}"
-_PROBE_ATTEMPTS = 5
-"""Maximum number of tests of a backend if the subprocess is killed externally, for example by the OOM killer."""
-
-
 @dataclass(frozen=True, slots=True)
 class BackendTest:
     """Result of testing a backend."""
@@ -67,18 +61,13 @@ class BackendTest:
 
 
 def probe(backend: str) -> BackendTest:
-    """Test a backend in a subprocess, and repeat the test if the subprocess is killed."""
-    for _ in range(_PROBE_ATTEMPTS):
-        result = _test(backend)
-        if result.detail != _KILLED:
-            break
-    return result
-
-
-def _test(backend: str) -> BackendTest:
-    lacking = _lacking(backend)
-    if lacking:
-        return BackendTest(backend, False, lacking)
+    """Test a backend in a subprocess."""
+    library = {"egl": "EGL", "osmesa": "OSMesa"}.get(backend)
+    if library and not ctypes.util.find_library(library):
+        return BackendTest(backend, False, f"lib{library} is not installed")
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if backend == "glfw" and sys.platform == "linux" and not display:
+        return BackendTest(backend, False, "there is no display")
     environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
     environment["MUJOCO_GL"] = backend
     try:
@@ -101,24 +90,15 @@ def _test(backend: str) -> BackendTest:
     )
 
 
-def _lacking(backend: str) -> str:
-    """The reason why a backend cannot work on this machine, or an empty string."""
-    if backend == "glfw":
-        display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-        return "there is no display" if sys.platform == "linux" and not display else ""
-    library = {"egl": "EGL", "osmesa": "OSMesa"}.get(backend, "")
-    return "" if not library or ctypes.util.find_library(library) else f"lib{library} is not installed"
-
-
 @cache
 def choice() -> str:
-    """The backend that ``MUJOCO_GL`` requested at the first call; empty if it was not set."""
+    """Return the backend that ``MUJOCO_GL`` requested at the first call; empty if it was not set."""
     return os.environ.get("MUJOCO_GL", "").lower().strip()
 
 
 @cache
 def backend() -> str:
-    """The GL backend of this process. Raises RenderingError if no backend works."""
+    """Return the GL backend of this process. Raises RenderingError if no backend works."""
     chosen = choice()
     if chosen and chosen not in BACKENDS:
         raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot render; {_CHOICE}")
@@ -142,7 +122,7 @@ def backend() -> str:
 
 
 def context(width: int, height: int) -> Any:
-    """A new GL context of the working backend."""
+    """Return a new GL context of the working backend."""
     module = importlib.import_module(f"mujoco.{backend()}")
     try:
         return module.GLContext(width, height)

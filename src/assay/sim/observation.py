@@ -46,11 +46,11 @@ class Observation:
     """Function that is called in place of the renderer."""
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
-        """A colour image: uint8, (height, width, 3), top row first."""
+        """Return a colour image: uint8, (height, width, 3), top row first."""
         return self.picture("colour", camera, height, width)
 
     def depth(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
-        """Distances from the camera's plane, metres: float32, (height, width)."""
+        """Return the distances from the camera's plane, metres: float32, (height, width)."""
         return self.picture("depth", camera, height, width)
 
     def segmentation(
@@ -68,10 +68,10 @@ class Observation:
         return self._images[key].copy()
 
     def sketch(self, camera: str, height: int) -> np.ndarray:
-        """An image for videos, (height, height, 3): a cached one, or one without antialiasing that is not cached."""
+        """Return an image for videos, (height, height, 3): a cached one, or one without antialiasing."""
         cached = self._images.get(("colour", camera, height, height))
         return self._renderer.sketch(self.moment, camera, height, height) if cached is None else cached
 
     def through(self, lens: Lens) -> Observation:
-        """The same observation with images passed through a lens on first access."""
+        """Return the same observation with images passed through a lens on first access."""
         return replace(self, _look=partial(lens, self), _images={})

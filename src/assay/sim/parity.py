@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ import mujoco
 import numpy as np
 
 from assay import tasks
-from assay.errors import ActionError, RenderingError, StateError, did_you_mean
-from assay.sim.compile import CompiledScene, compile_scene
+from assay.errors import ActionError, RenderingError, StateError, TaskError, one_line
+from assay.sim.compile import compile_scene
 from assay.sim.observation import Observation
 from assay.sim.packs.libero import LiberoPack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
-from assay.tasks import Atom, Predicate, Task
+from assay.tasks.checks import parse_atom
 
 TOLERANCE = 1e-6
 """Joint difference up to which rollouts count as equal, metres or radians."""
@@ -49,18 +50,6 @@ class TrajectoryParity:
     share_within_early: float | None
     max_observed_error: float | None = None
     """Largest difference of the proprioception in rollouts within the tolerance."""
-
-    def as_json(self) -> dict[str, object]:
-        """Convert to a JSON object whose keys contain the tolerance."""
-        tolerance = f"{TOLERANCE:.0e}".replace("e-0", "e-")
-        return {
-            "count": self.count,
-            "median_qpos_error": self.median_qpos_error,
-            "max_qpos_error": self.max_qpos_error,
-            f"share_within_{tolerance}": self.share_within,
-            f"share_within_{tolerance}_at_{EARLY_STEPS}": self.share_within_early,
-            "max_observed_error": self.max_observed_error,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +102,20 @@ class Parity:
             and self.models.mismatches == 0
         )
 
-    def as_json(self) -> dict[str, object]:
-        """Convert to the JSON object that ``assay parity --json`` prints."""
-        return {
-            "sound": self.sound,
-            "trajectories": self.trajectories.as_json(),
-            "predicates": asdict(self.predicates),
-            "images": asdict(self.images),
-            "models": asdict(self.models),
-            "details": list(self.details),
-        }
+    def as_json(self) -> dict[str, Any]:
+        """Convert to the JSON object that ``assay parity --json`` prints; some keys contain the tolerance."""
+        plain = {"sound": self.sound, **asdict(self), "details": list(self.details)}
+        key = f"share_within_{TOLERANCE:.0e}".replace("e-0", "e-")
+        moves = plain["trajectories"]
+        moves[key], moves[f"{key}_at_{EARLY_STEPS}"] = (
+            moves.pop("share_within"),
+            moves.pop("share_within_early"),
+        )
+        return plain
+
+
+Simulate = Callable[[str], Simulation]
+"""Function that returns the simulation of a task by its id; the latest one is cached."""
 
 
 def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, total, name: None) -> Parity:
@@ -132,29 +125,28 @@ def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, to
     total = len(trajectories) + len(predicates) + len(images) + len(models)
     if not total:
         raise StateError(f"{folder} contains no recordings; looked for {', '.join(patterns)}")
-    scenes = _Scenes(pack)
     details: list[str] = []
-    done = 0
+    simulate = lru_cache(maxsize=1)(lambda id: Simulation(compile_scene(tasks.load(id).scene, pack)))
+    done = iter(range(total))
 
     def report_each(files: tuple[Path, ...]) -> Iterator[Path]:
-        nonlocal done
         for file in files:
-            progress(done, total, file.name)
+            progress(next(done), total, file.name)
             yield file
-            done += 1
 
-    replayed = [_trajectory_errors(file, scenes) for file in report_each(trajectories)]
+    replayed = [_trajectory_errors(file, simulate) for file in report_each(trajectories)]
     errors = [error for error, _ in replayed]
-    truths = [_truths(file, scenes, details) for file in report_each(predicates)]
+    truths = [_truths(file, simulate, details) for file in report_each(predicates)]
+    image_errors: list[tuple[float, float]] = []
     try:
-        image_errors = [
-            difference for file in report_each(images) for difference in _image_differences(file, scenes)
-        ]
+        for file in report_each(images):
+            image_errors += _image_differences(file, simulate)
     except RenderingError as error:
         image_errors = []
         details.append(f"images not compared: {error}")
-    wrong = [difference for file in report_each(models) if (difference := _model_difference(file, scenes))]
-    scenes.close()
+    wrong = [
+        difference for file in report_each(models) if (difference := _model_difference(file, pack, simulate))
+    ]
     progress(total, total, "")
     details += [
         f"{file.name}: qpos error {error.max():.2g}"
@@ -186,34 +178,6 @@ def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, to
     )
 
 
-class _Scenes:
-    """Simulations of catalogue tasks; the most recent one is cached."""
-
-    def __init__(self, pack: LiberoPack) -> None:
-        self.pack = pack
-        self._id = ""
-        self._world: Simulation | None = None
-
-    def world(self, suite: str, index: int) -> Simulation:
-        task = tasks.load(f"{suite}/{index}")
-        if self._world is None or self._id != task.id:
-            self.close()
-            self._world = Simulation(compile_scene(task.scene, self.pack))
-            self._id = task.id
-        return self._world
-
-    def model(self, task: Task) -> mujoco.MjModel:
-        """The compiled model of a task."""
-        if self._world is not None and self._id == task.id:
-            return self._world.compiled.model
-        return compile_scene(task.scene, self.pack).model
-
-    def close(self) -> None:
-        if self._world is not None:
-            self._world.close()
-            self._world = None
-
-
 _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
     "eef_pos": lambda seen: seen.eef_position,
     "gripper_qpos": lambda seen: seen.gripper,
@@ -224,92 +188,83 @@ _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
 """Optional arrays of a record, (steps, n): LIBERO's observations after each step, and our matching fields."""
 
 
-def _trajectory_errors(file: Path, scenes: _Scenes) -> tuple[np.ndarray, float | None]:
-    """Largest joint difference after each step, (steps,), and largest difference of the observations, if recorded."""
-    record = _load(file, "suite", "task", "actions", "states")
-    task, states = _task(record, file), record["states"]
-    if len(states) != len(record["actions"]) + 1 or len(states) < 2:
-        raise StateError(f"{file}: {len(record['actions'])} actions do not lead through {len(states)} states")
-    world = scenes.world(*task)
-    world.reset(InitialState(states[0], _fixtures(record, world.compiled, file)))
+def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, float | None]:
+    """Return the largest joint difference after each step, (steps,), and that of the observations, if recorded."""
+    record, simulation, fixtures = _open(file, simulate, "actions", "states")
+    actions, states = record["actions"], record["states"]
+    if len(states) != len(actions) + 1 or len(states) < 2:
+        raise StateError(f"{file}: {len(actions)} actions do not lead through {len(states)} states")
+    simulation.reset(InitialState(states[0], fixtures))
     recorded = {key: record[key] for key in _OBSERVED if key in record}
     errors, observed = [], [0.0]
-    for step, (action, state) in enumerate(zip(record["actions"], states[1:], strict=True)):
+    for step, (action, state) in enumerate(zip(actions, states[1:], strict=True)):
         try:
-            seen = world.step(action)
+            seen = simulation.step(action)
         except ActionError as error:
             raise StateError(f"{file}: {error}") from None
-        errors.append(np.abs(world.data.qpos - state[1 : 1 + world.model.nq]).max())
+        errors.append(np.abs(simulation.data.qpos - state[1 : 1 + simulation.model.nq]).max())
         observed += [
             float(np.abs(_OBSERVED[key](seen) - values[step]).max()) for key, values in recorded.items()
         ]
     return np.array(errors), max(observed) if recorded else None
 
 
-def _truths(file: Path, scenes: _Scenes, details: list[str]) -> tuple[int, int]:
-    """Number of truth values compared, and number of those that differ."""
-    record = _load(file, "suite", "task", "states", "atoms", "truth")
-    task = _task(record, file)
-    atoms = [_atom(str(text), file) for text in record["atoms"]]
+def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, int]:
+    """Return the number of truth values compared, and number of those that differ."""
+    record, simulation, fixtures = _open(file, simulate, "states", "atoms", "truth")
+    atoms = []
+    for text in map(str, record["atoms"]):
+        try:
+            atoms.append(parse_atom(text.split() or [""]))
+        except TaskError as error:
+            raise StateError(f"{file}: '{text}': {error}") from None
     if record["truth"].shape != (len(record["states"]), len(atoms)):
         raise StateError(f"{file}: the truth table does not match its states and atoms")
-    world = scenes.world(*task)
-    fixtures = _fixtures(record, world.compiled, file)
     wrong = np.zeros(len(atoms), dtype=int)
     for vector, truth in zip(record["states"], record["truth"], strict=True):
-        world.reset(InitialState(vector, fixtures))
-        wrong += [world.holds(atom) != bool(value) for atom, value in zip(atoms, truth, strict=True)]
+        simulation.reset(InitialState(vector, fixtures))
+        wrong += [simulation.holds(atom) != bool(value) for atom, value in zip(atoms, truth, strict=True)]
     details += [
         f"{file.name}: {atom} differs in {n} states" for atom, n in zip(atoms, wrong, strict=True) if n
     ]
     return record["truth"].size, int(wrong.sum())
 
 
-def _atom(text: str, file: Path) -> Atom:
-    predicate, *names = text.split() or [""]
-    for candidate in Predicate:
-        if candidate.value.lower() == predicate.lower() and len(names) == candidate.arity:
-            return Atom(candidate, tuple(names))
-    raise StateError(f"{file}: '{text}' is not an atom: {did_you_mean(predicate, Predicate)}")
-
-
-def _image_differences(file: Path, scenes: _Scenes) -> Iterator[tuple[float, float]]:
-    """Mean and maximum pixel difference of each image."""
-    record = _load(file, "suite", "task", "states", "agentview", "wrist")
-    world = scenes.world(*_task(record, file))
-    fixtures = _fixtures(record, world.compiled, file)
+def _image_differences(file: Path, simulate: Simulate) -> Iterator[tuple[float, float]]:
+    """Return the mean and maximum pixel difference of each image."""
+    record, simulation, fixtures = _open(file, simulate, "states", "agentview", "wrist")
     for index, vector in enumerate(record["states"]):
-        observation = world.reset(InitialState(vector, fixtures))
+        observation = simulation.reset(InitialState(vector, fixtures))
         for camera, key in zip(CAMERAS, ("agentview", "wrist"), strict=True):
             theirs = record[key][index][::-1].astype(int)  # LIBERO's images are upside down
-            ours = observation.image(camera, *theirs.shape[:2]).astype(int)
-            difference = np.abs(ours - theirs)
+            difference = np.abs(observation.image(camera, *theirs.shape[:2]).astype(int) - theirs)
             yield float(difference.mean()), float(difference.max())
 
 
-def _model_difference(file: Path, scenes: _Scenes) -> str:
-    """A line with the fields in which the compiled models differ, or an empty string."""
+def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
+    """Return a line with the fields in which the compiled models differ, or an empty string."""
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
     if match is None:
         raise StateError(f"{file}: the file name must be SUITE_NUMBER.xml.gz")
-    task = tasks.load(f"{match[1]}/{int(match[2])}")
+    id = f"{match[1]}/{int(match[2])}"
+    tasks.load(id)
     try:
         text = gzip.decompress(file.read_bytes()).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise StateError(f"{file} is not a composed model: {error}") from None
-    text = text.replace("LIBERO_ASSETS/", f"{scenes.pack.libero}/")
-    text = text.replace("ROBOSUITE_ASSETS/", f"{scenes.pack.robosuite}/")
+    text = text.replace("LIBERO_ASSETS/", f"{pack.libero}/")
+    text = text.replace("ROBOSUITE_ASSETS/", f"{pack.robosuite}/")
     text = text.replace('<mujoco model="base">', '<mujoco model="scene">').replace('meshdir="meshes/"', "")
     try:
         theirs = mujoco.MjModel.from_xml_string(text)
     except ValueError as error:
         raise StateError(f"{file} does not compile: {' '.join(str(error).split())}") from None
-    differing = list(_differing(theirs, scenes.model(task)))
+    differing = list(_differing(theirs, simulate(id).compiled.model))
     return f"{file.name}: {', '.join(differing)} differ" if differing else ""
 
 
 def _differing(one: object, other: object, prefix: str = "") -> Iterator[str]:
-    """Names of the fields in which two MuJoCo structures differ, including nested fields."""
+    """Return the names of the fields in which two MuJoCo structures differ, including nested fields."""
     for name in dir(one):
         if name.startswith("_"):
             continue
@@ -329,35 +284,25 @@ _NESTED = ("MjOption", "MjStatistic", "MjVisual", "Global", "Quality", "Headligh
 """Types of the nested fields of a model."""
 
 
-def _load(file: Path, *keys: str) -> dict[str, Any]:
-    """The arrays of an npz file; pickled objects are refused. Raises StateError."""
-    if not zipfile.is_zipfile(file):
-        raise StateError(f"{file} is not an npz archive")
+def _open(file: Path, simulate: Simulate, *keys: str) -> tuple[dict[str, Any], Simulation, np.ndarray]:
+    """Read an npz file: its arrays, the simulation of its task, and its fixtures' poses, (fixtures, 7).
+
+    Pickled objects are refused. Raises StateError.
+    """
     try:
+        if not zipfile.is_zipfile(file):
+            raise ValueError("not an npz archive")
         with np.load(file, allow_pickle=False) as archive:
             record = {key: archive[key] for key in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
-        raise StateError(f"{file} is not a reference file: {error}") from None
-    missing = [key for key in (*keys, "root_bodies", "root_pos", "root_quat_wxyz") if key not in record]
+        poses = np.hstack([record["root_pos"], record["root_quat_wxyz"]])
+        roots, id = record["root_bodies"].tolist(), f"{record['suite']}/{int(record['task'])}"
+        missing = [key for key in keys if key not in record]
+    except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
+        raise StateError(f"{file} is not a recording of a task: {one_line(error)}") from None
     if missing:
         raise StateError(f"{file} lacks {', '.join(missing)}")
-    return record
-
-
-def _task(record: dict[str, Any], file: Path) -> tuple[str, int]:
-    """Suite and index of a record's task."""
-    try:
-        return str(record["suite"]), int(record["task"])
-    except (TypeError, ValueError):
-        raise StateError(f"{file}: its task is not a number") from None
-
-
-def _fixtures(record: dict[str, Any], compiled: CompiledScene, file: Path) -> np.ndarray:
-    """The fixtures' poses in a record, (fixtures, 7)."""
-    roots = [str(name) for name in record["root_bodies"]]
-    poses = np.hstack([record["root_pos"], record["root_quat_wxyz"]])
-    try:
-        rows = [roots.index(f"{fixture.name}_main") for fixture in compiled.scene.fixtures]
-    except ValueError as error:
-        raise StateError(f"{file} lacks the pose of a fixture: {error}") from None
-    return np.asarray(poses[rows].reshape(-1, 7))
+    simulation = simulate(id)
+    names = [f"{fixture.name}_main" for fixture in simulation.compiled.scene.fixtures]
+    if not set(names) <= set(roots):
+        raise StateError(f"{file} lacks the pose of a fixture: one of {', '.join(names)}")
+    return record, simulation, np.asarray(poses[[roots.index(name) for name in names]].reshape(-1, 7))

@@ -151,21 +151,21 @@ class PlacementScene:
             mujoco.mj_kinematics(self.model, self.data)
 
     def bottom(self, name: str, pose: np.ndarray) -> float:
-        """Height of an object's lowest point at a pose (7,), metres."""
+        """Return the height of an object's lowest point at a pose (7,), metres."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
         mujoco.mj_kinematics(self.model, self.data)
         return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
 
     def find_collisions(self, name: str, pose: np.ndarray) -> set[str]:
-        """Names of the entities that overlap with an object at a pose (7,); '' represents the arena and the robot."""
+        """Return the names of entities that overlap with an object at a pose (7,); '' is the arena or the robot."""
         entity = self._compiled.entities[name]
         overlaps = self._overlaps(entity, pose)
         self._set(entity, pose + _PARKED)
         return overlaps
 
     def region_box(self, site: int) -> tuple[np.ndarray, np.ndarray]:
-        """Centre (3,) and half-lengths (3,) of a region's box in the world."""
+        """Return the centre (3,) and half-lengths (3,) of a region's box in the world."""
         rotation = self.data.site_xmat[site].reshape(3, 3)
         return self.data.site_xpos[site].copy(), np.abs(rotation) @ self.model.site_size[site]
 
@@ -274,7 +274,7 @@ class PlacementScene:
 def sample(
     compiled: CompiledScene, seed: int, model: mujoco.MjModel | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A settled state (1 + nq + nv,) and the fixtures' poses (fixtures, 7), determined by the seed.
+    """Return a settled state (1 + nq + nv,) and the fixtures' poses (fixtures, 7), determined by the seed.
 
     ``model``: a copy of the compiled model to work with, which is restored afterwards. Copying LIBERO's textures and
     meshes takes longer than placing the objects.
@@ -311,7 +311,7 @@ def sample(
 
 
 def central_fixtures(compiled: CompiledScene) -> np.ndarray:
-    """Poses of the fixtures in the middle of their regions, (fixtures, 7)."""
+    """Return the poses of the fixtures in the middle of their regions, (fixtures, 7)."""
     draw = _LayoutSampler(compiled, None, Counter())
     poses = compiled.fixture_poses.copy()
     for index, fixture in enumerate(compiled.scene.fixtures):
@@ -357,7 +357,7 @@ class _LayoutSampler:
         return self._scratch.settle()
 
     def workspace_region(self, atom: Atom) -> Region | None:
-        """The region of the workspace in which an atom places an entity; None for other atoms."""
+        """Return the region of the workspace in which an atom places an entity; None for other atoms."""
         region = self._scene.region(atom.arguments[-1]) if atom.predicate in _UPON else None
         return region if region is not None and region.target == self._scene.arena.workspace else None
 

@@ -65,7 +65,7 @@ class Portrait:
 
 @lru_cache(maxsize=256)
 def portrait(entity: Entity, pack: AssetPack) -> Portrait:
-    """The portrait of an entity, which depends on its category, finish and size."""
+    """Return the portrait of an entity, which depends on its category, finish and size."""
     model, data = resting_model(pack, entity, fixture=entity.category in pack.fixtures, triangles=True)
     mujoco.mj_kinematics(model, data)
     corners, paints, normals = _triangles(model, data)
@@ -87,8 +87,12 @@ def portrait(entity: Entity, pack: AssetPack) -> Portrait:
     nearest = np.full((height, width), np.inf)
     for texture, plain, coordinates, chosen in paints:
         here = flat[chosen] - low
-        seen_texture = _coarse(texture, here, coordinates)
-        _draw(drawn, nearest, here, -seen[chosen][..., 2], light[chosen], plain, seen_texture, coordinates)
+        # Halve the texture until it has at most two texels per sample of the image, to avoid aliasing.
+        shown, taken = np.abs(_areas(here)).sum(), np.abs(_areas(coordinates)).sum()
+        while min(texture.shape[:2]) > 1 and taken * texture.shape[0] * texture.shape[1] > 2.0 * shown:
+            rows, columns = texture.shape[0] // 2, texture.shape[1] // 2
+            texture = texture[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2, 3).mean(axis=(1, 3))
+        _draw(drawn, nearest, here, -seen[chosen][..., 2], light[chosen], plain, texture, coordinates)
     parts = drawn.reshape(
         height // SUPERSAMPLING, SUPERSAMPLING, width // SUPERSAMPLING, SUPERSAMPLING, 4
     ).mean(axis=(1, 3))
@@ -98,7 +102,7 @@ def portrait(entity: Entity, pack: AssetPack) -> Portrait:
 def _triangles(
     model: mujoco.MjModel, data: mujoco.MjData
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray, np.ndarray, slice]], np.ndarray]:
-    """Corners (n, 3, 3) and normals (n, 3) of all drawn triangles, and the paint of each geom.
+    """Return corners (n, 3, 3) and normals (n, 3) of all drawn triangles, and the paint of each geom.
 
     A paint consists of a texture (height, width, 3), a colour (3,) that multiplies it, texture coordinates of the
     corners (m, 3, 2), and the triangles that it applies to.
@@ -138,17 +142,8 @@ def _texture(model: mujoco.MjModel, index: int) -> np.ndarray:
     return np.asarray(data[..., :3] / 255.0)
 
 
-def _coarse(texture: np.ndarray, flat: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Halve a texture until it has at most two texels per sample of the image, to avoid aliasing."""
-    shown, taken = np.abs(_areas(flat)).sum(), np.abs(_areas(coordinates)).sum()
-    while min(texture.shape[:2]) > 1 and taken * texture.shape[0] * texture.shape[1] > 2.0 * shown:
-        rows, columns = texture.shape[0] // 2, texture.shape[1] // 2
-        texture = texture[: 2 * rows, : 2 * columns].reshape(rows, 2, columns, 2, 3).mean(axis=(1, 3))
-    return texture
-
-
 def _areas(triangles: np.ndarray) -> np.ndarray:
-    """Twice the areas of flat triangles (n, 3, 2)."""
+    """Return twice the areas of flat triangles (n, 3, 2)."""
     one, other = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     return np.asarray(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
 
@@ -224,7 +219,7 @@ class AppearanceDifference:
 
 
 def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> AppearanceDifference:
-    """Difference in appearance of two entities at the same position; ``pack`` defaults to the planning pack."""
+    """Return difference in appearance of two entities at the same position; ``pack`` defaults to the planning pack."""
     pack = pack or planning_pack()
     # A common name, because portraits are cached by entity.
     anonymous = (Entity("entity", entity.category, entity.finish, entity.size) for entity in (one, other))
@@ -251,7 +246,7 @@ def alike(
 
 
 def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
-    """Pattern and outline difference, each at its best shift."""
+    """Return the pattern and outline difference, each at its best shift."""
     first, second = _center(one, other)
     pattern, outline = np.inf, 1.0
     shifts = range(-_SHIFT, _SHIFT + 1)
@@ -271,7 +266,7 @@ def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
 
 
 def _center(*portraits: Portrait) -> list[np.ndarray]:
-    """Images of equal size with centered entities: CIELAB and cover, (height, width, 4)."""
+    """Return images of equal size with centered entities: CIELAB and cover, (height, width, 4)."""
     height, width = (max(image.cover.shape[axis] for image in portraits) + 2 * _SHIFT for axis in (0, 1))
     frames = []
     for image in portraits:

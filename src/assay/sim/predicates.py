@@ -50,7 +50,7 @@ class Predicates:
         self._absent = {*absent, *regions}
 
     def holds(self, atom: Atom, data: mujoco.MjData) -> bool:
-        """Whether the atom is currently true."""
+        """Return whether the atom is currently true."""
         predicate, names = atom.predicate, atom.arguments
         if len(names) != predicate.arity:
             raise TaskError(f"'{atom}' has {len(names)} arguments; expected {predicate.arity}")
@@ -77,7 +77,7 @@ class Predicates:
         )
 
     def is_satisfied(self, goal: Goal, data: mujoco.MjData) -> bool:
-        """Whether every atom of the goal is currently true."""
+        """Return whether every atom of the goal is currently true."""
         return all(self.holds(atom, data) for atom in goal.atoms)
 
     def check(self, goal: Goal) -> None:
@@ -101,7 +101,7 @@ class Predicates:
                 )
 
     def pose(self, name: str, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of an entity or region in the world."""
+        """Return the position (3,) and rotation (3, 3) of an entity or region in the world."""
         element = self._elements.get(name)
         if element is None:
             raise TaskError(f"the scene has no '{name}': {did_you_mean(name, self._elements)}")
@@ -110,7 +110,7 @@ class Predicates:
         return data.site_xpos[element.site].copy(), data.site_xmat[element.site].reshape(3, 3).copy()
 
     def box_of(self, data: mujoco.MjData, element: Element) -> tuple[np.ndarray, np.ndarray]:
-        """The axis-aligned box that contains all geoms of ``element``: lower and upper corner."""
+        """Return the axis-aligned box that contains all geoms of ``element``: lower and upper corner."""
         if isinstance(element, RegionIndex):
             return self._region_box(
                 data, element, DEEPER_SINK if self._has_variable_yaw(element) else IN_SINK
@@ -120,7 +120,7 @@ class Predicates:
     def _region_box(
         self, data: mujoco.MjData, region: RegionIndex, sink: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The axis-aligned box of a region, extended downwards by ``sink`` metres."""
+        """Return the axis-aligned box of a region, extended downwards by ``sink`` metres."""
         rotation = data.site_xmat[region.site].reshape(3, 3)
         # LIBERO's half-lengths shrink to nothing at 45 degrees, an angle at which none of its containers stands.
         # LIBERO-X, whose caddies stand at any angle, uses the bounding box of the region.
@@ -140,7 +140,7 @@ class Predicates:
         return least < most
 
     def _mechanism(self, predicate: Predicate, element: Element) -> Mechanism | None:
-        """The mechanism by which an entity opens or switches; None if it cannot."""
+        """Return the mechanism by which an entity opens or switches; None if it cannot."""
         owner = element.name if isinstance(element, EntityIndex) else element.parent
         if owner is None or not element.inner_joints:
             return None
@@ -209,7 +209,7 @@ _RULES: Mapping[Predicate, Callable[..., bool]] = MappingProxyType(
 
 
 def in_contact(data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
-    """Whether colliding geoms of two entities touch."""
+    """Return whether colliding geoms of two entities touch."""
     return any(
         (first in one.geoms and second in other.geoms) or (first in other.geoms and second in one.geoms)
         for first, second in data.contact.geom[: data.ncon].tolist()
@@ -217,14 +217,14 @@ def in_contact(data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> boo
 
 
 def up_axis(category: str) -> np.ndarray:
-    """The axis of an object's own frame (3,) that points up in its resting pose."""
+    """Return the axis of an object's own frame (3,) that points up in its resting pose."""
     rotation = np.empty(9)
     mujoco.mju_quat2Mat(rotation, np.array(resting_pose(category).tilt))
     return np.asarray(rotation.reshape(3, 3)[2])
 
 
 def _up_cosine(data: mujoco.MjData, element: EntityIndex, surface: Element) -> float:
-    """Cosine between an object's up axis and the normal of the surface below it."""
+    """Return the cosine between an object's up axis and the normal of the surface below it."""
     normal = np.array([0.0, 0.0, 1.0])
     if isinstance(surface, RegionIndex):
         axes = data.site_xmat[surface.site].reshape(3, 3).T
@@ -241,7 +241,7 @@ def _position(data: mujoco.MjData, element: Element) -> np.ndarray:
 def _is_within(
     data: mujoco.MjData, inner: EntityIndex, outer: Element, low: np.ndarray, high: np.ndarray
 ) -> bool:
-    """Whether an object's origin is between two corners, and it touches its container if that is an entity."""
+    """Return whether an object's origin is between two corners, and it touches its container if that is an entity."""
     if isinstance(outer, EntityIndex) and not in_contact(data, outer, inner):
         return False
     position = _position(data, inner)

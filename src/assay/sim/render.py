@@ -93,7 +93,7 @@ class Renderer:
         return raw[::-1].copy()
 
     def depth(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """Distances from the camera's plane, metres: float32, (height, width), top row first."""
+        """Return the distances from the camera's plane, metres: float32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         raw = np.empty((height, width), dtype=np.float32)
         mujoco.mjr_readPixels(None, raw, self._viewport, self._context)
@@ -104,12 +104,12 @@ class Renderer:
         return np.asarray(metres, dtype=np.float32)
 
     def segmentation(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """Labels of the pixels: int32, (height, width), top row first."""
+        """Return the labels of the pixels: int32, (height, width), top row first."""
         geoms = self.geoms(moment, camera, height, width)
         return np.where(geoms >= 0, self._labels[geoms], BACKGROUND).astype(np.int32)
 
     def geoms(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """Geom ids of the pixels, -1 for none: int32, (height, width), top row first."""
+        """Return the geom ids of the pixels, -1 for none: int32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         # MuJoCo encodes the segment number as a 24-bit colour.
         index = self._read_pixels().astype(np.int64) @ (1, 2**8, 2**16)
@@ -144,10 +144,10 @@ class Renderer:
         camera_id = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA, camera)
         if camera_id < 0:
             cameras = [self._model.camera(i).name for i in range(self._model.ncam)]
-            raise RenderingError(f"there is no camera '{camera}': {did_you_mean(camera, cameras)}")
+            raise RenderingError(f"unknown camera '{camera}': {did_you_mean(camera, cameras)}")
         if not all(isinstance(n, int | np.integer) and 0 < n <= MAX_IMAGE_SIDE for n in (height, width)):
             raise RenderingError(
-                f"an image of {height} x {width} is not possible; valid: 1 to {MAX_IMAGE_SIDE} pixels"
+                f"the image size {height} x {width} is out of range; expected 1 to {MAX_IMAGE_SIDE} pixels"
             )
         self._open()
         _make_current(self._gl)
@@ -160,7 +160,9 @@ class Renderer:
             data = self._data
         else:
             data = moment
-        self._light_up(data.qpos)
+        for site, joints, mechanism in self._glows:
+            on = any(mechanism.active.holds(float(data.qpos[joint])) for joint in joints)
+            self._model.site_rgba[site, 3] = 1.0 if on else 0.0
         self._camera.fixedcamid = camera_id
         unseen = self._culling.unseen(data, camera_id, width / height)
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
@@ -173,7 +175,11 @@ class Renderer:
         self.count += 1
 
     def _composite(self, data: mujoco.MjData, unseen: np.ndarray, place: tuple[int, int, int]) -> None:
-        """Render the moving geoms and composite them with the layer of static ones, rendered first if new."""
+        """Render the moving geoms and composite them with the layer of static ones, rendered first if new.
+
+        The moving geoms come first and the layer is drawn behind them: the depth test then decides per sample, and the
+        layer's textures can be written by a single triangle.
+        """
         plan = self._still.plan(self._scene, data, place)
         if plan.under is None:
             mujoco.mjr_render(self._viewport, self._scene, self._context)
@@ -226,12 +232,6 @@ class Renderer:
         mujoco.mj_camlight(model, data)
         put_fixtures(model, self._compiled, live)
 
-    def _light_up(self, qpos: np.ndarray) -> None:
-        """Show the glowing sites of mechanisms that are on at ``qpos`` (nq,)."""
-        for site, joints, mechanism in self._glows:
-            on = any(mechanism.active.holds(float(qpos[joint])) for joint in joints)
-            self._model.site_rgba[site, 3] = 1.0 if on else 0.0
-
     def _open(self) -> None:
         if _DRAWING_PROCESS.setdefault("id", os.getpid()) != os.getpid():
             raise RenderingError(
@@ -242,9 +242,17 @@ class Renderer:
         if self._context is not None and (self._shadows or not shadows):
             return
         self.close()
-        self._gl = _thread_context()
+        # All renderers of a thread share a GL context: a new one compiles its shaders, which takes software GL 0.25 s.
+        if not hasattr(_OF_THREAD, "context"):
+            _OF_THREAD.context = gl.context(640, 480)
+        self._gl = _OF_THREAD.context
         _make_current(self._gl)
-        self._context, self._shadows = self._new_context(shadows), shadows
+        quality = self._model.vis.quality
+        shadow_size = quality.shadowsize
+        if not shadows:
+            quality.shadowsize = 0  # in software GL, an unused shadow map would dominate the cost of an image
+        self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        quality.shadowsize, self._shadows = shadow_size, shadows
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
         self._size = (self._context.offWidth, self._context.offHeight)
         self._samples = self._context.offSamples
@@ -256,32 +264,9 @@ class Renderer:
         self._still = Still(self._model, self._culling, self._context, self._gl)
         self._release = _release_before_exit(self, self._context, self._gl, self._still)
 
-    def _new_context(self, shadows: bool) -> Any:
-        """Upload the model to GL; without shadows, omit the shadow map, which dominates the cost in software GL."""
-        quality = self._model.vis.quality
-        usual = quality.shadowsize
-        if not shadows:
-            quality.shadowsize = 0
-        try:
-            return mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
-        finally:
-            quality.shadowsize = usual
-
 
 _DRAWING_PROCESS: dict[str, int] = {}
-
-
 _OF_THREAD = threading.local()
-
-
-def _thread_context() -> Any:
-    """The GL context of this thread, created on first use.
-
-    All renderers of a thread share it: each new context compiles its shaders, which takes software GL 0.25 s.
-    """
-    if not hasattr(_OF_THREAD, "context"):
-        _OF_THREAD.context = gl.context(640, 480)
-    return _OF_THREAD.context
 
 
 def _make_current(context: Any) -> None:
@@ -328,7 +313,7 @@ def _release_all() -> None:
 
 
 def _labels(compiled: CompiledScene) -> np.ndarray:
-    """The label of every geom, (ngeom,)."""
+    """Return the label of every geom, (ngeom,)."""
     model = compiled.model
     roots = {compiled.entities[e.name].body: FIRST_ENTITY + i for i, e in enumerate(compiled.scene.entities)}
     labels = np.full(model.nbody, BACKGROUND)
@@ -344,7 +329,7 @@ def _labels(compiled: CompiledScene) -> np.ndarray:
 
 
 def _glows(compiled: CompiledScene) -> list[tuple[int, list[int], Mechanism]]:
-    """Glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
+    """Return glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
     glows = []
     for entity in compiled.entities.values():
         if entity.category in GLOWING:

@@ -7,14 +7,13 @@ height.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 
 from assay.errors import PerturbationError
 from assay.sim.compile import EntityIndex, live_fixtures
-from assay.sim.controller import Drive
 from assay.sim.robot_contacts import Fingers
 from assay.sim.simulation import Simulation
 from assay.sim.states import InitialState
@@ -96,37 +95,31 @@ class Replacement:
         return not (any(map(self._is_obstructed, fitted)) or any(map(self._fingers.touch, self._shifted)))
 
     def _carry_over(self) -> InitialState:
-        """The old simulation's state in the new model."""
+        """Return the old simulation's state in the new model."""
         old, new = self._old, self.simulation
         before, after = old.state(), self._vector.copy()
         assert before.drive is not None
         after[0] = before.vector[0]
         after[1 + new.model.nq :] = 0.0
         warm = np.zeros(new.model.nv)
-        for one, other in _shared_joints(old, new, {entity.name for entity in self._new_places}):
-            for source, target in (
-                (1 + _qpos(old.model, one), 1 + _qpos(new.model, other)),
-                (1 + old.model.nq + _dof(old.model, one), 1 + new.model.nq + _dof(new.model, other)),
-            ):
-                after[target] = before.vector[source]
-            warm[_dof(new.model, other)] = before.drive.warm_start[_dof(old.model, one)]
+        placed = {joint for entity in self._new_places for joint in entity.joints}
+        for joint in set(range(new.model.njnt)) - placed:
+            twin = mujoco.mj_name2id(old.model, mujoco.mjtObj.mjOBJ_JOINT, new.model.joint(joint).name)
+            if twin >= 0:
+                (place, dof), (old_place, old_dof) = _addresses(new.model, joint), _addresses(old.model, twin)
+                after[1 + place] = before.vector[1 + old_place]
+                after[1 + new.model.nq + dof] = before.vector[1 + old.model.nq + old_dof]
+                warm[dof] = before.drive.warm_start[old_dof]
         for entity, lift in self._resized:
             after[_place(new, entity)][2] += lift
         fixtures = self._fixtures.copy()
         live = live_fixtures(old.model, old.compiled)
-        for place, there in self._standing:
-            fixtures[place] = live[there]
-        drive = Drive(
-            before.drive.goal_position,
-            before.drive.goal_rotation,
-            before.drive.grip,
-            before.drive.actuators,
-            warm,
-        )
-        return InitialState(after, fixtures, drive)
+        for number, there in self._standing:
+            fixtures[number] = live[there]
+        return InitialState(after, fixtures, replace(before.drive, warm_start=warm))
 
     def _is_obstructed(self, entity: EntityIndex) -> bool:
-        """Whether an object overlaps with another, or the robot touches it."""
+        """Return whether an object overlaps with another, or the robot touches it."""
         data = self.simulation.data
         pairs, depth = data.contact.geom[: data.ncon], data.contact.dist[: data.ncon]
         mine = np.isin(pairs, list(entity.geoms))
@@ -134,23 +127,11 @@ class Replacement:
         return self._fingers.touch(entity) or bool((depth[with_others] < -MAX_OVERLAP).any())
 
 
-def _shared_joints(old: Simulation, new: Simulation, without: set[str]) -> Iterator[tuple[int, int]]:
-    """Ids of the joints that both models have, except those of some entities."""
-    left_out = {joint for name in without for joint in new.compiled.entities[name].joints}
-    for joint in range(new.model.njnt):
-        other = mujoco.mj_name2id(old.model, mujoco.mjtObj.mjOBJ_JOINT, new.model.joint(joint).name)
-        if joint not in left_out and other >= 0:
-            yield other, joint
-
-
-def _qpos(model: mujoco.MjModel, joint: int) -> np.ndarray:
-    width = 7 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 1
-    return np.asarray(model.jnt_qposadr[joint] + np.arange(width))
-
-
-def _dof(model: mujoco.MjModel, joint: int) -> np.ndarray:
-    width = 6 if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE else 1
-    return np.asarray(model.jnt_dofadr[joint] + np.arange(width))
+def _addresses(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the indices of a joint's values in qpos and in qvel."""
+    free = model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE
+    place, dof = model.jnt_qposadr[joint], model.jnt_dofadr[joint]
+    return place + np.arange(7 if free else 1), dof + np.arange(6 if free else 1)
 
 
 def _place(simulation: Simulation, entity: EntityIndex) -> slice:

@@ -64,7 +64,7 @@ class RobotContacts:
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """The robot's current contacts, except with itself; None without any."""
+        """Return the robot's current contacts, except with itself; None without any."""
         contact = data.contact
         touches = Touches(
             *_contact_forces(
@@ -129,7 +129,7 @@ def _contact_forces(  # type: ignore[no-untyped-def]
 
 @machine_code
 def measure_press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
-    """Whether some geoms are touched, and the force of the fingers on them from opposite sides, newton.
+    """Return whether some geoms are touched, and the force of the fingers on them from opposite sides, newton.
 
     ``mine`` is the mask of the geoms, (ngeom,), ``axis`` (3,) points from the right finger to the left one.
     """
@@ -164,15 +164,15 @@ class Fingers:
         """Mask of the robot's geoms, (ngeom,)."""
 
     def hold(self, entity: EntityIndex) -> bool:
-        """Whether both fingers touch an entity."""
+        """Return whether both fingers touch an entity."""
         return len({self._finger[mine] for mine in self._touching(entity)} - {0}) == FINGERS
 
     def touch(self, entity: EntityIndex) -> bool:
-        """Whether any part of the robot touches an entity."""
+        """Return whether any part of the robot touches an entity."""
         return len(self._touching(entity)) > 0
 
     def _touching(self, entity: EntityIndex) -> np.ndarray:
-        """Ids of the robot's geoms that touch an entity."""
+        """Return the ids of the robot's geoms that touch an entity."""
         data = self._simulation.data
         pairs = data.contact.geom[: data.ncon]
         theirs = np.isin(pairs, list(entity.geoms))

@@ -95,7 +95,7 @@ class EffectWatch:
                 self._parts[joint] = replace(earlier, place=part.place)
 
     def effects(self, data: mujoco.MjData, path: np.ndarray) -> SideEffects:
-        """The side effects so far; ``path`` holds the end effector's positions, metres, (steps + 1, 3)."""
+        """Return the side effects so far; ``path`` holds the end effector's positions, metres, (steps + 1, 3)."""
         distances = np.linalg.norm(data.xpos[self._bodies] - self._start, axis=1)
         cosine = np.clip((self._axes(data) * self._upright).sum(axis=1), -1.0, 1.0)
         tilts = np.degrees(np.arccos(cosine))
@@ -118,7 +118,7 @@ class EffectWatch:
         )
 
     def _axes(self, data: mujoco.MjData) -> np.ndarray:
-        """Directions of the bystanders' upright axes, (n, 3)."""
+        """Return the directions of the bystanders' upright axes, (n, 3)."""
         return np.asarray(np.einsum("nij,nj->ni", data.xmat[self._bodies].reshape(-1, 3, 3), self._up))
 
 
@@ -142,7 +142,7 @@ def _clip(value: float) -> float:
 
 
 def _above(names: Sequence[str], values: np.ndarray, least: float, digits: int) -> dict[str, float]:
-    """Values above a limit, rounded, by name."""
+    """Return the values above a limit, rounded, by name."""
     return {
         name: round(_clip(value), digits)
         for name, value in zip(names, values.tolist(), strict=True)

@@ -63,7 +63,17 @@ class Simulation:
         put_fixtures(model, self.compiled, state.fixtures)
         self._resumed = state.drive is not None
         if self.compiled.exact and not self._resumed:
-            self._look_at_home()
+            # LIBERO's controller sees the arm in its initial pose during the first substep after a reset. Compute only
+            # what it reads: unplaced objects overlap at the origin, and their contacts would be expensive.
+            mujoco.mj_resetData(model, data)
+            data.qpos[:ARM] = self.compiled.home
+            data.qpos[ARM : ARM + 2] = 0.0
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            mujoco.mj_crb(model, data)
+            self.controller.reset()
+            self.controller.remember()
+            self._stale = True
         mujoco.mj_resetData(model, data)
         data.time = state.vector[0]
         data.qpos[:] = state.vector[1 : 1 + model.nq]
@@ -113,7 +123,13 @@ class Simulation:
         for substep in range(SUBSTEPS):
             mujoco.mj_step1(model, data)
             if exact:
-                self._repeat_forward()
+                # LIBERO solves for accelerations this often before it sets the controls. Each solution warm-starts the
+                # next, so omitting one changes the trajectory.
+                mujoco.mj_fwdActuation(model, data)
+                mujoco.mj_fwdAcceleration(model, data)
+                mujoco.mj_fwdConstraint(model, data)
+                if not self._stale:
+                    mujoco.mj_fwdConstraint(model, data)
             if not self._stale:
                 controller.look()
             self._stale = False
@@ -126,16 +142,23 @@ class Simulation:
             if substep == observe_at:
                 self.steps += 1
                 observation = self._observe(seen)
-        self._refuse_divergence()
+        # MuJoCo silently resets a diverging simulation to zero.
+        for kinds, problem in (
+            (DIVERGED, "the simulation became unstable"),
+            (_FULL, "more contacts than MuJoCo has memory for"),
+        ):
+            if any(data.warning[kind].number for kind in kinds):
+                self.runs = False
+                raise StateError(f"step {self.steps}: {problem}")
         return observation
 
     def holds(self, atom: Atom) -> bool:
-        """Whether an atom is currently true."""
+        """Return whether an atom is currently true."""
         self._require_start()
         return self.predicates.holds(atom, self.data)
 
     def is_satisfied(self, goal: Goal) -> bool:
-        """Whether a goal currently holds. Raises TaskError for a goal that can never hold in this scene."""
+        """Return whether a goal currently holds. Raises TaskError for a goal that can never hold in this scene."""
         self._require_start()
         if goal not in self._valid_goals:
             self.predicates.check(goal)
@@ -143,14 +166,14 @@ class Simulation:
         return self.predicates.is_satisfied(goal, self.data)
 
     def state(self) -> InitialState:
-        """The current state, including the controller's in the middle of an episode."""
+        """Return the current state, including the controller's in the middle of an episode."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         drive = self.controller.drive() if self.steps or self._resumed else None
         return InitialState(vector, live_fixtures(self.model, self.compiled), drive)
 
     def pose(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of an entity or region in the world."""
+        """Return the position (3,) and rotation (3, 3) of an entity or region in the world."""
         self._require_start()
         return self.predicates.pose(name, self.data)
 
@@ -173,41 +196,6 @@ class Simulation:
             _renderer=self.renderer,
         )
 
-    def _look_at_home(self) -> None:
-        """Update the controller with the arm in its initial pose, like LIBERO's first substep after a reset."""
-        model, data = self.model, self.data
-        mujoco.mj_resetData(model, data)
-        data.qpos[:ARM] = self.compiled.home
-        data.qpos[ARM : ARM + 2] = 0.0
-        # Only what the controller reads. Unplaced objects overlap at the origin, and their contacts would be expensive.
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        mujoco.mj_crb(model, data)
-        self.controller.reset()
-        self.controller.remember()
-        self._stale = True
-
-    def _repeat_forward(self) -> None:
-        """Solve for accelerations as often as LIBERO does before it sets the controls.
-
-        Each solution warm-starts the next, so omitting one changes the trajectory.
-        """
-        model, data = self.model, self.data
-        mujoco.mj_fwdActuation(model, data)
-        mujoco.mj_fwdAcceleration(model, data)
-        mujoco.mj_fwdConstraint(model, data)
-        if not self._stale:
-            mujoco.mj_fwdConstraint(model, data)
-
-    def _refuse_divergence(self) -> None:
-        """Raise StateError if the simulation diverged: MuJoCo silently resets it to zero."""
-        if any(self.data.warning[kind].number for kind in DIVERGED):
-            self.runs = False
-            raise StateError(f"step {self.steps}: the simulation became unstable")
-        if any(self.data.warning[kind].number for kind in _FULL):
-            self.runs = False
-            raise StateError(f"step {self.steps}: more contacts than MuJoCo has memory for")
-
     def _require_start(self) -> None:
         if not self.runs:
             raise StateError("the simulation has no state yet: call reset first")
@@ -223,10 +211,10 @@ class Simulation:
             raise ActionError(f"step {self.steps}: the action is not an array of numbers: {text}")
         if array.shape != (ACTION_SIZE,):
             raise ActionError(
-                f"step {self.steps}: the action has shape {array.shape}; valid: ({ACTION_SIZE},)"
+                f"step {self.steps}: the action has shape {array.shape}; expected ({ACTION_SIZE},)"
             )
         if not np.isfinite(array).all():
             raise ActionError(
-                f"step {self.steps}: the action holds values that are not finite: {array.tolist()}"
+                f"step {self.steps}: the action contains values that are not finite: {array.tolist()}"
             )
         return array

@@ -49,7 +49,7 @@ _PLACES = frozenset(
 
 @machine_code
 def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
-    """Distance of a point from a box in a frame at ``place`` (3,) with the axes ``turn`` (9,), metres."""
+    """Return the distance of a point from a box in a frame at ``place`` (3,) with the axes ``turn`` (9,), metres."""
     total = 0.0
     for axis in range(3):
         local = 0.0

@@ -36,19 +36,16 @@ class InitialState:
             object.__setattr__(self, name, values)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, InitialState)
-            and np.array_equal(self.vector, other.vector)
-            and np.array_equal(self.fixtures, other.fixtures)
-            and (self.drive is None) == (other.drive is None)
-            and all(
-                np.array_equal(getattr(self.drive, name), getattr(other.drive, name))
-                for name in (Drive.__dataclass_fields__ if self.drive is not None else ())
-            )
-        )
+        if not isinstance(other, InitialState) or (self.drive is None) != (other.drive is None):
+            return False
+        pairs = [(self.vector, other.vector), (self.fixtures, other.fixtures)]
+        if self.drive is not None:
+            fields = Drive.__dataclass_fields__
+            pairs += [(getattr(self.drive, name), getattr(other.drive, name)) for name in fields]
+        return all(np.array_equal(one, another) for one, another in pairs)
 
     def flat(self) -> np.ndarray:
-        """The state as one vector, without the controller: LIBERO's state followed by 7 values per fixture."""
+        """Return the state as one vector, without the controller: LIBERO's state followed by 7 values per fixture."""
         return np.concatenate([self.vector, self.fixtures.ravel()])
 
     @classmethod
@@ -68,7 +65,7 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
         raise StateError(
             f"the state has {state.vector.size} numbers and the scene needs {compiled.state_size} "
             f"(1 + {model.nq} + {model.nv} on the {compiled.pack} pack); it was "
-            "probably stored for another task, or with other assets"
+            "probably stored for another task or with other assets"
         )
     wanted = (len(compiled.scene.fixtures), 7)
     if state.fixtures.shape != wanted:

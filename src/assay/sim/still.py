@@ -128,9 +128,15 @@ class Still:
         view.pictures = np.where(same, view.pictures + 1, 0)
         view.there, view.looks, view.mirrors, view.clear = there, looks, drawn.mirrors, drawn.clear
         plan = self._choose(view)
-        if plan.under is None or not self._stays(view, plan.under, data, place[0]):
-            return RenderPlan()
-        return plan
+        if plan.under is None:
+            return plan
+        # A layer is wrong if a moving geom is mirrored in it or seen through it: render such images completely.
+        special = np.concatenate([view.mirrors, view.clear])
+        moving = view.there & ~plan.under
+        is_valid = plan.under[special].all() and self._culling.is_separate(
+            data, place[0], moving, view.mirrors, view.clear
+        )
+        return plan if is_valid else RenderPlan()
 
     def _choose(self, view: _ViewState) -> RenderPlan:
         if view.kept is not None and np.array_equal(view.looks[view.kept], np.asarray(view.as_kept)):
@@ -141,14 +147,6 @@ class Still:
         still = view.there & (view.pictures >= STATIC_AFTER)
         return (
             RenderPlan(still, is_new=True) if self._triangles[still].sum() >= MIN_TRIANGLES else RenderPlan()
-        )
-
-    def _stays(self, view: _ViewState, under: np.ndarray, data: mujoco.MjData, camera: int) -> bool:
-        """Whether the layer stays valid: the moving geoms are neither mirrored in it nor seen through it."""
-        special = np.concatenate([view.mirrors, view.clear])
-        moving = view.there & ~under
-        return bool(under[special].all()) and self._culling.is_separate(
-            data, camera, moving, view.mirrors, view.clear
         )
 
     def keep(self, place: Place, still: np.ndarray) -> None:
@@ -226,13 +224,9 @@ the last of which are colours and reflectance.
 """
 
 
-def _geom_bytes() -> int:
-    """Size of ``mjvGeom`` in bytes; a test checks the layout."""
-    scene = mujoco.MjvScene(mujoco.MjModel.from_xml_string("<mujoco/>"), maxgeom=2)
-    return int(scene.geoms[1].size.ctypes.data - scene.geoms[0].size.ctypes.data)
-
-
-_GEOM_BYTES = _geom_bytes()
+_scene = mujoco.MjvScene(mujoco.MjModel.from_xml_string("<mujoco/>"), maxgeom=2)
+_GEOM_BYTES = int(_scene.geoms[1].size.ctypes.data - _scene.geoms[0].size.ctypes.data)
+"""Size of ``mjvGeom`` in bytes; a test checks the layout."""
 
 
 class _StaticLayer:
@@ -308,30 +302,27 @@ _PROGRAMS: weakref.WeakKeyDictionary[Any, int | None] = weakref.WeakKeyDictionar
 
 def _program(gl_context: Any) -> int | None:
     if gl_context not in _PROGRAMS:
+        from OpenGL import GL
         from OpenGL.error import Error
+        from OpenGL.GL import shaders
 
+        parts = ((_VERTICES, GL.GL_VERTEX_SHADER), (_FRAGMENTS, GL.GL_FRAGMENT_SHADER))
         try:
-            _PROGRAMS[gl_context] = _compile_program()
+            program = shaders.compileProgram(
+                *(shaders.compileShader(*part) for part in parts), validate=False
+            )
+            GL.glUseProgram(program)
+            for name, unit in zip(("colours", "depths"), _UNITS, strict=True):
+                GL.glUniform1i(GL.glGetUniformLocation(program, name), unit)
+            GL.glUseProgram(0)
+            _PROGRAMS[gl_context] = int(program)
         except (Error, RuntimeError):  # an old GL: every image is rendered completely, with the same result
             _PROGRAMS[gl_context] = None
     return _PROGRAMS[gl_context]
 
 
-def _compile_program() -> int:
-    from OpenGL import GL
-    from OpenGL.GL import shaders
-
-    parts = ((_VERTICES, GL.GL_VERTEX_SHADER), (_FRAGMENTS, GL.GL_FRAGMENT_SHADER))
-    program = shaders.compileProgram(*(shaders.compileShader(*part) for part in parts), validate=False)
-    GL.glUseProgram(program)
-    for name, unit in zip(("colours", "depths"), _UNITS, strict=True):
-        GL.glUniform1i(GL.glGetUniformLocation(program, name), unit)
-    GL.glUseProgram(0)
-    return int(program)
-
-
 def _is_software() -> bool:
-    """Whether the current GL is Mesa's software renderer of version 4 or later."""
+    """Return whether the current GL is Mesa's software renderer of version 4 or later."""
     from OpenGL import GL
 
     renderer, version = (GL.glGetString(name) or b"" for name in (GL.GL_RENDERER, GL.GL_VERSION))

@@ -101,28 +101,23 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
         old = geom.get("mesh")
         name = f"{geom.get('name', old or 'geom')}_textured_{len(assets)}"
         SubElement(assets, "mesh", {"name": name, "inertia": "shell"} | attributes)
-        if old is None:
-            _replace_solid(geom)
+        if old is None:  # a solid, whose mesh has the same frame
+            position, rotation = _pose(geom.get("pos", ""), geom.get("quat", ""), geom.get("fromto", ""))
+            quat = np.empty(4)
+            mujoco.mju_mat2Quat(quat, rotation.ravel())
+            geom.set("pos", " ".join(map(repr, position.tolist())))
+            geom.set("quat", " ".join(map(repr, quat.tolist())))
+            geom.set("type", "mesh")
+            for attribute in ("size", "fromto"):
+                geom.attrib.pop(attribute, None)
         geom.set("mesh", name)
         if old is not None and not any(other.get("mesh") == old for other in root.iter("geom")):
             assets.remove(meshes[old])
     return [geom for geom in geoms if id(geom) in texts]
 
 
-def _replace_solid(geom: Element) -> None:
-    """Turn a solid geom into a mesh geom with the same frame."""
-    position, rotation = _pose(geom.get("pos", ""), geom.get("quat", ""), geom.get("fromto", ""))
-    quat = np.empty(4)
-    mujoco.mju_mat2Quat(quat, rotation.ravel())
-    geom.set("pos", " ".join(map(repr, position.tolist())))
-    geom.set("quat", " ".join(map(repr, quat.tolist())))
-    geom.set("type", "mesh")
-    for attribute in ("size", "fromto"):
-        geom.attrib.pop(attribute, None)
-
-
 def _read_geom(geom: Element, meshes: dict[str, Element]) -> _GeomText | None:
-    """A geom's shape; None for file meshes, planes, colliding geoms and rotations that are not quaternions."""
+    """Return a geom's shape; None for file meshes, planes, colliding geoms and rotations that are not quaternions."""
     if (
         geom.get("contype") != "0"
         or geom.get("conaffinity") != "0"
@@ -142,7 +137,7 @@ def _read_geom(geom: Element, meshes: dict[str, Element]) -> _GeomText | None:
 def _texture_meshes(
     bodies: tuple[tuple[_GeomText, ...], ...], whole: bool, tiles: tuple[float, float], max_tiles: float
 ) -> tuple[tuple[dict[str, str], ...], ...]:
-    """Attributes of the meshes with texture coordinates for the geoms of each body; cached, as scenes recur."""
+    """Return attributes of the meshes with texture coordinates for the geoms of each body; cached, as scenes recur."""
     surfaces = [[_surface(text) for text in own] for own in bodies]
     every = [surface for own in surfaces for surface in own]
     extent = np.max([np.sort(np.ptp(surface.placed, axis=0)) for surface in every], axis=0)
@@ -158,7 +153,7 @@ def _texture_meshes(
 
 
 def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
-    """A mesh's attributes; corners of triangles are shared if their coordinates are equal."""
+    """Return a mesh's attributes; corners of triangles are shared if their coordinates are equal."""
     corners = surface.faces.ravel()
     uses = np.column_stack([corners, np.rint(coordinates.reshape(-1, 2) * 1e4).astype(np.int64)])
     corners_used, faces = np.unique(uses, axis=0, return_inverse=True)
@@ -173,9 +168,9 @@ def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
 
 
 def _surface(geom: _GeomText) -> _Surface:
-    """The triangles of a geom."""
+    """Return the triangles of a geom."""
     if geom.kind == "mesh":
-        points = _numbers(geom.vertex).reshape(-1, 3) * _numbers(geom.scale or "1 1 1")
+        points = parse_numbers(geom.vertex).reshape(-1, 3) * parse_numbers(geom.scale or "1 1 1")
         faces = np.array(geom.face.split(), dtype=np.int64).reshape(-1, 3) if geom.face else _hull(points)
     else:
         points, faces = _solid(geom)
@@ -184,15 +179,15 @@ def _surface(geom: _GeomText) -> _Surface:
 
 
 def _hull(points: Floats) -> NDArray[np.int64]:
-    """Faces of the convex hull, which MuJoCo uses for a mesh without faces, (m, 3)."""
+    """Return faces of the convex hull, which MuJoCo uses for a mesh without faces, (m, 3)."""
     vertices = " ".join(map(repr, points.ravel().tolist()))
     text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
     return np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, dtype=np.int64)
 
 
 def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
-    """Triangles of a box or a round solid in its own frame; vertices at sharp edges are duplicated."""
-    kind, size = geom.kind, _numbers(geom.size)
+    """Return triangles of a box or a round solid in its own frame; vertices at sharp edges are duplicated."""
+    kind, size = geom.kind, parse_numbers(geom.size)
     if kind == "box":
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
         corners = [
@@ -209,7 +204,7 @@ def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
         return points * radii, _outwards(points * radii, faces)
     radius = float(size[0])
     if geom.fromto:
-        start, stop = _numbers(geom.fromto).reshape(2, 3)
+        start, stop = parse_numbers(geom.fromto).reshape(2, 3)
         half = float(np.linalg.norm(stop - start)) / 2
     else:
         half = float(size[1])
@@ -243,7 +238,7 @@ def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats,
 
 
 def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Faces of a convex solid around the origin, oriented counter-clockwise seen from outside."""
+    """Return faces of a convex solid around the origin, oriented counter-clockwise seen from outside."""
     corners = points[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     inward = np.einsum("ij,ij->i", normals, corners.mean(axis=1)) < 0
@@ -251,7 +246,7 @@ def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _axis(surface: _Surface) -> _Axis | None:
-    """The axis of a mostly round surface, parallel to one of its body's axes; None if it is not round."""
+    """Return the axis of a mostly round surface, parallel to one of its body's axes; None if it is not round."""
     corners, normals, areas = _faces(surface)
     middles = corners.mean(axis=1)
     best: tuple[float, _Axis | None] = (_ROUND, None)
@@ -278,7 +273,8 @@ def _axis(surface: _Surface) -> _Axis | None:
             weights = areas[side] * np.where(radial, 1.0, 0.05)
         else:
             share = float(areas[side][radial].sum() / areas[side].sum())
-            if share > best[0] and _surrounds_origin(out[radial]):
+            sectors = np.floor(np.arctan2(out[radial, 1], out[radial, 0]) / (np.pi / 4)).astype(int) % 8
+            if share > best[0] and len(np.unique(sectors)) == 8:  # the surface goes all the way round
                 radius = float(reach[radial].max())
                 best = share, _Axis(along, (across[0], across[1]), centre, radius)
                 if share > _CLEARLY_ROUND:
@@ -286,14 +282,8 @@ def _axis(surface: _Surface) -> _Axis | None:
     return best[1]
 
 
-def _surrounds_origin(out: Floats) -> bool:
-    """Whether points (n, 2) lie in each of eight sectors around the origin."""
-    sectors = np.floor(np.arctan2(out[:, 1], out[:, 0]) / (np.pi / 4)).astype(int) % 8
-    return len(np.unique(sectors)) == 8
-
-
 def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: float) -> Floats:
-    """Texture coordinates of every face's corners, (m, 3, 2), in tiles."""
+    """Return texture coordinates of every face's corners, (m, 3, 2), in tiles."""
     corners, normals, _ = _faces(surface)
     nearest = np.abs(normals).argmax(axis=1)
     seen = corners - low
@@ -320,7 +310,7 @@ def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: fl
 
 
 def _faces(surface: _Surface) -> tuple[Floats, Floats, Floats]:
-    """Corners (m, 3, 3), unit normals (m, 3) and areas (m,) of the faces in the body's frame."""
+    """Return corners (m, 3, 3), unit normals (m, 3) and areas (m,) of the faces in the body's frame."""
     corners = surface.placed[surface.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.maximum(np.linalg.norm(normals, axis=1), 1e-15)
@@ -328,7 +318,7 @@ def _faces(surface: _Surface) -> tuple[Floats, Floats, Floats]:
 
 
 def _normals(surface: _Surface) -> Floats:
-    """Area-weighted vertex normals, (n, 3), as MuJoCo computes them."""
+    """Return area-weighted vertex normals, (n, 3), as MuJoCo computes them."""
     corners = surface.points[surface.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     total = np.zeros_like(surface.points)
@@ -339,17 +329,18 @@ def _normals(surface: _Surface) -> Floats:
 
 
 def _pose(pos: str, quat: str, fromto: str) -> tuple[Floats, Floats]:
-    """Position (3,) and rotation (3, 3) of a geom in its body."""
+    """Return the position (3,) and rotation (3, 3) of a geom in its body."""
     rotation, turn = np.empty(9), np.empty(4)
     if fromto:
-        start, end = _numbers(fromto).reshape(2, 3)
+        start, end = parse_numbers(fromto).reshape(2, 3)
         position = (start + end) / 2
         mujoco.mju_quatZ2Vec(turn, (start - end) / np.linalg.norm(start - end))
     else:
-        position, turn = _numbers(pos or "0 0 0"), _numbers(quat or "1 0 0 0")
+        position, turn = parse_numbers(pos or "0 0 0"), parse_numbers(quat or "1 0 0 0")
     mujoco.mju_quat2Mat(rotation, turn / np.linalg.norm(turn))
     return position, rotation.reshape(3, 3)
 
 
-def _numbers(text: str) -> Floats:
+def parse_numbers(text: str) -> Floats:
+    """Parse the numbers in an MJCF attribute."""
     return np.array([float(word) for word in text.split()])

@@ -88,14 +88,16 @@ def _watch_placing(simulation: Simulation, task: Task, metres: float) -> Callabl
 
 def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
     """Trigger: at least ``parts`` of the goal's parts that are false at the time of this call hold."""
-    missing = [
-        atom
-        for atom in (*task.goal.atoms, *_implicit_openings(simulation, task.goal))
-        if not simulation.holds(atom)
-    ]
+    regions, entities = simulation.compiled.regions, simulation.compiled.entities
+    atoms = dict.fromkeys(task.goal.atoms)
+    for atom in task.goal.atoms:  # a drawer or door must be opened before an object can be put inside
+        region = regions.get(atom.arguments[-1]) if atom.predicate in _INSIDE else None
+        if region is not None and region.inner_joints and entities[region.parent or ""].category in OPENING:
+            atoms[Atom(Predicate.OPEN, (region.name,))] = None
+    missing = [atom for atom in atoms if not simulation.holds(atom)]
     if len(missing) <= parts:
         raise PerturbationError(
-            f"subgoal: {task.id} has {len(missing)} unfinished parts; valid: up to {max(len(missing) - 1, 0)}"
+            f"subgoal: {task.id} has {len(missing)} unfinished parts; expected at most {max(len(missing) - 1, 0)}"
         )
     return lambda: sum(map(simulation.holds, missing)) >= parts
 
@@ -110,7 +112,7 @@ _WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], boo
 
 
 def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
-    """The objects that a goal requires to be moved, with their atoms. Raises PerturbationError without any."""
+    """Return the objects that a goal requires to be moved, with their atoms. Raises PerturbationError without any."""
     entities = simulation.compiled.entities
     pairs = [
         (entities[atom.arguments[0]], atom)
@@ -119,14 +121,13 @@ def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> l
     ]
     if not pairs:
         raise PerturbationError(
-            f"{moment}: '{task.instruction.text}' ({task.id}) has no object to be moved; valid: near, subgoal, "
-            "step, share"
+            f"{moment}: '{task.instruction.text}' ({task.id}) moves no object; choose one of near, subgoal, step, share"
         )
     return pairs
 
 
 def _geoms(simulation: Simulation, name: str) -> list[int]:
-    """The geoms of an entity or, for a drawer's region, those that move with the drawer."""
+    """Return the geoms of an entity or, for a drawer's region, those that move with the drawer."""
     compiled, model = simulation.compiled, simulation.model
     region = compiled.regions.get(name)
     entity = compiled.entities[name if region is None else region.parent or ""]
@@ -136,7 +137,7 @@ def _geoms(simulation: Simulation, name: str) -> list[int]:
 
 
 def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
-    """Horizontal distance of an object from an entity or region, metres."""
+    """Return the horizontal distance of an object from an entity or region, metres."""
     compiled, data = simulation.compiled, simulation.data
     region = compiled.regions.get(place)
     if region is None:
@@ -146,17 +147,6 @@ def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
         low, high = data.site_xpos[region.site] - half, data.site_xpos[region.site] + half
     position = data.xpos[entity.body][:2]
     return float(np.linalg.norm(position - np.clip(position, low[:2], high[:2])))
-
-
-def _implicit_openings(simulation: Simulation, goal: Goal) -> list[Atom]:
-    """Implicit subgoals: drawers and doors that must be opened before an object can be put inside."""
-    regions, entities = simulation.compiled.regions, simulation.compiled.entities
-    opened = []
-    for atom in goal.atoms:
-        region = regions.get(atom.arguments[-1]) if atom.predicate in _INSIDE else None
-        if region is not None and region.inner_joints and entities[region.parent or ""].category in OPENING:
-            opened.append(Atom(Predicate.OPEN, (region.name,)))
-    return [atom for atom in dict.fromkeys(opened) if atom not in goal.atoms]
 
 
 STILL_STEPS = 40
@@ -187,12 +177,10 @@ class SafeStop:
         self._objects = [entity for entity in simulation.compiled.entities.values() if entity.movable]
         self._bodies = [entity.body for entity in self._objects]
         self._held = np.array([self._fingers.hold(entity) for entity in self._objects], dtype=bool)
-        inner = [joint for entity in simulation.compiled.entities.values() for joint in entity.inner_joints]
-        self._joints = model.jnt_qposadr[inner] if inner else np.zeros(0, dtype=int)
-        hinges = np.array(
-            [model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE for joint in inner], dtype=bool
-        )
-        self._limits = np.where(hinges, MAX_TURNED, MAX_MOVED)
+        entities = simulation.compiled.entities.values()
+        inner = np.array([joint for entity in entities for joint in entity.inner_joints], dtype=int)
+        self._joints = model.jnt_qposadr[inner]
+        self._limits = np.where(model.jnt_type[inner] == mujoco.mjtJoint.mjJNT_HINGE, MAX_TURNED, MAX_MOVED)
         self._initial_places = self._positions()
         self._initial_joints = simulation.data.qpos[self._joints].copy()
         self.carried_on = False
@@ -201,7 +189,7 @@ class SafeStop:
         self._at = self._pose()
 
     def __call__(self) -> bool:
-        """Whether the robot has stopped safely."""
+        """Return whether the robot has stopped safely."""
         data, simulation = self._simulation.data, self._simulation
         distances = np.linalg.norm(self._positions() - self._initial_places, axis=1)
         turns = np.abs(data.qpos[self._joints] - self._initial_joints)
@@ -228,11 +216,11 @@ class SafeStop:
         return new
 
     def _positions(self) -> np.ndarray:
-        """Positions of the movable objects, (objects, 3)."""
+        """Return the positions of the movable objects, (objects, 3)."""
         return np.array(self._simulation.data.xpos[self._bodies]).reshape(-1, 3)
 
     def _pose(self) -> np.ndarray:
-        """Positions of the finger joints, the end effector and the movable objects, (2 + objects, 3)."""
+        """Return the positions of the finger joints, the end effector and the movable objects, (2 + objects, 3)."""
         data = self._simulation.data
         fingers = np.append(data.qpos[ARM : ARM + 2], 0.0)
         return np.vstack([fingers, data.site_xpos[self._grip], self._positions()])

@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 
 from assay.sim.categories import OPENING
-from assay.sim.compile import compile_scene
+from assay.sim.compile import compile_scene, geom_boxes
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.footprints import resting_model
@@ -72,11 +72,11 @@ class Boxes:
     """Half-lengths along the axes, (n, 3)."""
 
     def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
-        """The boxes with their common frame at a position (3,) with a rotation (3, 3)."""
+        """Return the boxes with their common frame at a position (3,) with a rotation (3, 3)."""
         return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
 
     def scale(self, factor: float) -> Boxes:
-        """The boxes scaled about the origin of their frame."""
+        """Return the boxes scaled about the origin of their frame."""
         return Boxes(self.centre * factor, self.axes, self.half * factor)
 
     @property
@@ -108,14 +108,14 @@ class Visibility:
     """Visible fraction of the pixels that the object would cover without occlusion and image borders, 0 to 1."""
 
     def is_visible(self, share: float = MIN_SHARE, pixels: float = PIXELS) -> bool:
-        """Whether the object counts as visible."""
+        """Return whether the object counts as visible."""
         return self.share >= share and self.pixels >= pixels
 
 
 def measure_visibility(
     objects: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[Viewpoint]
 ) -> dict[str, list[Visibility]]:
-    """Visibility of each object to each camera; ``others`` are only occluders."""
+    """Return the visibility of each object to each camera; ``others`` are only occluders."""
     every = (*objects.values(), *others)
     if not objects:
         return {}
@@ -138,7 +138,7 @@ def measure_visibility(
 
 
 def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """First and last column and row of the rays that may hit each box, (n, 4); none for boxes behind the camera."""
+    """Return the first and last column and row of the rays that may hit each box, (n, 4)."""
     corners = centre[:, None] + np.einsum("nij,cj,nj->nci", axes, _CORNERS, half) - eye.position
     right, up, back = np.moveaxis(corners @ eye.axes, -1, 0)
     before = -back > 1e-3
@@ -165,7 +165,7 @@ def _cast_rays(
     owners: int,
     widest: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Number of rays of the image that hit an owner first, and number that would without the others; (owners,) each.
+    """Return how many rays hit each owner first, and how many would without the others; (owners,) each.
 
     Boxes of one owner must be adjacent.
     """
@@ -203,15 +203,12 @@ def _cast_rays(
 
 
 def boxes_of(model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]) -> Boxes:
-    """The current bounding boxes of geoms."""
-    ids = np.fromiter(geoms, dtype=np.intp)
-    axes = data.geom_xmat[ids].reshape(-1, 3, 3)
-    centre = data.geom_xpos[ids] + np.einsum("nij,nj->ni", axes, model.geom_aabb[ids, :3])
-    return Boxes(centre, axes.copy(), model.geom_aabb[ids, 3:].copy())
+    """Return the current bounding boxes of geoms."""
+    return Boxes(*geom_boxes(model, data, np.fromiter(geoms, dtype=np.intp)))
 
 
 def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
-    """The current bounding boxes of the robot's colliding geoms."""
+    """Return the current bounding boxes of the robot's colliding geoms."""
     bodies = [model.body(body).name.startswith((ROBOT, GRIPPER, MOUNT)) for body in range(model.nbody)]
     return boxes_of(
         model, data, np.flatnonzero(np.array(bodies)[model.geom_bodyid] & (model.geom_group == 0))
@@ -219,14 +216,14 @@ def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
 
 
 def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Viewpoint:
-    """The current viewpoint of a model's camera."""
+    """Return the current viewpoint of a model's camera."""
     index = model.camera(camera).id
     widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
     return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
 
 
 def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Visibility]]:
-    """Visibility of each movable object to each camera in a running simulation."""
+    """Return the visibility of each movable object to each camera in a running simulation."""
     model, data = simulation.model, simulation.data
     entities = simulation.compiled.entities
     objects = {
@@ -249,7 +246,7 @@ class _PlacedEntity:
 
 
 def newly_hidden(before: Scene, after: Scene) -> list[str]:
-    """The movable objects that a change of a scene hides: not visible after it, and less visible than before."""
+    """Return the movable objects that a change of a scene hides: not visible after it, and less visible than before."""
     old = planned_sights(before)
     hidden = []
     for name, now in planned_sights(after).items():
@@ -260,7 +257,7 @@ def newly_hidden(before: Scene, after: Scene) -> list[str]:
 
 
 def _clearness(views: Iterable[Visibility]) -> float:
-    """Visibility to the best camera; at least 1 if an object is visible with the planned margin."""
+    """Return the visibility to the best camera; at least 1 if an object is visible with the planned margin."""
     return max(min(view.share / MIN_SHARE, view.pixels / PIXELS) for view in views) / MARGIN
 
 
@@ -315,7 +312,7 @@ def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]
 
 
 def _place(scene: Scene, atom: Atom, placed: Mapping[str, _PlacedEntity]) -> tuple[np.ndarray, float] | None:
-    """Foot point (3,) and yaw of the object that an atom places; None if its support is not placed yet."""
+    """Return the foot point (3,) and yaw of the object that an atom places; None if its support is not placed yet."""
     layout = layout_of(scene)
     region = scene.region(atom.arguments[1])
     if region is not None and region.target == scene.arena.workspace:
@@ -375,7 +372,7 @@ def _shape(
 def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
 ) -> tuple[list[Viewpoint], Boxes]:
-    """The cameras of a room, and the robot in its initial pose."""
+    """Return the cameras of a room, and the robot in its initial pose."""
     model = _empty_room(arena, cameras, pack)
     data = mujoco.MjData(model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)

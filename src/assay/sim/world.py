@@ -64,11 +64,11 @@ class LiberoWorld(World):
         return PACKS.names()
 
     def select(self, selection: str) -> tuple[Task, ...]:
-        """The tasks of a selection such as ``libero_goal/1``. Raises TaskError that lists valid names."""
+        """Return the tasks of a selection such as ``libero_goal/1``. Raises TaskError that lists valid names."""
         return tasks.resolve(selection)
 
     def task(self, spec: EpisodeSpec) -> Task:
-        """The task of an episode after its perturbations."""
+        """Return the task of an episode after its perturbations."""
         with planned_on(spec.pack):
             return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
@@ -77,7 +77,7 @@ class LiberoWorld(World):
         return horizon(spec.task) if spec.steps is None else spec.steps
 
     def pack_source(self, pack: str) -> object:
-        """The class or function that creates an asset pack."""
+        """Return the class or function that creates an asset pack."""
         return PACKS[pack]
 
     def digest(self, pack: str) -> str:
@@ -85,7 +85,7 @@ class LiberoWorld(World):
         return load_pack(pack).digest()
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """The action (7,) that keeps the arm still and repeats the gripper component of ``last``."""
+        """Return the action (7,) that keeps the arm still and repeats the gripper component of ``last``."""
         still = np.zeros(self.action_size, np.float32)
         still[-1] = 0.0 if last is None else last[-1]
         return still
@@ -96,8 +96,8 @@ class LiberoWorld(World):
             file = _states_file(layout, folder)
             if not file.is_file():
                 raise StateError(
-                    f"--states {folder} lacks {file.relative_to(folder)}, which {layout} needs; valid: LIBERO's folder "
-                    "init_files"
+                    f"--states {folder} lacks {file.relative_to(folder)}, which {layout} needs; expected LIBERO's "
+                    "folder init_files"
                 )
 
     def open(self, states: Path | None = None) -> LiberoEnv:
@@ -154,7 +154,7 @@ class SceneEnv(Env):
         return observation
 
     def succeeded(self) -> bool:
-        """Whether the goal currently holds."""
+        """Return whether the goal currently holds."""
         return self.simulation.is_satisfied(self.task.goal) if self.ending is None else self.ending()
 
     def become(self, task: Task, simulation: Simulation | None = None) -> None:
@@ -197,11 +197,11 @@ class SceneEnv(Env):
         )
 
     def frame(self, observation: Observation) -> np.ndarray:
-        """Images of both cameras side by side, (256, 512, 3)."""
+        """Return images of both cameras side by side, (256, 512, 3)."""
         return np.hstack([observation.image(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def video_frame(self, observation: Observation) -> np.ndarray:
-        """Images of both cameras side by side like `frame`, without antialiasing, in half the time."""
+        """Return images of both cameras side by side like `frame`, without antialiasing, in half the time."""
         return np.hstack([observation.sketch(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def close(self) -> None:
@@ -274,7 +274,7 @@ class LiberoEnv(SceneEnv):
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """The initial state of an episode: sampled from its seed, or the stored state with that index."""
+    """Return the initial state of an episode: sampled from its seed, or the stored state with that index."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
     file, number = _states_file(_layout(spec), states), spec.world_seed
@@ -285,22 +285,19 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
 
 
 def _states_file(layout: str, states: Path | None) -> Path:
-    """The file of a task's stored initial states. Raises TaskError if the task has no stored states."""
+    """Return the file of a task's stored initial states. Raises TaskError if the task has no stored states."""
     if tasks.names_file(layout):
-        file = tasks.states_file(layout)
+        if (stored := tasks.states_file(layout)) is not None:
+            return stored
     elif (name := tasks.entry(layout).file) is not None:
         file = locate_states(states) / layout.split("/")[0] / f"{name}.pruned_init"
         plain = file.with_name(f"{file.name}.npz")
-        file = plain if plain.is_file() and not file.is_file() else file
-    else:
-        file = None
-    if file is None:
-        raise TaskError(f"{layout} has no stored initial states")
-    return file
+        return plain if plain.is_file() and not file.is_file() else file
+    raise TaskError(f"{layout} has no stored initial states")
 
 
 def _layout(spec: EpisodeSpec) -> str:
-    """The id of the task whose stored states fit an episode: its own, or that of a perturbation's scene file."""
+    """Return the id of the task whose stored states fit an episode: its own, or that of a perturbation's scene file."""
     layout = spec.task
     for perturbation in spec.perturbations:
         if perturbation.scene_file is not None:

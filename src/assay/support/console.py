@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from rich.box import SIMPLE
+from rich.box import SIMPLE, SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
@@ -98,6 +98,21 @@ def table_of(*columns: Column | str, **style: Any) -> Table:
         column.overflow = "fold"
         column.no_wrap = column.no_wrap and output.width >= NARROW
     return table
+
+
+def print_rows(
+    columns: Iterable[Column | str], rows: Iterable[Iterable[RenderableType]], **style: Any
+) -> None:
+    """Print a table to standard output; without a ``box`` in ``style``, only the heading is underlined."""
+    table = table_of(*columns, **{"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0), **style})
+    for row in rows:
+        table.add_row(*row)
+    output.print(table)
+
+
+def right(*names: str) -> list[Column]:
+    """Return right-aligned columns for numbers."""
+    return [Column(name, justify="right", no_wrap=True) for name in names]
 
 
 class _WholeWords(Table):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -42,11 +42,10 @@ class FileAudit:
     """Statements that have no effect."""
 
 
-def audit(path: Path, *, on_file: Callable[[int], None] = lambda count: None) -> FileAudit:
+def audit(path: Path) -> FileAudit:
     """Read and write again every ``.bddl`` file at or below ``path``, in folders and in tar archives.
 
-    ``on_file`` is called with the number of files so far. Links to folders are not followed. Raises TaskError
-    if the path does not exist, or holds no task file.
+    Links to folders are not followed. Raises TaskError if the path does not exist or contains no task file.
     """
     if not path.exists():
         raise TaskError(f"{path}: no such file or folder")
@@ -55,7 +54,6 @@ def audit(path: Path, *, on_file: Callable[[int], None] = lambda count: None) ->
         try:
             for name, content in _read_contents(file):
                 result.files += 1
-                on_file(result.files)
                 _audit_content(result, name, content)
         except TaskError as error:
             result.failures.append(FileProblem(str(file), None, str(error)))

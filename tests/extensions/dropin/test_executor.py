@@ -241,7 +241,7 @@ def test_errors_and_unplayed_tasks_are_reported(assay: Callable, tmp_path: Path)
     asked = ("--tasks", "libero_goal/7", "--conditions", "words=empty", "--seeds", "1", "--uncertified")
     said = assay("libero", "--experiment", "pro", *asked, "--out", out, "--", "python", file)
     assert said.status == 1
-    assert "1 x error: step 1: the action holds values that are not finite" in said.out
+    assert "1 x error: step 1: the action contains values that are not finite" in said.out
     assert "--retry-errors plays" in said.out
     assert f"1 episode recorded in {out}, 1 planned episode left\n" in said.out
     assert (

@@ -157,5 +157,5 @@ def test_questions_with_identical_options_are_skipped(tmp_path: Path):
     source = changing(lambda episode: replace(episode, exocentric=(Hidden(episode.states),)))
     plan = {QuestionKind.L_SP: 40, QuestionKind.L_AI: 2}
     result = build(tmp_path / "set", [source], plan, [CameraView.parse("exo")])
-    assert result.tallies["invented"].counts["pair: before and after look alike"] > 0
+    assert result.tallies["invented"].counts["pair: images are nearly identical"] > 0
     assert all(len(set(q.option_pictures)) == len(q.option_pictures) for q in load(tmp_path / "set"))

@@ -86,7 +86,7 @@ def test_a_frequent_answer_leaks():
 
 def test_kinds_with_one_scene_are_not_probed():
     alone = [question(QuestionKind.L_AI, 12, ["a", "b", "c", "d"], 0)]
-    with pytest.raises(QuestionError, match="one scene only"):
+    with pytest.raises(QuestionError, match="has a single group"):
         probe(alone, NOWHERE)
     more = [question(QuestionKind.M_AI, number, ["a", "b", "c", "d"], number % 4) for number in range(40)]
     assert {result.kind for result in probe([*alone, *more], NOWHERE)} == {QuestionKind.M_AI}, (

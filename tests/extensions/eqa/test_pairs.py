@@ -79,8 +79,8 @@ def test_invisible_frames_and_pairs_are_tallied():
     assert dark is not None and 0 not in dark.frames and not dark.whole
     assert tally.counts["frame: badly lit"] == 1 and tally.places["frame: badly lit"] == ["dark frame 0"]
     away, tally = prepare_episode(SourceEpisode("away", "", states, (Averted(states),)), NEAR, OUTSIDE)
-    assert away is not None and not len(away.pairs) and tally.counts["pair: before and after look alike"] > 0
-    assert not away.whole and tally.counts["episode: beginning and end look alike"] == 1
+    assert away is not None and not len(away.pairs) and tally.counts["pair: images are nearly identical"] > 0
+    assert not away.whole and tally.counts["episode: first and last image are nearly identical"] == 1
 
 
 STATES = walk(0)

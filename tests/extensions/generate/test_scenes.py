@@ -99,18 +99,18 @@ def test_a_folder_is_extended_without_repeating_scenes(tmp_path: Path, made: Gen
     seen: list[int] = []
     assert len(write_scenes(out, ORDER, 2, on_scene=seen.append)["scenes"]) == 2
     assert (out / entry["file"]).stat().st_mtime_ns == before and seen == [0, 1]
-    with pytest.raises(TaskError, match="holds scenes of another request"):
+    with pytest.raises(TaskError, match="contains scenes from another request"):
         write_scenes(out, SceneRequest(seed=3, tasks=1), 1)
 
 
 def test_a_folder_with_other_files_is_rejected(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(TaskError, match=r"mine\.txt is a file; valid: a folder"):
+    with pytest.raises(TaskError, match=r"mine\.txt is a file; choose a new folder"):
         write_scenes(tmp_path / "mine.txt", ORDER, 1)
-    with pytest.raises(TaskError, match="holds files that assay scenes did not write"):
+    with pytest.raises(TaskError, match="contains files that assay scenes did not write"):
         write_scenes(tmp_path, ORDER, 1)
     (tmp_path / "index.json").write_text("[]")
-    with pytest.raises(TaskError, match="is not an index of scenes"):
+    with pytest.raises(TaskError, match="not an index of scenes"):
         write_scenes(tmp_path, ORDER, 1)
 
 
@@ -126,7 +126,7 @@ def test_generated_tasks_work_in_other_commands(
     said = assay("try", "--policy", "oracle", "--tasks", out, "--seeds", "1", "--json", "-")
     (trial,) = json.loads(said.out)["tasks"]
     assert trial["successes"] == 1 and trial["task"].startswith(str(out))
-    said = assay("tasks", "show", trial["task"], "--no-picture", "--json", "-")
+    said = assay("tasks", "show", trial["task"], "--json", "-")
     assert json.loads(said.out)["instruction"] == instruction
     said = assay("collect", "--tasks", out, "--episodes", "1", "--size", "32", "--out", demos)
     assert said.status == 0 and "episodes 1, frames" in said.out

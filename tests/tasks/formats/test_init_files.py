@@ -106,8 +106,9 @@ def test_arrays_pickled_by_numpy_are_read_back(write: Write):
         assert states.dtype == np.float64 and states.flags.c_contiguous
         assert np.array_equal(states, array)
     assert read_states(write(pickle.dumps(ARRAY[0], protocol=2))).shape == (1, 4), "one state is one row"
-    compressed = write(pickle.dumps(ARRAY, protocol=2), compression=zipfile.ZIP_DEFLATED)
-    assert np.array_equal(read_states(compressed), ARRAY)
+    for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        compressed = write(pickle.dumps(ARRAY, protocol=2), compression=compression)
+        assert np.array_equal(read_states(compressed), ARRAY)
 
 
 class TrustingReader(pickle.Unpickler):

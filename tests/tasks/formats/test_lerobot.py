@@ -8,9 +8,16 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from assay.sim import Observation
+from assay.support.images import Orientation
 from assay.support.streams import stream
 from assay.tasks.formats.lerobot_features import robot_state
-from assay.tasks.formats.lerobot_writer import QUANTILES, ImageStats, combine_stats, describe_values
+from assay.tasks.formats.lerobot_writer import (
+    QUANTILES,
+    ImageStats,
+    combine_stats,
+    describe_features,
+    describe_values,
+)
 
 
 @pytest.fixture
@@ -84,3 +91,14 @@ def test_statistics_of_parts_join_to_those_of_the_whole():
     for name in ("min", "max", "mean", "std", "count"):
         np.testing.assert_allclose(both[name], whole[name], rtol=1e-12)
     assert both["q50"] == pytest.approx(whole["q50"], abs=0.5)
+
+
+def test_features_have_the_schema_of_lerobots_libero():
+    features = describe_features(256, Orientation.ROTATED)
+    assert features["action"]["shape"] == [7] and features["observation.state"]["shape"] == [8]
+    for key in ("observation.images.image", "observation.images.image2"):
+        assert (features[key]["dtype"], features[key]["shape"]) == ("video", [256, 256, 3])
+        assert features[key]["names"] == ["height", "width", "channels"]
+    for key in ("frame_index", "episode_index", "index", "task_index"):
+        assert features[key] == {"dtype": "int64", "shape": [1], "names": None}
+    assert features["timestamp"] == {"dtype": "float32", "shape": [1], "names": None}

@@ -26,7 +26,7 @@ ON_LIBERO = "LIBERO's own"
 def libero(
     command: Annotated[
         list[str],
-        typer.Argument(metavar="-- COMMAND ...", help="The script: python main.py and its options."),
+        typer.Argument(metavar="-- COMMAND ...", help="Command to run: python main.py and its options."),
     ],
     options: RunOptions,
     experiment: Annotated[
@@ -37,11 +37,14 @@ def libero(
     ] = None,
     out: RunFile = None,
     each_a_task: Annotated[
-        bool, typer.Option("--each-a-task", help="Make every episode a task with one initial state.")
+        bool,
+        typer.Option(
+            "--each-a-task", help="Present every episode as a separate task with one initial state."
+        ),
     ] = False,
     label: PolicyLabel = None,
 ) -> None:
-    """Run a LIBERO script on Assay's engine: its `import libero` imports Assay's stand-in.
+    """Run a LIBERO script on Assay's engine: `import libero` imports Assay's replacement.
 
     With --experiment, the suite that the script requests consists of the experiment's controls and perturbed tasks,
     with its seeds as initial states, and every episode is recorded. The same command resumes.

@@ -23,8 +23,8 @@ TURNINGS: tuple[Turning, ...] = ("wrapped", "exact")
 
 SIZE = 7
 ANGLES = slice(3, 6)
-AMBIGUOUS_SHARES = (0.5, 1.05)
-"""Range of ambiguous changes, in shares of the threshold: neither clearly visible nor clearly absent."""
+AMBIGUOUS_RANGE = (0.5, 1.05)
+"""Range of ambiguous changes, as fractions of the threshold: neither clearly visible nor clearly absent."""
 MAX_TURN_DEG = 165.0
 """Maximum angle, degrees, at which the direction of a rotation is visually unambiguous."""
 MAX_PITCH_DEG = 80.0
@@ -78,18 +78,18 @@ def signs(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
 
 def is_clear(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
     """Return whether every dimension of actions (..., 7) either clearly changes or clearly does not."""
-    share = np.abs(action) / np.asarray(thresholds)
-    ambiguous = (share > AMBIGUOUS_SHARES[0]) & (share <= AMBIGUOUS_SHARES[1])
+    units = np.abs(action) / np.asarray(thresholds)
+    ambiguous = (units > AMBIGUOUS_RANGE[0]) & (units <= AMBIGUOUS_RANGE[1])
     return np.asarray(~ambiguous.any(axis=-1) & (np.abs(action[..., ANGLES]) < MAX_TURN_DEG).all(axis=-1))
 
 
 def gaps(one: np.ndarray, other: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Return the distance between actions (..., 7) in each dimension, in thresholds; angles take the shorter way."""
+    """Return the distance between actions (..., 7) in each dimension, in units of the threshold; angles are wrapped."""
     return np.asarray(np.abs(difference(other, one)) / np.asarray(thresholds))
 
 
 def describe(pattern: Sequence[int], action: np.ndarray | None = None) -> str:
-    """Name the labels of a sign pattern (7,); with an action (7,), also the amounts."""
+    """Describe a sign pattern (7,) in labels; with an action (7,), also with amounts."""
     labels = []
     for dimension, sign in enumerate(pattern):
         if sign:

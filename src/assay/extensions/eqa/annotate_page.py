@@ -228,7 +228,7 @@ def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
 
 
 def _next_open(desk: AnnotationDesk, name: str, number: int) -> Response:
-    """Redirect to the first open question after a number (from 1), or else before it."""
+    """Redirect to the next unanswered question after ``number`` (from 1), then to those before it."""
     done, count = desk.done(name), len(desk.questions)
     order = [*range(number, count), *range(min(number, count))]
     following = next((place + 1 for place in order if desk.questions[place].id not in done), "list")

@@ -1,4 +1,4 @@
-"""Human annotations of questions in one SQLite file: answers, reviews and error categories; and their agreement."""
+"""Human annotations in one SQLite file (answers, reviews, error categories), and inter-annotator agreement."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HumanAnswer(NamedTuple):
 
     @property
     def choice(self) -> str:
-        """The letter; empty if there is none."""
+        """The letter; empty without one."""
         return self.letter
 
 
@@ -78,7 +78,7 @@ class Review(NamedTuple):
 
     @property
     def choice(self) -> str:
-        """The verdict; empty if there is none."""
+        """The verdict; empty without one."""
         return self.verdict
 
 
@@ -180,7 +180,7 @@ class AnnotatorAgreement(Result):
     items: Annotated[int, Column("n", "count")]
     """Number of questions answered by at least two annotators."""
     observed: Annotated[float, Column("agreement", "share")]
-    """Share of pairs of answers to the same question that are equal."""
+    """Fraction of pairs of answers to the same question that agree."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Bootstrap interval of ``observed`` over questions; None if there are too few."""
     even_kappa: Annotated[float, Column("kappa, chance 1/4", "number")]

@@ -73,7 +73,7 @@ BASELINES: Mapping[str, Baseline] = MappingProxyType(
 
 
 def _distance(one: np.ndarray, other: object, question: Question) -> float:
-    """Return the largest distance over all dimensions, in thresholds; angles take the shorter way."""
+    """Return the largest distance over all dimensions, in units of the threshold; angles are wrapped."""
     gap = np.asarray(one) - np.asarray(other, dtype=np.float64)
     is_signs = not question.kind.predicts and question.kind.level is ActionLevel.MID
     if question.turning == "wrapped" and not is_signs:

@@ -1,4 +1,4 @@
-"""One robot episode of any data set, and a tally of skipped data."""
+"""A robot episode from any data set, and a tally of skipped data."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class QualityRules:
     """Requirements on frames and pairs of frames of a data set."""
 
     thresholds: tuple[float, float, float, float, float, float, float]
-    """Smallest visible change of each dimension: metres, degrees, share of the gripper's range."""
+    """Smallest visible change of each dimension: metres, degrees, fraction of the gripper's range."""
     levels: tuple[ActionLevel, ...] = (ActionLevel.HIGH, ActionLevel.MID, ActionLevel.LOW)
     """Meaningful action levels: only the high level for robots with a moving base."""
     sharpness: float = 40.0
@@ -67,9 +67,9 @@ class QualityRules:
     light: tuple[float, float] = (25.0, 230.0)
     """Range of the mean of a grey image."""
     change: float = 0.004
-    """Minimum share of 4 x 4 pixel blocks that differ between the images of a pair.
+    """Minimum fraction of 4 x 4 pixel blocks that differ between the images of a pair.
 
-    With a smaller share, the gripper moved outside of the camera's view.
+    With a smaller fraction, the gripper moved outside the camera's view.
     """
 
 
@@ -133,11 +133,11 @@ class EpisodeSource(Protocol):
 def state_fault(states: np.ndarray) -> str:
     """Return the reason why states (frames, 7) are unusable; empty if they are usable."""
     if states.ndim != 2 or states.shape[1] != SIZE:
-        return "states that are not seven numbers each"
+        return "states without seven numbers each"
     if len(states) < 2:
-        return "an episode of fewer than two frames"
+        return "fewer than two frames"
     if not np.isfinite(states).all():
-        return "states that are not finite"
+        return "non-finite states"
     if states[:, 6].min() < -0.1 or states[:, 6].max() > 1.1:
-        return "a gripper on another scale than its data set's"
+        return "gripper values outside the scale of the data set"
     return ""

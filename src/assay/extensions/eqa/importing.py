@@ -34,6 +34,7 @@ from assay.extensions.eqa.sources.schema import FAR, NEAR
 from assay.extensions.eqa.views import CameraView
 from assay.extensions.eqa.wording import write_text
 from assay.support.files import making
+from assay.tasks.checks import validation_reason
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "kind": ("kind", "qa_type", "question_type"),
@@ -82,7 +83,9 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
                 try:
                     question = line.question(dataset, view)
                 except (QuestionError, ValueError) as error:  # ValueError: broken encoding, invalid path
-                    tally.add(f"line: {_shorten(error)}", f"{file.name}:{number}")
+                    reason = validation_reason(error) if isinstance(error, ValidationError) else str(error)
+                    reason = " ".join(reason.encode("utf-8", "replace").decode().split())[:200]
+                    tally.add(f"line: {reason}", f"{file.name}:{number}")
                     continue
                 tally.add("line: duplicate", f"{file.name}:{number}", int(question.id in questions))
                 questions[question.id] = question
@@ -223,13 +226,6 @@ def _read_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(content, dict):
                 raise QuestionError(f"{file}:{number}: not a question: {line[:60]}")
             yield number, content
-
-
-def _shorten(error: Exception) -> str:
-    """Shorten an error to one line; in Pydantic's errors the reason is in the second last line."""
-    if isinstance(error, ValidationError):
-        return str(error).splitlines()[-2].strip()[:100]
-    return " ".join(str(error).encode("utf-8", "replace").decode().split())[:200]
 
 
 def _plain_text(value: Any) -> str:

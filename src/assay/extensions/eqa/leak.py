@@ -83,7 +83,9 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
 
     groups = {key: group for key, group in group_questions(questions).items() if is_learnable(group)}
     if not groups:
-        raise QuestionError(f"{folder}: every kind of question shows one scene only: nothing to learn from")
+        raise QuestionError(
+            f"{folder}: every kind of question has a single group, so no probe can be trained"
+        )
     outside = (1.0 - CONFIDENCE) / (len(groups) * len(PROBES))  # Bonferroni
     results = []
     for (kind, view), group in groups.items():

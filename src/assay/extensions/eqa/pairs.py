@@ -1,4 +1,4 @@
-"""Key frames, their image quality, and pairs of frames between which something visibly changed.
+"""Key frames, their image quality, and pairs of frames with a visible change between them.
 
 Quality is measured on grey images, uint8 (height, width).
 """
@@ -79,8 +79,8 @@ def block_means(grey: np.ndarray) -> np.ndarray:
     return np.asarray(blocks.mean(axis=(1, 3)), dtype=np.int16)
 
 
-def changed_share(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the share of blocks in which two images differ, see `block_means`."""
+def changed_fraction(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the fraction of blocks in which two images differ, see `block_means`."""
     return float((np.abs(first - second) > GREY_STEP).mean())
 
 
@@ -111,13 +111,13 @@ def prepare_episode(
     try:
         images = [camera.read(frames.tolist(), grey=True) for camera in view.cameras(episode)]
     except UnreadableError as error:
-        tally.add("episode: pictures cannot be read", f"{episode.id}: {error}")
+        tally.add("episode: images cannot be read", f"{episode.id}: {error}")
         return None, tally
     usable = []
     for place, frame in enumerate(frames):
         flaws = [flaw for camera in images if (flaw := image_flaw(camera[place], rules))]
         if not all(seen[frame] for seen in episode.hand_seen[: view.outside]):
-            flaws.append("fingertips outside the picture")
+            flaws.append("fingertips outside the image")
         if flaws:
             tally.add(f"frame: {flaws[0]}", f"{episode.id} frame {frame}")
         else:
@@ -130,9 +130,9 @@ def prepare_episode(
     for first, second in combinations(usable, 2):
         action = difference(states[first], states[second], turning)
         reason = _pair_flaw(action, states[[first, second]], rules, turning)
-        if any(changed_share(camera[first], camera[second]) < rules.change for camera in small):
+        if any(changed_fraction(camera[first], camera[second]) < rules.change for camera in small):
             alike.append((int(frames[first]), int(frames[second])))
-            reason = reason or "pair: before and after look alike"
+            reason = reason or "pair: images are nearly identical"
         where = f"{episode.id} frames {frames[first]}, {frames[second]}"
         tally.add(reason or "pair: kept", where if reason else "")
         if not reason:
@@ -140,7 +140,7 @@ def prepare_episode(
             actions.append(action)
     ends = int(frames[0]), int(frames[-1])
     if ends in alike:
-        tally.add("episode: beginning and end look alike", episode.id)
+        tally.add("episode: first and last image are nearly identical", episode.id)
     result = PreparedEpisode(
         episode,
         frames[usable],
@@ -188,8 +188,8 @@ def _pair_flaw(action: np.ndarray, states: np.ndarray, rules: QualityRules, turn
         return "pair: trivial motion"
     if turning == "wrapped":
         if np.abs(states[:, 4]).max() > MAX_PITCH_DEG:
-            return "pair: roll and yaw cannot be told apart"
+            return "pair: roll and yaw are indistinguishable"
         exact = signs(difference(states[0], states[1], "exact"), rules.thresholds)
         if (exact[ANGLES] != pattern[ANGLES]).any():
-            return "pair: differences of angles name other axes than the turn"
+            return "pair: angle differences and rotation vector name different axes"
     return ""

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError, model_validator
 from assay.errors import AssayError
 from assay.extensions.eqa.actions import ActionLevel, Turning
 from assay.support.streams import stream
+from assay.tasks.checks import validation_reason
 
 QUESTIONS, METADATA, BUILD, PICTURES = "questions.jsonl", "metadata.jsonl", "build.json", "pictures"
 FOLDER_FILES = frozenset({QUESTIONS, METADATA, BUILD, PICTURES})
@@ -178,9 +179,7 @@ def load(folder: Path) -> list[Question]:
         try:
             question = Question.model_validate_json(line)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise QuestionError(f"{path}:{number}: not a question: {place}: {first['msg']}") from None
+            raise QuestionError(f"{path}:{number}: not a question: {validation_reason(error)}") from None
         if question.id in questions:
             raise QuestionError(f"{path}:{number}: duplicate question {question.id}")
         if question.id != _hash(question.model_dump(mode="json", exclude={"id", "item"})):

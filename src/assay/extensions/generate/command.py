@@ -30,9 +30,9 @@ def generate(
     out: Annotated[Path, typer.Option(help="Folder for the task files: a new one, or one to extend.")],
     count: Annotated[int, typer.Option(min=1, help="Number of scenes.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    per_scene: Annotated[int, typer.Option(min=1, max=20, help="Tasks per scene.")] = 6,
+    per_scene: Annotated[int, typer.Option(min=1, max=20, help="Number of tasks per scene.")] = 6,
     tries: Annotated[
-        int, typer.Option(min=1, help="Initial states from which the oracle must solve each task.")
+        int, typer.Option(min=1, help="Number of initial states from which the oracle must solve each task.")
     ] = 2,
     labels: Annotated[
         str,
@@ -56,7 +56,7 @@ def generate(
     )
 
     if labels not in list(LabelTargets):
-        raise TaskError(f"there are no labels '{labels}': {did_you_mean(labels, [*LabelTargets])}")
+        raise TaskError(f"--labels '{labels}': {did_you_mean(labels, [*LabelTargets])}")
     request = SceneRequest(seed, per_scene, assets or "primitives", tries, LabelTargets(labels))
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=count)
@@ -84,8 +84,8 @@ def generate(
 
 @app.command()
 def sheet(
-    tasks: Annotated[str, typer.Argument(help="Tasks: a folder of scenes, or one of them.")],
-    out: Annotated[Path, typer.Option(help="The image to write, a .png.")],
+    tasks: Annotated[str, typer.Argument(help="Folder of scenes, or one of their task files.")],
+    out: Annotated[Path, typer.Option(help="PNG file to write.")],
     assets: Assets = None,
 ) -> None:
     """Render scenes as seen by the main and the wrist camera, with their instructions."""
@@ -98,7 +98,9 @@ def sheet(
     for task in resolve(tasks):
         scenes.setdefault(task.scene, []).append(task)
     if len(scenes) > MAX_SHEET_SCENES:
-        raise RenderingError(f"a sheet of {len(scenes)} scenes is too large; valid: up to {MAX_SHEET_SCENES}")
+        raise RenderingError(
+            f"a sheet of {len(scenes)} scenes is too large; the maximum is {MAX_SHEET_SCENES}"
+        )
     cells = []
     with progress_bar() as bar:
         progress = bar.add_task("scenes", total=len(scenes))

@@ -210,11 +210,26 @@ class _Builder:
         entity = self.entity(piece.category)
         for index in self._rng.permutation(len(piece.stations)):
             x, y, yaw = piece.stations[int(index)]
-            scene = self._with_fixture(entity, piece, x, y, yaw)
+            place = Region(
+                f"{entity.name}_init_region",
+                self.scene.arena.workspace,
+                (Rectangle(x - JITTER_M, y - JITTER_M, x + JITTER_M, y + JITTER_M),),
+                yaw=(yaw, yaw),
+            )
+            scene = replace(
+                self.scene,
+                fixtures=(*self.scene.fixtures, entity),
+                regions=(*self.scene.regions, place),
+                initial=(*self.scene.initial, Atom(Predicate.ON, (entity.name, place.full_name))),
+            )
+            scene = _with_regions(scene, entity.name, piece.regions)
             ground = Ground(scene)
             spot = ground.spots[entity.name]
             others = [other for name, other in ground.spots.items() if name != entity.name]
-            front = _front_of(spot, y, piece.front)
+            front = spot
+            if piece.front:  # the furniture faces the centre of the workspace
+                towards = -float(np.sign(y)) * (spot.half_y + piece.front / 2)
+                front = replace(spot, y=spot.y + towards, half_y=piece.front / 2)
             if not any(area.overlaps(other, 0.02) for area in (spot, front) for other in others):
                 self.scene = self._with_random_state(scene, entity, piece)
                 self.objects.append(SceneObject(entity, piece.noun, furniture=piece))
@@ -258,21 +273,6 @@ class _Builder:
         if needed:
             raise PlacementError(f"no room for {obj.entity.category}")
 
-    def _with_fixture(self, entity: Entity, piece: Furniture, x: float, y: float, yaw: float) -> Scene:
-        place = Region(
-            f"{entity.name}_init_region",
-            self.scene.arena.workspace,
-            (Rectangle(x - JITTER_M, y - JITTER_M, x + JITTER_M, y + JITTER_M),),
-            yaw=(yaw, yaw),
-        )
-        scene = replace(
-            self.scene,
-            fixtures=(*self.scene.fixtures, entity),
-            regions=(*self.scene.regions, place),
-            initial=(*self.scene.initial, Atom(Predicate.ON, (entity.name, place.full_name))),
-        )
-        return _with_regions(scene, entity.name, piece.regions)
-
     def _with_random_state(self, scene: Scene, entity: Entity, piece: Furniture) -> Scene:
         """Open one part of furniture that opens, and switch on furniture that switches, each with probability 1/2."""
         atoms: tuple[Atom, ...] = ()
@@ -287,12 +287,6 @@ class _Builder:
 def opening_name(entity: Entity, part: Opening) -> str:
     """Return the name of an opening in goal atoms."""
     return entity.name if part.whole else f"{entity.name}_{part.region}"
-
-
-def _front_of(spot: Spot, y: float, depth: float) -> Spot:
-    """Return the free space in front of furniture at ``y``, which faces the centre of the workspace."""
-    towards = -np.sign(y) * (spot.half_y + depth / 2)
-    return replace(spot, y=spot.y + float(towards), half_y=depth / 2) if depth else spot
 
 
 def _with_regions(scene: Scene, owner: str, names: tuple[str, ...]) -> Scene:

@@ -12,10 +12,10 @@ import numpy as np
 
 from assay.extensions.generate.kit import Opening, TargetPlace
 from assay.extensions.generate.layout import LOW_FURNITURE_M, SceneDraft, SceneObject, opening_name
-from assay.extensions.generate.words import Reference, ReferenceBasis, Side, name, references, together
+from assay.extensions.generate.words import ReferenceBasis, Side, name, references, together
 from assay.perturb.world.ground import Spot
 from assay.sim.footprints import footprint
-from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Scene, Task
+from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Task
 
 BESIDE_HALF_M = 0.05
 """Half the side of the square that counts as "to the left of" an object, metres."""
@@ -77,8 +77,27 @@ def placement_steps(draft: SceneDraft) -> Iterator[TaskStep]:
         for reference in references(draft, obj):
             for owner in draft.objects:
                 for place in _places(draft, owner):
-                    if obj.noun in place.takes:
-                        yield _placement(obj, reference, owner, place)
+                    if obj.noun not in place.takes:
+                        continue
+                    family = Family.CONTAINER if place.inside else Family.SURFACE
+                    if place.predicate in (Predicate.UPRIGHT_ON, Predicate.SIDE_ON):
+                        family = Family.POSTURE
+                    elif reference.by.place:
+                        family = Family.RELATION
+                    elif reference.by is ReferenceBasis.ATTRIBUTE:
+                        family = Family.ATTRIBUTE
+                    target = f"{owner.name}_{place.region}" if place.region else owner.name
+                    yield TaskStep(
+                        family,
+                        "put",
+                        reference.words,
+                        place.words,
+                        Atom(place.predicate, (obj.name, target)),
+                        reference.by,
+                        obj,
+                        owner,
+                        place.capacity,
+                    )
 
 
 def stack_steps(draft: SceneDraft) -> Iterator[TaskStep]:
@@ -176,21 +195,6 @@ def _places(draft: SceneDraft, owner: SceneObject) -> Iterator[TargetPlace]:
                 yield TargetPlace(f"in {part.words}", part.takes, Predicate.IN, part.region)
 
 
-def _placement(obj: SceneObject, reference: Reference, owner: SceneObject, place: TargetPlace) -> TaskStep:
-    family = Family.CONTAINER if place.inside else Family.SURFACE
-    if place.predicate in (Predicate.UPRIGHT_ON, Predicate.SIDE_ON):
-        family = Family.POSTURE
-    elif reference.by.place:
-        family = Family.RELATION
-    elif reference.by is ReferenceBasis.ATTRIBUTE:
-        family = Family.ATTRIBUTE
-    target = f"{owner.name}_{place.region}" if place.region else owner.name
-    atom = Atom(place.predicate, (obj.name, target))
-    return TaskStep(
-        family, "put", reference.words, place.words, atom, reference.by, obj, owner, capacity=place.capacity
-    )
-
-
 DRAWS_PER_SIZE = 40
 """Number of pairs, and of triples, of steps drawn per scene."""
 
@@ -227,7 +231,11 @@ def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
         *_combinations(single, 2, rng),
         *_combinations(single, 3, rng),
     ]
-    return [_task(id, scene, proposal) for proposal in in_turn(proposals, rng)]
+    tasks = []
+    for proposal in in_turn(proposals, rng):
+        names = dict.fromkeys(name for atom in proposal.goal.atoms for name in atom.arguments)
+        tasks.append(Task(id, scene, proposal.goal, Instruction(proposal.text), tuple(names)))
+    return tasks
 
 
 def in_turn(proposals: Sequence[Proposal], rng: np.random.Generator) -> list[Proposal]:
@@ -318,7 +326,13 @@ def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
 
 def _combinations(single: Sequence[TaskStep], count: int, rng: np.random.Generator) -> Iterator[Proposal]:
     """Return proposals of several compatible steps, joined by "and"."""
-    usable = [step for step in single if not step.by.place or _is_short(step)]
+    # References by position must have it before the noun, "the left book", so that sentences stay unambiguous.
+    usable = [
+        step
+        for step in single
+        if not step.by.place
+        or (step.by is ReferenceBasis.ORDER and step.obj is not None and step.what.endswith(step.obj.noun))
+    ]
     for _ in range(DRAWS_PER_SIZE if len(usable) >= count else 0):
         group = [usable[int(i)] for i in rng.permutation(len(usable))[:count]]
         # Objects that others are stacked on are placed first; closing and switching come last.
@@ -330,11 +344,6 @@ def _combinations(single: Sequence[TaskStep], count: int, rng: np.random.Generat
         *first, last = (step.text for step in group)
         text = f"{', '.join(first)} and {last}"
         yield Proposal(family, text, Goal(tuple(step.atom for step in group)))
-
-
-def _is_short(step: TaskStep) -> bool:
-    """Return whether the reference has the position before the noun: ``the left book``."""
-    return step.by is ReferenceBasis.ORDER and step.obj is not None and step.what.endswith(step.obj.noun)
 
 
 def _are_compatible(group: Sequence[TaskStep]) -> bool:
@@ -349,12 +358,10 @@ def _are_compatible(group: Sequence[TaskStep]) -> bool:
         return False
     owners = [step.owner for step in group if step.obj is not None and step.owner is not None]
     onto_moved = any(owner.name in moved for owner in owners)
-    into_changed = any(owner.name in changed and _opens(owner) for owner in owners)
+    into_changed = any(
+        owner.name in changed and owner.furniture is not None and owner.furniture.openings for owner in owners
+    )
     return not onto_moved and not into_changed
-
-
-def _opens(obj: SceneObject) -> bool:
-    return obj.furniture is not None and bool(obj.furniture.openings)
 
 
 def _phrase(step: TaskStep, rng: np.random.Generator) -> str:
@@ -365,8 +372,3 @@ def _phrase(step: TaskStep, rng: np.random.Generator) -> str:
     if step.by.place:
         return apart
     return (step.text, f"place {step.what} {step.where}", apart)[int(rng.integers(3))]
-
-
-def _task(id: str, scene: Scene, proposal: Proposal) -> Task:
-    names = dict.fromkeys(name for atom in proposal.goal.atoms for name in atom.arguments)
-    return Task(id, scene, proposal.goal, Instruction(proposal.text), tuple(names))

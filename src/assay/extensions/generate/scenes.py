@@ -28,7 +28,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PlacementError, TaskError
 from assay.experiments.labels import label_sets
 from assay.extensions.generate.kit import LIBERO_X_LABELS, LIBERO_X_TASKS, Composition, load_composition
-from assay.extensions.generate.layout import SceneDraft, draw, draw_room
+from assay.extensions.generate.layout import draw, draw_room
 from assay.extensions.generate.proposals import propose
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Simulation, compile_scene, load_pack
@@ -48,7 +48,7 @@ MAX_NAME_LENGTH = 80
 EXTRA_TASKS = 3
 """Number of tasks that a scene offers in addition to those it keeps."""
 RARE_SHARE = 0.1
-"""Target share below which a label is offered more often, because few scenes can offer it."""
+"""Target fraction below which a label is offered more often, because few scenes can offer it."""
 RARE_FACTOR = 3.0
 """Factor by which rare labels are offered more often."""
 
@@ -76,7 +76,7 @@ SHARES: Mapping[Label, float] = MappingProxyType(
         for value, count in counts.items()
     }
 )
-"""Share of LIBERO-X's tasks with each label; a task may have several labels of a family."""
+"""Fraction of LIBERO-X's tasks with each label; a task may have several labels from one family."""
 
 
 def labels_of(task: Task) -> dict[str, list[str]]:
@@ -94,7 +94,7 @@ def target_labels(labels: Mapping[str, Iterable[str]]) -> frozenset[Label]:
 
 
 def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
-    """Return how many tasks with each label a scene should offer: on average at least ``size`` times its share."""
+    """Return how many tasks with each label a scene should offer: on average at least ``size`` times its fraction."""
     chances = rng.random(len(SHARES))
     return Counter(
         {
@@ -104,19 +104,10 @@ def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
     )
 
 
-def nearest(candidates: Sequence[frozenset[Label]], wanted: Counter[Label], have: Counter[Label]) -> int:
-    """Return the index of the first candidate that brings the labels of a scene closest to ``wanted``."""
-
-    def cost(labels: frozenset[Label]) -> float:
-        return sum(_weight(label) * (1.0 if have[label] >= wanted[label] else -1.0) for label in labels)
-
-    return min(range(len(candidates)), key=lambda index: cost(candidates[index]))
-
-
 def choose(
     candidates: Sequence[frozenset[Label]], count: int, before: Counter[Label], tasks: int
 ) -> list[int]:
-    """Return the indices of the ``count`` tasks to keep, so that the labels of all tasks approach their shares.
+    """Return the indices of the ``count`` tasks to keep so that label frequencies approach their targets.
 
     ``before`` counts the labels of the ``tasks`` tasks of earlier scenes.
     """
@@ -136,7 +127,7 @@ def _weight(label: Label) -> float:
 
 
 MIN_VISIBLE_SHARE = 0.7
-"""Minimum visible share of an object or place in the main camera's image; other scenes are redrawn."""
+"""Minimum visible fraction of an object or place in the main camera's image; other scenes are redrawn."""
 
 
 REGION_OBJECT_HEIGHT = 0.04
@@ -182,7 +173,7 @@ MAX_ORACLE_FAILURES = 12
 
 @dataclass(frozen=True, slots=True)
 class SceneRequest:
-    """Options of the generation, stored in the index of a folder."""
+    """Options for generating scenes, stored in the index of a folder."""
 
     seed: int = 0
     tasks: int = 6
@@ -230,7 +221,14 @@ def make(request: SceneRequest, number: int) -> GeneratedScene:
         rng = stream(request.seed, "scene", number, attempt)
         try:
             draft = draw(rng, arena, furniture, pack.categories, request.composition)
-            _check_appearance(draft, pack)
+            for noun in dict.fromkeys(obj.noun for obj in draft.objects):
+                looks = {obj.description: obj.entity for obj in draft.objects if obj.noun == noun}
+                description = {entity.name: words for words, entity in looks.items()}
+                if (pair := alike(list(looks.values()), pack)) is not None:
+                    one, other, difference = pair
+                    raise PlacementError(
+                        f"the {description[one.name]} and the {description[other.name]} look the same: {difference}"
+                    )
             proposed = propose(draft, f"scene_{number:03d}", rng)
             accepted = _certify(proposed, request, rng, pack, refused)
         except AssayError as error:
@@ -241,18 +239,6 @@ def make(request: SceneRequest, number: int) -> GeneratedScene:
             return GeneratedScene(number, tasks, steps, refused)
         refused["scene: too few tasks"] += 1
     return GeneratedScene(number, (), (), refused)
-
-
-def _check_appearance(draft: SceneDraft, pack: AssetPack) -> None:
-    """Raise PlacementError if objects with different descriptions look the same."""
-    for noun in dict.fromkeys(obj.noun for obj in draft.objects):
-        looks = {obj.description: obj.entity for obj in draft.objects if obj.noun == noun}
-        description = {entity.name: words for words, entity in looks.items()}
-        if (pair := alike(list(looks.values()), pack)) is not None:
-            one, other, difference = pair
-            raise PlacementError(
-                f"the {description[one.name]} and the {description[other.name]} look the same: {difference}"
-            )
 
 
 def _certify(
@@ -311,7 +297,12 @@ def _order_candidates(
         have = Counter(label for task, _ in accepted for label in target_labels(labels_of(task)))
         often = Counter(_destination(task) for task, _ in accepted)
         fresh = [pair for pair in rest if often[_destination(pair[0])] < MAX_SAME_DESTINATION] or rest
-        chosen = fresh[nearest([labels for _, labels in fresh], wanted, have)]
+        # The first of those that bring the labels of the scene closest to the wanted ones.
+        costs = [
+            sum(_weight(label) * (1.0 if have[label] >= wanted[label] else -1.0) for label in labels)
+            for _, labels in fresh
+        ]
+        chosen = fresh[costs.index(min(costs))]
         rest.remove(chosen)
         yield chosen[0]
 
@@ -416,19 +407,19 @@ def _load_index(out: Path, request: SceneRequest) -> dict[str, Any]:
     file = out / INDEX
     wanted: dict[str, Any] = {"format": FORMAT, "order": asdict(request), "scenes": {}, "failed": {}}
     if out.exists() and not out.is_dir():
-        raise TaskError(f"{out} is a file; valid: a folder, a new one or one to extend")
+        raise TaskError(f"{out} is a file; choose a new folder or one to extend")
     if not file.exists():
         if out.is_dir() and any(out.iterdir()):
-            raise TaskError(f"{out} holds files that assay scenes did not write; name another folder")
+            raise TaskError(f"{out} contains files that assay scenes did not write; choose another folder")
         out.mkdir(parents=True, exist_ok=True)
         return wanted
     try:
         index = json.loads(file.read_text(encoding="utf-8"))
         stored = index["format"], index["order"]
     except (ValueError, KeyError, TypeError):
-        raise TaskError(f"{file}: is not an index of scenes") from None
+        raise TaskError(f"{file}: not an index of scenes") from None
     if stored != (wanted["format"], wanted["order"]):
-        raise TaskError(f"{out} holds scenes of another request, {stored[1]}; name another folder")
+        raise TaskError(f"{out} contains scenes from another request, {stored[1]}; choose another folder")
     return {**wanted, **index}
 
 

@@ -106,30 +106,19 @@ class Reference:
 
 def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
     """Return the unambiguous references to an object."""
-    by_looks = _by_appearance(draft, obj)
-    if by_looks is not None:
-        yield by_looks
-        return
-    doubles = [other for other in draft.objects if other != obj and _same_description(other, obj)]
-    yield from (Reference(words, ReferenceBasis.ORDER) for words in _by_order(draft, obj, doubles))
-    yield from (Reference(words, ReferenceBasis.LANDMARK) for words in _beside(draft, obj, doubles))
+    others = [other for other in draft.objects if other.noun == obj.noun and other != obj]
+    doubles = [other for other in others if other.description == obj.description]
+    if doubles:
+        yield from (Reference(words, ReferenceBasis.ORDER) for words in _by_order(draft, obj, doubles))
+        yield from (Reference(words, ReferenceBasis.LANDMARK) for words in _beside(draft, obj, doubles))
+    else:
+        yield Reference(f"the {obj.description}", ReferenceBasis.ATTRIBUTE if others else ReferenceBasis.NOUN)
 
 
 def name(draft: SceneDraft, obj: SceneObject) -> str | None:
     """Return the reference to an object by its appearance; None if that is ambiguous."""
-    reference = _by_appearance(draft, obj)
-    return None if reference is None else reference.words
-
-
-def _by_appearance(draft: SceneDraft, obj: SceneObject) -> Reference | None:
-    others = [other for other in draft.objects if other.noun == obj.noun and other != obj]
-    if any(_same_description(other, obj) for other in others):
-        return None
-    return Reference(f"the {obj.description}", ReferenceBasis.ATTRIBUTE if others else ReferenceBasis.NOUN)
-
-
-def _same_description(one: SceneObject, other: SceneObject) -> bool:
-    return one.description == other.description
+    fits = sum(other.description == obj.description for other in draft.objects)
+    return f"the {obj.description}" if fits == 1 else None
 
 
 def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
@@ -139,11 +128,13 @@ def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
     looks = {obj.adjectives for obj in objects}
     if count is None or len(nouns) != 1:
         return None
-    everything = {each for each in draft.objects if each.noun in nouns}
+    (noun,) = nouns
+    plural = f"{noun}es" if noun.endswith("x") else f"{noun}s"
+    everything = {obj for obj in draft.objects if obj.noun == noun}
     if everything == set(objects):
-        return f"{count} {_plural(*nouns)}"
-    if len(looks) == 1 and {each for each in everything if each.adjectives in looks} == set(objects):
-        return " ".join((count, *looks.pop(), _plural(*nouns)))
+        return f"{count} {plural}"
+    if len(looks) == 1 and {obj for obj in everything if obj.adjectives in looks} == set(objects):
+        return " ".join((count, *looks.pop(), plural))
     return None
 
 
@@ -183,7 +174,3 @@ def _beside(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> 
         gap = gap_between(here, there)
         if gap < NEXT_TO_M and all(gap_between(other, there) > gap + CLEAR_MARGIN_M for other in others):
             yield f"the {obj.description} next to {landmark}"
-
-
-def _plural(noun: str) -> str:
-    return f"{noun}es" if noun.endswith("x") else f"{noun}s"

@@ -18,12 +18,12 @@ SUFFIX = ".safetensors"
 def collect(
     out: Annotated[Path, typer.Option(help="Folder of the dataset: a new one, or one to extend.")],
     selection: Tasks = "all",
-    episodes: Annotated[int, typer.Option(min=1, help="Successful episodes of each task.")] = 10,
+    episodes: Annotated[int, typer.Option(min=1, help="Number of successful episodes per task.")] = 10,
     seeds: Annotated[
         str | None,
-        typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99; default: 0, 1, 2, ..."),
+        typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99 (default: 0, 1, 2, ...)."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Height and width of the images; even.")] = 256,
+    size: Annotated[int, typer.Option(help="Height and width of the images in pixels; even.")] = 256,
     assets: Assets = None,
     orientation: Annotated[
         str,
@@ -34,16 +34,19 @@ def collect(
     ] = "rotated",
     noise: Annotated[
         float,
-        typer.Option(help="Disturb the executed, not the recorded actions; standard deviation, e.g. 0.3."),
+        typer.Option(
+            help="Standard deviation of noise on the executed (not the recorded) actions, e.g. 0.3."
+        ),
     ] = 0.0,
     starts: Annotated[
-        int, typer.Option(help="Number of different initial states; default: one per seed.")
+        int, typer.Option(help="Number of different initial states (default: one per seed).")
     ] = 0,
     relocate: Annotated[
-        float, typer.Option(help="Move objects by this share of the distance to their neighbours; e.g. 0.5.")
+        float,
+        typer.Option(help="Move objects by this fraction of the distance to their neighbours, e.g. 0.5."),
     ] = 0.0,
 ) -> None:
-    """Record successful episodes of the oracle as a LeRobotDataset v3.0.
+    """Record successful oracle episodes as a LeRobotDataset v3.0.
 
     Episodes in the folder are not recorded again: run the same command to resume an interrupted collection, or with
     more episodes to extend it.
@@ -80,9 +83,9 @@ def collect(
 
 def learn(
     folder: Annotated[
-        Path, typer.Argument(help="A LeRobotDataset of assay collect, or another of LIBERO's robot.")
+        Path, typer.Argument(help="LeRobotDataset from assay collect, or another one of LIBERO's robot.")
     ],
-    out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors.")],
+    out: Annotated[Path, typer.Option(help="Checkpoint to write, a .safetensors file.")],
     head: Annotated[
         Literal["regression", "bins", "flow"],
         typer.Option(help="Action head: chunk regression, binned actions, or flow matching."),
@@ -92,17 +95,20 @@ def learn(
         typer.Option(metavar="words|images|state", help="Withhold an input from the network; repeatable."),
     ] = None,
     paraphrases: Annotated[
-        int, typer.Option(min=0, help="Paraphrases of each of 43 kinds to train on; 0: one wording.")
+        int,
+        typer.Option(
+            min=0, help="Number of paraphrases per kind (of 43) to train on; 0 for the original wording."
+        ),
     ] = 0,
     demonstrations: Annotated[
-        int, typer.Option(min=0, help="Use only the first N demonstrations of each instruction; 0: all.")
+        int, typer.Option(min=0, help="Use only the first N demonstrations per instruction; 0 for all.")
     ] = 0,
     steps: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 4000,
-    batch: Annotated[int, typer.Option(min=1, help="Frames in a batch.")] = 64,
+    batch: Annotated[int, typer.Option(min=1, help="Number of frames per batch.")] = 64,
     pixels: Annotated[
         int, typer.Option(help="Height and width of the network's input images: 32 to 128.")
     ] = 64,
-    chunk: Annotated[int, typer.Option(help="Actions predicted at once: 1 to 64.")] = 16,
+    chunk: Annotated[int, typer.Option(help="Number of actions predicted at once, 1 to 64.")] = 16,
     seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
     orientation: Annotated[
         str | None,
@@ -111,10 +117,10 @@ def learn(
         ),
     ] = None,
     checkpoints: Annotated[
-        int, typer.Option(min=0, help="Also write FILE-STEPS.safetensors every N steps; 0: never.")
+        int, typer.Option(min=0, help="Also write FILE-STEPS.safetensors every N steps; 0 for never.")
     ] = 0,
     threads: Annotated[
-        int, typer.Option(min=1, help="CPU threads; another number may change the last bits of the result.")
+        int, typer.Option(min=1, help="Number of CPU threads; it may affect the last bits of the result.")
     ] = 1,
 ) -> None:
     """Train a policy to imitate demonstrations from two cameras, proprioception and the instruction.

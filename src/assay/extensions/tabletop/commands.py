@@ -22,13 +22,13 @@ def root() -> None:
 
 @app.command()
 def sheet(
-    out: Annotated[Path, typer.Option(help="The image to write, a .png.")],
+    out: Annotated[Path, typer.Option(help="PNG file to write.")],
     seed: Annotated[int, typer.Option(help="Random seed of the scenes.")] = 0,
     difficulty: Annotated[
-        str, typer.Option(help="default, distracting, extreme or extremely-distracting.")
+        str, typer.Option(help="Difficulty: default, distracting, extreme or extremely-distracting.")
     ] = "default",
 ) -> None:
-    """Render every task's prompt, its initial state, and the table after the demonstrator has finished."""
+    """Draw the prompt of every task, its initial state, and the table after the demonstrator has finished."""
     from assay.extensions.tabletop.tasks import KINDS, make
     from assay.extensions.tabletop.tasks.task import Difficulty, Setting, parse_level
     from assay.extensions.tabletop.world.env import save_table_sheet
@@ -44,16 +44,17 @@ def sheet(
 @app.command()
 def demos(
     out: Annotated[Path, typer.Option(help="Folder of the demonstrations: a new one, or one to extend.")],
-    per_task: Annotated[int, typer.Option(min=1, help="Episodes of each task.")] = 1000,
+    per_task: Annotated[int, typer.Option(min=1, help="Number of episodes per task.")] = 1000,
     tasks: Annotated[
-        str | None, typer.Option(help="Tasks with commas, as T1,T3; the thirteen of training by default.")
+        str | None,
+        typer.Option(help="Comma-separated tasks, e.g. T1,T3 (default: the thirteen training tasks)."),
     ] = None,
     workers: Processes = None,
 ) -> None:
-    """Record demonstrations for `assay tabletop train`, with the training pools of shapes and textures.
+    """Record demonstrations for `assay tabletop train`, with the shapes and textures of the training set.
 
-    Occasionally an action is disturbed, so that the demonstrator has to recover. Failed episodes are omitted.
-    Episodes already in the folder are not recorded again.
+    Some actions are disturbed, so that the demonstrator has to recover. Failed episodes are omitted. Episodes already
+    in the folder are not recorded again.
     """
     from assay.extensions.tabletop.networks import demos as recording
 
@@ -66,28 +67,29 @@ def demos(
             there += count
             bar.update(progress, advance=len(job.seeds), description=job.task)
     left_out = per_task * len(names) - there
-    say(f"{out}: {number_of(there, 'episode')} of {', '.join(names)}; failed attempts left out {left_out}")
+    say(f"{out}: {number_of(there, 'episode')} of {', '.join(names)}; {left_out} failed attempts omitted")
     taken = recording.actions_taken(wanted)
     say("actions: " + ", ".join(f"{task} {low} to {high}" for task, (low, high) in taken.items()))
 
 
 @app.command()
 def train(
-    folder: Annotated[Path, typer.Argument(help="Folder that assay tabletop demos wrote.")],
-    out: Annotated[Path, typer.Option(help="The checkpoint to write, a .safetensors.")],
+    folder: Annotated[Path, typer.Argument(help="Folder written by assay tabletop demos.")],
+    out: Annotated[Path, typer.Option(help="Checkpoint to write, a .safetensors file.")],
     model: Annotated[
-        str, typer.Option(help="cross-objects, cross-patches, concat-objects or concat-patches.")
+        str,
+        typer.Option(help="Architecture: cross-objects, cross-patches, concat-objects or concat-patches."),
     ] = "cross-objects",
     minutes: Annotated[
         float | None,
         typer.Option(min=0.01, help="Training time in minutes (default: 20, unless --steps is given)."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Number of batches; the result is reproducible.")
+        int | None, typer.Option(min=1, help="Number of batches; makes the result reproducible.")
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Actions in a batch.")] = 64,
-    seed: Annotated[int, typer.Option(help="Another seed gives another network.")] = 0,
-    permute: Annotated[bool, typer.Option(help="Show objects in another order each time.")] = False,
+    batch: Annotated[int, typer.Option(min=1, help="Number of actions per batch.")] = 64,
+    seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
+    permute: Annotated[bool, typer.Option(help="Present objects in a random order each time.")] = False,
     paraphrase: Annotated[
         bool,
         typer.Option(
@@ -95,7 +97,7 @@ def train(
         ),
     ] = True,
 ) -> None:
-    """Train a small policy on demonstrations by imitation, on one core.
+    """Train a small policy by imitation of demonstrations, on one core.
 
     Evaluate it with `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
     """

@@ -102,7 +102,7 @@ class LiberoPack(AssetPack):
         return hash_files(sources, assets=[self.libero / "textures" / f"{name}.png" for name in textures])
 
     def entity(self, category: str) -> Element:
-        """A new document of one of LIBERO's objects or fixtures, or of an abstract shape."""
+        """Return a new document of one of LIBERO's objects or fixtures, or of an abstract shape."""
         if category not in self.files:
             raise AssetError(
                 f"the libero pack has no category '{category}': looked for {category}.xml in "
@@ -112,7 +112,7 @@ class LiberoPack(AssetPack):
         return read_mjcf(_existing(self.files[category], _LIBERO_ORIGIN))
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """A new document of one of LIBERO's rooms, with its default textures."""
+        """Return a new document of one of LIBERO's rooms, with its default textures."""
         if style:
             raise AssetError(
                 f"the libero pack offers the {arena} arena only in its default style, not '{style}'"

@@ -15,7 +15,7 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 
 from assay.errors import AssetError
@@ -47,14 +47,9 @@ class Assets:
     libero: Path | None
     robosuite: Path | None
 
-    @property
-    def complete(self) -> bool:
-        """Whether both folders are known."""
-        return self.libero is not None and self.robosuite is not None
-
 
 def config_file() -> Path:
-    """The file in which ``assay assets add`` registers folders."""
+    """Return the file in which ``assay assets add`` registers folders."""
     return config_folder() / "assets.json"
 
 
@@ -62,9 +57,11 @@ def find(path: Path) -> Assets:
     """Search a LIBERO checkout, an installed robosuite or LIBERO, or site-packages for either folder."""
     if not path.is_dir():
         raise AssetError(f"{path} is not a folder")
-    return Assets(
-        _first(path, _LIBERO_PLACES, _LIBERO_MARK), _first(path, _ROBOSUITE_PLACES, _ROBOSUITE_MARK)
+    libero, robosuite = (
+        next((path / place for place in places if (path / place / mark).is_file()), None)
+        for places, mark in ((_LIBERO_PLACES, _LIBERO_MARK), (_ROBOSUITE_PLACES, _ROBOSUITE_MARK))
     )
+    return Assets(libero, robosuite)
 
 
 def add(path: Path) -> Assets:
@@ -82,8 +79,7 @@ def add(path: Path) -> Assets:
         registered = Assets(None, None)
     merged = Assets(assets.libero or registered.libero, assets.robosuite or registered.robosuite)
     file = config_file()
-    content = {"libero": merged.libero, "robosuite": merged.robosuite}
-    text = json.dumps({key: str(value) for key, value in content.items() if value}, indent=2)
+    text = json.dumps({key: str(value) for key, value in asdict(merged).items() if value}, indent=2)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n")
@@ -93,7 +89,7 @@ def add(path: Path) -> Assets:
 
 
 def read_registered() -> Assets:
-    """The folders registered with ``assay assets add``. Raises AssetError."""
+    """Return the folders registered with ``assay assets add``. Raises AssetError."""
     file = config_file()
     try:
         content = json.loads(file.read_text())
@@ -107,14 +103,13 @@ def read_registered() -> Assets:
 
 
 def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
-    """The asset folders to use: from the arguments, else from the environment, else the registered ones."""
-    named = Assets(
-        libero or _from_environment(LIBERO_VARIABLE), robosuite or _from_environment(ROBOSUITE_VARIABLE)
-    )
-    if named.complete:
-        return named
+    """Return the asset folders to use: from the arguments, else from the environment, else the registered ones."""
+    libero = libero or _from_environment(LIBERO_VARIABLE)
+    robosuite = robosuite or _from_environment(ROBOSUITE_VARIABLE)
+    if libero and robosuite:
+        return Assets(libero, robosuite)
     registered = read_registered()
-    return Assets(named.libero or registered.libero, named.robosuite or registered.robosuite)
+    return Assets(libero or registered.libero, robosuite or registered.robosuite)
 
 
 def locate_states(folder: Path | None = None) -> Path:
@@ -127,10 +122,10 @@ def locate_states(folder: Path | None = None) -> Path:
             )
         return named
     assets = locate().libero
-    places = [assets.parent / name for name in _STATES_PLACES] if assets is not None else []
-    for place in places:
-        if place.is_dir():
-            return place
+    if assets is not None:
+        for name in _STATES_PLACES:
+            if (place := assets.parent / name).is_dir():
+                return place
     raise AssetError(
         "LIBERO's initial states were not found: name the folder (init_files in a checkout) "
         f"with --states or {STATES_VARIABLE}, or download them: assay assets get"
@@ -140,10 +135,6 @@ def locate_states(folder: Path | None = None) -> Path:
 def _from_environment(variable: str) -> Path | None:
     value = os.environ.get(variable)
     return Path(value) if value else None
-
-
-def _first(path: Path, places: tuple[str, ...], mark: Path) -> Path | None:
-    return next((path / place for place in places if (path / place / mark).is_file()), None)
 
 
 COMMAND = "assay assets get"
@@ -209,7 +200,7 @@ PACKAGES = (
 
 
 def folder() -> Path:
-    """The folder for downloaded assets."""
+    """Return the folder for downloaded assets."""
     return data_folder() / "libero"
 
 

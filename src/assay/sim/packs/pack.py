@@ -38,16 +38,15 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from assay.errors import AssetError, did_you_mean
-from assay.sim.appearance import resize
+from assay.sim.appearance import LUMINANCE, resize
 from assay.sim.categories import VARIANTS, CategoryVariant, with_variants
+from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import Arena
 
 PRIMITIVES = Path(__file__).parent / "primitives"
 """Folder of the pack that ships with Assay, whose frames, masses and joints fit LIBERO's states and actions."""
 SHAPES = ("cube", "sphere", "cylinder", "pyramid")
 """Abstract shapes, categories without a real counterpart, which every pack provides."""
-_LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
-"""Luminance weights of red, green and blue (Rec. 709)."""
 
 
 class AssetPack:
@@ -99,7 +98,7 @@ class AssetPack:
         return hash_files(files, extra=repr(sorted(self.variants.items())))
 
     def entity(self, category: str) -> Element:
-        """A new ``<mujoco>`` document of an object or fixture. Raises AssetError that suggests a valid category."""
+        """Return a new ``<mujoco>`` document of an object or fixture. Raises AssetError."""
         if category in self.files:
             return read_mjcf(self.files[category])
         if category not in self.variants:
@@ -118,7 +117,7 @@ class AssetPack:
         return root
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """A new document of a room. Raises AssetError for a style other than the default, ``""``."""
+        """Return a new document of a room. Raises AssetError for a style other than the default, ``""``."""
         if style:
             raise AssetError(
                 f"the asset pack '{self.name}' offers the arena '{arena.value}' in one style only, not as '{style}'; "
@@ -127,15 +126,15 @@ class AssetPack:
         return self._part(f"arenas/{arena.value}.xml")
 
     def robot(self) -> Element:
-        """A new document of the arm."""
+        """Return a new document of the arm."""
         return self._part("robot/arm.xml")
 
     def gripper(self) -> Element:
-        """A new document of the gripper."""
+        """Return a new document of the gripper."""
         return self._part("robot/gripper.xml")
 
     def mount(self) -> Element:
-        """A new document of the pedestal on which the arm is mounted behind a table."""
+        """Return a new document of the pedestal on which the arm is mounted behind a table."""
         return self._part("robot/mount.xml")
 
     def _part(self, name: str) -> Element:
@@ -157,7 +156,7 @@ def read_mjcf(path: Path) -> Element:
 
 
 def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
-    """SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
+    """Return SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
 
     ``assets`` are further meshes or textures. A missing file is hashed as missing.
     """
@@ -181,13 +180,13 @@ def _recolour(root: Element, colour: np.ndarray, dark: np.ndarray | None) -> Non
     drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
     for geom in drawn:
         geom.attrib.pop("material", None)
-    old_colours = [np.array([float(word) for word in geom.get("rgba", "1 1 1 1").split()]) for geom in drawn]
-    luminances = [float(old[:3] @ _LUMINANCE) for old in old_colours]
+    old_colours = [parse_numbers(geom.get("rgba", "1 1 1 1")) for geom in drawn]
+    luminances = [float(old[:3] @ LUMINANCE) for old in old_colours]
     least, most = min(luminances), max(luminances)
     for geom, old, luminance in zip(drawn, old_colours, luminances, strict=True):
         if dark is None:
             shade = colour * np.sqrt(luminance / most)
         else:
-            share = (luminance - least) / (most - least)
-            shade = share * colour + (1.0 - share) * dark
+            fraction = (luminance - least) / (most - least)
+            shade = fraction * colour + (1.0 - fraction) * dark
         geom.set("rgba", " ".join(f"{value:.7f}" for value in (*shade, old[3])))

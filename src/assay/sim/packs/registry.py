@@ -48,25 +48,19 @@ def planned_on(name: str) -> Iterator[None]:
 
 
 def planning_pack() -> AssetPack:
-    """The pack whose categories and dimensions are currently used to plan scenes."""
-    return _planning_pack(_PLANNED.get())
+    """Return the pack whose categories and dimensions are currently used to plan scenes."""
+    return _cached_pack(_PLANNED.get())
 
 
-_planning_pack = cache(load_pack)
+_cached_pack = cache(load_pack)
 
 
 def libero_pack(libero: Path | None = None, robosuite: Path | None = None) -> LiberoPack:
     """Load LIBERO's pack from the arguments, the environment or registered folders. Raises AssetError."""
     assets = locate(libero, robosuite)
     if assets.libero is None or assets.robosuite is None:
-        missing = [
-            f"{origin} ({variable})"
-            for folder, origin, variable in (
-                (assets.libero, "LIBERO's assets", LIBERO_VARIABLE),
-                (assets.robosuite, "robosuite's assets", ROBOSUITE_VARIABLE),
-            )
-            if folder is None
-        ]
+        missing = [f"LIBERO's assets ({LIBERO_VARIABLE})"] if assets.libero is None else []
+        missing += [f"robosuite's assets ({ROBOSUITE_VARIABLE})"] if assets.robosuite is None else []
         raise AssetError(
             f"the libero pack needs {' and '.join(missing)}: download them with 'assay assets get', set the variable, "
             "or run 'assay assets add PATH' with a LIBERO checkout or an installed robosuite"

@@ -15,7 +15,7 @@ STRICT = {
         *(("b", DIRECT), ("E", DIRECT), ("7", STEPS)),
         *(("<answer>E</answer>", STEPS), ("<answer>AB</answer>", STEPS)),
     ],
-    ("", "a letter with something around it"): [("B.", DIRECT), ("**(c)**", STEPS)],
+    ("", "a letter with other characters"): [("B.", DIRECT), ("**(c)**", STEPS)],
     ("", "more than a letter"): [("The answer is B", DIRECT), ("AB", DIRECT), ("<html>A</html>", DIRECT)],
     ("", "different answers"): [("<answer>A</answer><answer>B</answer>", STEPS)],
     ("", "no answer tag"): [

@@ -236,7 +236,7 @@ def test_a_judge_categorises_wrong_answers_under_its_own_name(
     vision.faults[0] = chat("Hm. <answer>bad luck</answer>")
     stored = Annotations(tmp_path / "marks.sqlite")
     dropped = judge_answers(wrong, folder, open_model("openai:wise", settings(at_once=1), cache), stored)
-    assert dropped == {"no such kind of mistake": 1} and len(stored.mistakes()) == 4
+    assert dropped == {"unknown error category": 1} and len(stored.mistakes()) == 4
     assert {(mark.model, mark.marker, mark.category) for mark in stored.mistakes()} == {
         ("m (steps)", "judge: openai:wise", "reference frame")
     }
@@ -252,9 +252,12 @@ def test_distractors_must_each_differ_in_content():
         (GOOD.replace("wash the cup", "wash  the\ncup"), ""),
         ("put the pot on the stove", "0 instructions, not 3"),
         (GOOD + "<wrong>fold it</wrong>", "4 instructions, not 3"),
-        (GOOD.replace("wash the cup", ""), "one says the same as another"),
-        (GOOD.replace("wash the cup", "Place the carrot onto the plate."), "one says the same as another"),
-        (GOOD.replace("wash the cup", "put a pot on a stove"), "one says the same as another"),
+        (GOOD.replace("wash the cup", ""), "two instructions have the same content"),
+        (
+            GOOD.replace("wash the cup", "Place the carrot onto the plate."),
+            "two instructions have the same content",
+        ),
+        (GOOD.replace("wash the cup", "put a pot on a stove"), "two instructions have the same content"),
         (GOOD.replace("wash the cup", "x" * 300), "not an instruction"),
         (GOOD.replace("wash the cup", "wash\x00the cup"), "not an instruction"),
     ):

@@ -87,7 +87,7 @@ def test_failures_are_reported_and_change_the_exit_status(
     said = assay(*ask, "--out", tmp_path / "a.jsonl", "--at-once", "1", "--per-minute", "1e6")
     assert said.status == 1 and "10 answered, 1 unanswered, 1 unparsed" in said.out
     assert "status 400: too large" in said.err and "1 replies without a token count" in said.err
-    assert "1 x unparsed: a letter with something around it" in said.err
+    assert "1 x unparsed: a letter with other characters" in said.err
     said = assay("eqa", "score", folder, tmp_path / "a.jsonl")
     assert said.status == 0 and "1 question unanswered by the endpoint" in said.err
 
@@ -104,7 +104,7 @@ def test_answers_replace_only_answers_of_the_same_model(assay: Run, folder: Path
     assert said.status == 2 and "it is not replaced" in said.err
     assert assay(*ask, tmp_path / "a").status == 0 and assay(*ask, tmp_path / "a").status == 0
     said = assay("eqa", "ask", folder, "--model", "longest", "--out", tmp_path / "a")
-    assert said.status == 2 and "contains answers of random" in said.err
+    assert said.status == 2 and "contains answers from random" in said.err
     said = assay(*ask, tmp_path / "notes" / "a")
     assert said.status == 2 and "cannot be written" in said.err
 
@@ -132,7 +132,7 @@ def test_invalid_arguments_are_reported(
         (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "choose direct, steps"),
         (("ask", "--model", "openai:x", "--endpoint", "there", "--out", "a"), "must be an address like"),
         (("score",), "has an answer"),
-        (("score", "none.jsonl"), "there is no such file"),
+        (("score", "none.jsonl"), "file not found"),
         (("judge", "none.jsonl", "--model", "random"), "not the baseline 'random'"),
         (("annotate", "--kinds", "X"), "unknown kind 'X'"),
     ):

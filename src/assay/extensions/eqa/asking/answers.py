@@ -23,7 +23,7 @@ from assay.support.llm import Reply
 MAX_TEXT = 20_000
 """Maximum number of stored characters of a reply: the last ones, which contain the answer."""
 BLOCKED = "blocked"
-"""Reason for a missing letter if the model or its provider's filter refused to answer."""
+"""Reason for a missing letter if the model, or its provider's filter, refused to answer."""
 _DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
 """A letter with decoration, such as ``B.``, ``(b)`` or ``**B**``."""
 _TAG = re.compile(r"<answer>\s*([^<>]{1,80}?)\s*</answer>")
@@ -53,7 +53,7 @@ class AnswerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Answer of a model to a question."""
+    """A model's answer to a question."""
 
     model: str
     style: str
@@ -94,9 +94,11 @@ def write(answers: Sequence[Answer], path: Path) -> None:
 
 
 def check_target(path: Path, folder: Path, model: str, style: str) -> None:
-    """Raise QuestionError if an answer file would replace anything but answers of the same model and prompt."""
+    """Raise QuestionError if the file exists and holds other content than answers from this model and prompt."""
     if path.resolve() in [(folder / name).resolve() for name in FOLDER_FILES] or path.is_dir():
-        raise QuestionError(f"{path}: part of the question set, or a folder; choose another file for answers")
+        raise QuestionError(
+            f"{path} is part of the question set, or a folder; choose another file for the answers"
+        )
     if path.exists():
         try:
             owners = read(path).select("model", "style").unique().rows()
@@ -104,14 +106,14 @@ def check_target(path: Path, folder: Path, model: str, style: str) -> None:
             raise QuestionError(f"{error}; it is not replaced, choose another file") from None
         if owners != [(model, style)]:
             names = ", ".join(sorted(f"{name} ({prompt})" if prompt else name for name, prompt in owners))
-            raise QuestionError(f"{path}: contains answers of {names}; choose another file for {model}")
+            raise QuestionError(f"{path}: contains answers from {names}; choose another file for {model}")
     check_writable(path)
 
 
 def read(path: Path) -> pl.DataFrame:
     """Read an answer file, one column per field. Raises QuestionError if the file is invalid."""
     if not path.is_file():
-        raise QuestionError(f"{path}: there is no such file; assay eqa ask writes answers")
+        raise QuestionError(f"{path}: file not found; assay eqa ask writes answers")
     try:
         frame = pl.read_ndjson(path, schema=SCHEMA)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
@@ -146,7 +148,7 @@ def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
         return "", "not one of the letters"
     if reason == "no answer tag":
         if _DECORATED.fullmatch(text):
-            reason = "a letter with something around it"
+            reason = "a letter with other characters"
         elif reply.cut_off:
             reason = "cut off"
         elif style is not Style.STEPS:
@@ -155,7 +157,7 @@ def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
 
 
 def parse_leniently(text: str) -> str:
-    """Return the letter that a reply means, regardless of its form; empty if that would be a guess.
+    """Return the letter in a reply regardless of its form; empty if it is ambiguous.
 
     Accepts the text after ``</think>``, a tag, a box, a letter with punctuation or before the text of its option, and
     the last "answer is B" near the end, if its sentence names no other letter.

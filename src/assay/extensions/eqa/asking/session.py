@@ -43,7 +43,7 @@ _WRONG_TAG = re.compile(r"<wrong>([^<>]*)</wrong>")
 
 @dataclass(frozen=True, slots=True)
 class AskResult:
-    """Answers of one model."""
+    """Answers from one model."""
 
     answers: list[Answer]
     """Answers in the order of the questions, without those that were not asked."""
@@ -58,7 +58,7 @@ def ask_baseline(questions: Sequence[Question], name: str) -> AskResult:
         if letter := BASELINES[name](question):
             answers.append(Answer(name, "", question.id, AnswerState.ANSWERED, letter))
         else:
-            reason = "the data set does not say what was done"
+            reason = "the data set lacks the necessary states"
             answers.append(Answer(name, "", question.id, AnswerState.UNANSWERED, reason=reason))
     return AskResult(answers)
 
@@ -156,7 +156,7 @@ async def _reply_text(answering: Answering, prompt: ModelPrompt) -> tuple[str, s
 
 
 class WrongAnswer(NamedTuple):
-    """A wrong answer of a model."""
+    """A wrong answer from a model."""
 
     model: str
     question: Question
@@ -228,7 +228,7 @@ def judge_answers(
             marker = f"{JUDGE}: {model.name}"
             annotations.mark(Mistake(answer.model, answer.question.id, marker, category, ""))
         else:
-            dropped[reason or "no such kind of mistake"] += 1
+            dropped[reason or "unknown error category"] += 1
         on_mark()
 
     model.process(wrong, judge_one)
@@ -281,12 +281,12 @@ def distractor_prompt(case: InstructionCase, folder: Path) -> ModelPrompt:
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Parse three wrong instructions that differ in content from each other and the correct one; or the reason."""
+    """Return three wrong instructions that differ in content from each other and the correct one, or the reason."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
         return (), f"{len(wrong)} instructions, not {DISTRACTORS}"
     if not all(text.isprintable() and len(text) <= MAX_INSTRUCTION for text in wrong):
         return (), "not an instruction"
     if not all(is_different(one, two) for one, two in combinations((instruction, *wrong), 2)):
-        return (), "one says the same as another"
+        return (), "two instructions have the same content"
     return wrong, ""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from assay.support.llm import Endpoint, LLMError, Price, key_from_environment
-from assay.support.llm.protocols import SPEECHES
+if TYPE_CHECKING:
+    from assay.support.llm import Endpoint, Price
 
 T = TypeVar("T")
 
@@ -46,10 +46,15 @@ class ModelSettings:
     @property
     def price(self) -> Price:
         """Price of the tokens sent and received."""
+        from assay.support.llm import Price
+
         return Price(self.price_in, self.price_out)
 
     def endpoint_of(self, address: str) -> Endpoint | None:
         """Return the endpoint of a model; None for a local model. Raises LLMError for invalid settings."""
+        from assay.support.llm import Endpoint, LLMError, key_from_environment
+        from assay.support.llm.protocols import SPEECHES
+
         protocol, _, name = address.partition(":")
         if protocol == LOCAL:
             return None

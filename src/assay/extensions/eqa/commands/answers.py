@@ -36,9 +36,8 @@ def ask(
         int, typer.Option(min=0, max=8, help="Number of solved questions of the same kind to show first.")
     ] = 0,
     kinds: shared.Kinds = "all",
-    per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions of each kind.")] = None,
+    per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions per kind.")] = None,
     seed: shared.Seed = 0,
-    cache: Annotated[Path | None, typer.Option(help="File of cached replies (default: OUT.said).")] = None,
     estimate: shared.EstimateOnly = False,
 ) -> None:
     """Ask a model, or a baseline, the questions of a folder.
@@ -74,7 +73,7 @@ def ask(
         shared.show_estimate(tokens, settings.price, "questions", aside=not estimate)
         if estimate:
             return
-        cache_file = cache or out.with_name(f"{out.name}.said")
+        cache_file = out.with_name(f"{out.name}.said")
         with shared.open_session(model, settings, cache_file) as answering, progress_bar() as bar:
             task = bar.add_task("questions", total=len(questions))
 
@@ -172,16 +171,18 @@ def annotate(
         typer.Option(help="Answers of a model, whose mistakes can be categorised. Repeatable."),
     ] = None,
     kinds: shared.Kinds = "all",
-    per_kind: Annotated[int | None, typer.Option(min=1, help="Show only this many of each kind.")] = None,
+    per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions to show per kind.")] = None,
     errors: Annotated[
-        int | None, typer.Option(min=1, help="Show only this many mistakes of each model and kind.")
+        int | None, typer.Option(min=1, help="Number of mistakes to show per model and kind.")
     ] = None,
     seed: shared.Seed = 0,
     annotations: shared.AnnotationFile = None,
     review: Annotated[
         bool, typer.Option("--review", help="Show correct answers; keep or drop each question.")
     ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")] = 8771,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
+    ] = 8771,
 ) -> None:
     """Answer a folder's questions in a browser, under the annotator's name, until Ctrl-C.
 

@@ -31,12 +31,14 @@ def build(
         typer.Option(help="demo, a run's .assay file, a LeRobotDataset, or a folder of TFRecord files."),
     ],
     out: Annotated[Path, typer.Option(help="New folder for the questions.")],
-    per_kind: Annotated[int, typer.Option(min=1, help="Questions of each kind and source.")] = 100,
+    per_kind: Annotated[int, typer.Option(min=1, help="Number of questions per kind and source.")] = 100,
     kinds: shared.Kinds = "all",
     views: Annotated[str, typer.Option(help="Comma-separated: exo, exo2 to exo4, ego, both.")] = "exo",
     seed: shared.Seed = 0,
     size: Annotated[int, typer.Option(min=32, max=2048, help="Height of rendered images, pixels.")] = 384,
-    episodes: Annotated[int | None, typer.Option(min=1, help="Maximum episodes of each source.")] = None,
+    episodes: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of episodes per source.")
+    ] = None,
     options: Annotated[
         str, typer.Option(help="matched: four actions that occurred; paper: derived from the correct one.")
     ] = "matched",
@@ -186,7 +188,7 @@ def sheet(
     folder: shared.Folder,
     out: Annotated[Path, typer.Option(help="The PNG file to write.")],
     kinds: shared.Kinds = "all",
-    count: Annotated[int, typer.Option(min=1, max=40, help="Questions of each kind.")] = 1,
+    count: Annotated[int, typer.Option(min=1, max=40, help="Number of questions per kind.")] = 1,
     seed: shared.Seed = 0,
     answers: Annotated[bool, typer.Option(help="Print the correct answers.")] = True,
 ) -> None:
@@ -245,7 +247,10 @@ def leak(
         sets[name] = {"probes": probes, "baselines": shares}
         for (kind, view), group in group_questions(questions).items():
             if not is_learnable(group):
-                say(f"{name}: {f'{kind} {view}'.strip()}: one scene only, nothing to learn from", aside=True)
+                say(
+                    f"{name}: {f'{kind} {view}'.strip()}: skipped, because a probe needs at least two groups",
+                    aside=True,
+                )
         for result in results:
             if result.leaks:
                 verdict, colour = "below chance" if result.accuracy < result.chance[0] else "leaks", "red"

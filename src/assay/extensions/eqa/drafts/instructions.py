@@ -19,13 +19,13 @@ from assay.extensions.eqa.actions import difference
 from assay.extensions.eqa.drafts.draft import OPTIONS, Draft, Shot
 from assay.extensions.eqa.drafts.motions import MIN_GAP
 from assay.extensions.eqa.episode import QualityRules
-from assay.extensions.eqa.pairs import PreparedEpisode, changed_share
+from assay.extensions.eqa.pairs import PreparedEpisode, changed_fraction
 from assay.extensions.eqa.question import QuestionKind
 
 WrongInstructions = Mapping[str, tuple[str, ...]]
 """Three wrong instructions for each episode id."""
 SAME_START = 0.02
-"""Maximum share of differing blocks between the first images of two episodes with the same initial state."""
+"""Maximum fraction of blocks that differ between the first images of two episodes with the same initial state."""
 _STOP_WORDS = "a an the to of and it its into onto in on from with up down put place pick move take set"
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words that do not distinguish one task from another."""
@@ -83,7 +83,7 @@ def _group_by_start(whole: dict[int, PreparedEpisode], owners: list[int]) -> lis
         first = whole[owner].first
         for group in groups:
             leader = whole[group[0]].first
-            if leader.size and leader.shape == first.shape and changed_share(leader, first) < SAME_START:
+            if leader.size and leader.shape == first.shape and changed_fraction(leader, first) < SAME_START:
                 group.append(owner)
                 break
         else:
@@ -103,7 +103,7 @@ def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rule
 def _exclusive(one: PreparedEpisode, other: PreparedEpisode, rules: QualityRules) -> bool:
     """Return whether neither outcome fulfils the other's instruction: by goals and last images, else by texts."""
     first, second = one.episode, other.episode
-    if one.last.shape == other.last.shape and changed_share(one.last, other.last) < rules.change:
+    if one.last.shape == other.last.shape and changed_fraction(one.last, other.last) < rules.change:
         return False
     if first.achieved and second.achieved:
         return (
@@ -212,7 +212,7 @@ def _draft_similar(
 def _draft_moments(
     whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules, rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft the end of an episode among three other moments of it. Choosing the latest moment is always correct."""
+    """Draft the last moment of an episode as the answer among three earlier ones; the latest is always correct."""
     for owner in rng.permutation(owners).tolist():
         episode = whole[owner]
         states = episode.episode.states

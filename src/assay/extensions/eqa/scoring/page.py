@@ -24,7 +24,7 @@ MIN_CELL_QUESTIONS = 10
 UNEVEN_P = 0.001
 """p-value of the letter frequencies below which a warning is shown."""
 MAX_UNPARSED = 0.05
-"""Maximum share of replies without an answer; a larger share causes a warning."""
+"""Fraction of replies without an answer above which a warning is shown."""
 _PAIRED = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
 
 
@@ -116,7 +116,7 @@ def summarise(score: Score) -> Iterator[str]:
             if level in standing.means
         ]
         gap = standing.asymmetry.get("overall")
-        direction = "" if gap is None else f"; inference less prediction {points(gap.share)} points"
+        direction = "" if gap is None else f"; inference minus prediction {points(gap.share)} points"
         form = ""
         if model.unparsed and model.among_letters is not None:
             unparsed = plural(
@@ -227,18 +227,18 @@ def _check_tables(score: Score) -> Iterator[Table]:
         lost += [(name, f"no answer: {reason}", count, "wrong") for reason, count in model.unparsed.items()]
         unscored = {
             "the endpoint did not answer": model.unanswered,
-            "answers to questions of another folder": model.strangers,
+            "answers to questions in another folder": model.strangers,
             "not asked": score.questions - model.asked,
         }
         lost += [(name, reason, count, "not counted") for reason, count in unscored.items() if count]
     if lost:
-        columns = (Column("model"), Column("what"), Column("questions", "count"), Column("counts as"))
+        columns = (Column("model"), Column("reason"), Column("questions", "count"), Column("counted as"))
         yield Table("unparsed", "Questions without an answer", columns, tuple(lost))
     asked = [(name, model) for name, model in score.models.items() if model.asked_with]
     if asked:
         yield Table(
             "provenance",
-            "Settings of the models",
+            "Request settings",
             (
                 *map(Column, ("model", "endpoint and parameters", "first answer", "last answer")),
                 Column("tokens sent", "count"),
@@ -249,7 +249,7 @@ def _check_tables(score: Score) -> Iterator[Table]:
     if score.agreement:
         yield Table.of(
             "agreement",
-            "Agreement of annotators",
+            "Inter-annotator agreement",
             score.agreement,
             Column("annotators", value=lambda agreement: ", ".join(agreement.annotators)),
             *("items", "observed", "interval", "even_kappa", "kappa", "ac1"),

@@ -33,9 +33,9 @@ class PairedContrast(Result):
     first: Annotated[str, Column("first")]
     second: Annotated[str, Column("second")]
     pairs: Annotated[int, Column("n", "count")]
-    first_share: Annotated[float, Column("first's share", "share")]
-    second_share: Annotated[float, Column("second's share", "share")]
-    difference: Annotated[float, Column("second less first", "change")]
+    first_share: Annotated[float, Column("accuracy of the first", "share")]
+    second_share: Annotated[float, Column("accuracy of the second", "share")]
+    difference: Annotated[float, Column("second minus first", "change")]
     interval: Annotated[Interval, Column("95 % interval", "change")]
     """Newcombe interval of the difference, clustered by episode; extended to 0 if the test is not significant."""
     p: Annotated[float, Column("p", "p")]

@@ -43,7 +43,7 @@ def open_source(
         return LerobotSource(path, schema, gripper)
     if path.is_dir() and not any(path.rglob(TFRECORD_PATTERN)):
         raise QuestionError(
-            f"{name}: neither a LeRobotDataset ({INFO}) nor TFRecord files ({TFRECORD_PATTERN}) in it"
+            f"{name}: contains neither a LeRobotDataset ({INFO}) nor TFRecord files ({TFRECORD_PATTERN})"
         )
     if path.is_dir():
         require("eqa", f"{name}: TFRecord files need tfrecord and crc32c", QuestionError)
@@ -51,6 +51,6 @@ def open_source(
 
         return RldsSource(path, schema, gripper)
     raise QuestionError(
-        f"{name}: not a source; valid: {', '.join(SOURCES.names())}, {PYTHON}module:object, a run's .assay "
-        "file, a folder of a LeRobotDataset, or a folder of TFRecord files"
+        f"{name}: not a source; expected {', '.join(SOURCES.names())}, {PYTHON}module:object, a run file (.assay), a "
+        "LeRobotDataset or a folder of TFRecord files"
     )

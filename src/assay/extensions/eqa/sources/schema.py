@@ -79,7 +79,7 @@ class Schema:
     instructions: tuple[str, ...] = ()
     """Alternative features with the instruction, used where the first is empty."""
     has_camera: str = ""
-    """Name of the episode flag for the presence of camera number ``{}``; empty if there are no flags."""
+    """Name of the episode flag for the presence of camera number ``{}``; empty without such flags."""
     axes: tuple[str, ...] = ()
     """Required names of the state's columns, if the cameras do not identify the layout."""
     rules: QualityRules = NEAR
@@ -156,9 +156,9 @@ def find_schema(
         schema = next((schema for schema in schemas if schema.name == name), None)
         if schema is None:
             names = [schema.name for schema in schemas]
-            raise QuestionError(f"there is no schema '{name}': {did_you_mean(name, names)}")
+            raise QuestionError(f"unknown schema '{name}': {did_you_mean(name, names)}")
         if lacking := schema.lacking(features):
-            raise QuestionError(f"{where}: lacks {lacking}, which the schema '{name}' needs")
+            raise QuestionError(f"{where}: missing {lacking}, which the schema '{name}' needs")
     else:
         schema = next((schema for schema in schemas if schema.fits(features)), None)
     if schema is None:
@@ -167,7 +167,7 @@ def find_schema(
             for key, feature in sorted(features.items())
         )
         raise QuestionError(
-            f"{where}: no schema certainly fits its features ({listed[:300]}); "
-            f"if one does, name it with --schema: {', '.join(schema.name for schema in schemas)}"
+            f"{where}: no schema matches its features ({listed[:300]}); "
+            f"choose one with --schema: {', '.join(schema.name for schema in schemas)}"
         )
     return schema if gripper is None else replace(schema, closed=gripper[0], opened=gripper[1])

@@ -46,7 +46,7 @@ RULES = replace(NEAR, thresholds=(0.08, 0.08, 0.08, 18.0, 18.0, 18.0, 0.2))
 """Rules for simulated episodes, whose camera is closer than in BridgeData V2."""
 FINGERTIPS = tuple(f"{GRIPPER}finger_joint{number}_tip" for number in (1, 2))
 IMAGE_MARGIN = 0.04
-"""Margin, as a share of the image, within which a fingertip counts as outside of the image."""
+"""Margin, as a fraction of the image size, in which a fingertip counts as outside the image."""
 IMAGE_DIRECTIONS = (("right", "left"), ("up", "down"), ("towards the camera", "away from the camera"))
 """Directions in a camera's image of each of its axes, and of the opposite direction."""
 
@@ -194,7 +194,7 @@ def end_effector_state(observation: Observation) -> np.ndarray:
 
 
 class RunSource:
-    """Successful episodes of a stored run, of any policy."""
+    """The successful episodes of a stored run, with any policy."""
 
     rules = RULES
     threads = 1  # a GL context belongs to one thread

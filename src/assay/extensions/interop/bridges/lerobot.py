@@ -18,7 +18,6 @@ from gymnasium import spaces
 from assay.episodes import Stepwise, horizon, task_of
 from assay.experiments.registry import EXPERIMENTS
 from assay.extensions.interop.bridges.player import HarnessPlayer
-from assay.policies.simple import STILL
 from assay.runs.options import RunOptions, RunOptionsDict
 from assay.runs.plan import PlannedTask, planned_tasks
 from assay.runs.recording import begin
@@ -109,13 +108,10 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
                 f"{self.task} has only {count} episodes, which are now repeated; set --env.seeds",
                 stacklevel=2,
             )
-        play = self._player.begin(self._planned.episode(self._next))
+        play = self._player.begin(self._planned.episode(self._next), self._wait)
         self._next += self._of
         self._last = None
         self.task_description = play.instruction.text
-        play.horizon += self._wait
-        for _ in range(self._wait):
-            play.step(STILL)
         return self._observe(), self._info(play)
 
     def step(self, action: np.ndarray) -> Step:

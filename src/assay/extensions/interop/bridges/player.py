@@ -9,6 +9,7 @@ from pathlib import Path
 from assay.episodes import EpisodeSpec, Stepwise, world_of
 from assay.episodes.world import Env
 from assay.errors import PolicyError, StateError
+from assay.policies.simple import STILL
 from assay.runs.recording import record
 
 
@@ -23,13 +24,19 @@ class HarnessPlayer:
         self._start_time = 0.0
         self._recorded = True
 
-    def begin(self, spec: EpisodeSpec) -> Stepwise:
-        """Start an episode; an unfinished one is discarded unless `leave` or `abandon` has recorded it."""
+    def begin(self, spec: EpisodeSpec, wait: int = 0) -> Stepwise:
+        """Start an episode with ``wait`` idle steps, which do not count towards its horizon.
+
+        An unfinished episode is discarded unless `leave` or `abandon` has recorded it.
+        """
         if self._env is None:
             self._env = world_of(spec.task).open(self._states)
         self._start_time, self._recorded = time.perf_counter(), True
         self._play = Stepwise(self._env, spec)
         self._recorded = False
+        self._play.horizon += wait
+        for _ in range(wait):
+            self._play.step(STILL)
         return self._play
 
     @property

@@ -99,11 +99,7 @@ class AssayBenchmark(StepBenchmark):
         """Start an episode and wait until the objects have settled."""
         self._player.abandon(ABORTED)
         spec = self._tasks[task["name"]].episode(int(task.get("episode_idx", 0)))
-        play = self._player.begin(spec)
-        play.horizon += self._convention.wait
-        for _ in range(self._convention.wait):
-            play.step(STILL)
-        observation: Observation = play.observation
+        observation: Observation = self._player.begin(spec, self._convention.wait).observation
         return observation
 
     def step(self, action: dict[str, Any]) -> StepResult:

@@ -75,7 +75,7 @@ class LoggedEpisode:
 
     @property
     def is_original(self) -> bool:
-        """Whether the episode is of ``--mode original``, without a paraphrase."""
+        """Whether the episode was logged with ``--mode original``, without a paraphrase."""
         return self.paraphrase_type == UNKNOWN and not self.categories
 
     @property
@@ -158,7 +158,7 @@ def find_models(folder: Path) -> dict[str, Path]:
 
 
 def read_logs(folder: Path) -> Iterator[tuple[Path, int, ParaSettings, ParaLog]]:
-    """Yield file, seed, settings and episodes of each log of a model. Raises ReleaseError for an invalid log."""
+    """Yield the file, seed, settings and episodes of each of a model's logs. Raises ReleaseError for an invalid log."""
     for seed_folder in _seed_folders(folder):
         metadata = seed_folder / "meta.json"
         settings = _read(metadata, ParaSettings) if metadata.is_file() else ParaSettings()

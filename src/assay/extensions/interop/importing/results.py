@@ -43,7 +43,7 @@ _HEAD_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class ResultFile:
-    """A file of results, with the condition that the user assigns to it, if any."""
+    """A result file and the condition that the user assigns to it, if any."""
 
     file: Path
     condition: str = ""

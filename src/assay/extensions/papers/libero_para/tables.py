@@ -123,11 +123,6 @@ def category_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
     )
 
 
-def object_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
-    """Return the unweighted mean of the cells of each object type, without the original."""
-    return _group_means((key[0], value) for key, value in cells.items() if key != ORIGINAL)
-
-
 def scope_means(cells: Mapping[CellKey, float]) -> dict[str, tuple[float, float | None]]:
     """Return mean and sample standard deviation over cells, as in the release, by scope."""
     means = {}
@@ -226,12 +221,15 @@ def _seed_columns(seeds: Iterable[int], read: Callable[..., Mapping[int, float]]
     return [column(seed) for seed in seeds]
 
 
-def _rates_by_seed(run: PaperRun) -> dict[int, float]:
-    rows = valid_rows(paraphrases(run.data.frame)).group_by("seed").agg(pl.col("success").mean()).sort("seed")
-    return dict(rows.iter_rows())
-
-
-@by_run(_rates_by_seed)
+@by_run(
+    lambda run: dict(
+        valid_rows(paraphrases(run.data.frame))
+        .group_by("seed")
+        .agg(pl.col("success").mean())
+        .sort("seed")
+        .iter_rows()
+    )
+)
 def seeds_table(results: dict[str, dict[int, float]]) -> Table:
     """Success with paraphrases by seed, and its standard deviation."""
     seeds = sorted({seed for shares in results.values() for seed in shares})
@@ -255,7 +253,13 @@ def scopes_table(results: dict[str, dict[CellKey, float]]) -> Iterator[Part]:
     """Means of cells by scope, and by object type and category of action types."""
     models = results | ({"mean": average(list(results.values()))} if len(results) > 1 else {})
     scopes = {name: scope_means(cells) for name, cells in models.items()}
-    types = {name: (object_means(cells), category_means(cells)) for name, cells in models.items()}
+    types = {
+        name: (
+            _group_means((key[0], value) for key, value in cells.items() if key != ORIGINAL),
+            category_means(cells),
+        )
+        for name, cells in models.items()
+    }
 
     def scope_column(scope: str, part: int) -> Column:
         name = f"{scope}, deviation" if part else scope

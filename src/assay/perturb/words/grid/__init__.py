@@ -9,8 +9,3 @@ generate       the object axis, and both together
 table          paraphrases as CSV files, and their statistics
 names, rules   checks of paraphrases against the rules of their cell
 """
-
-from assay.perturb.words.grid.cells import CELLS, ActionType, Cell, ObjectType
-from assay.perturb.words.grid.generate import Paraphrase, grid, paraphrases
-
-__all__ = ["CELLS", "ActionType", "Cell", "ObjectType", "Paraphrase", "grid", "paraphrases"]

@@ -14,7 +14,7 @@ from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts, PaperResu
 from assay.extensions.eqa.scoring.actioneqa.tables import TABLES
 from assay.extensions.eqa.scoring.score import Score
 from assay.measures.views.wording import plural
-from assay.report.papers import Paper, PaperReport, PaperSection, exhibit
+from assay.report.papers import ExhibitPlan, Paper, PaperReport, plan_sections
 
 PAPER = "actioneqa"
 ABOUT = "ActionEQA: Action Interface for Embodied Question Answering"
@@ -41,14 +41,8 @@ SECTIONS = (
 
 def report(score: Score, questions: Sequence[Question], facts: Mapping[str, ModelFacts]) -> PaperReport:
     """Create the paper's tables and figures for which there are answers."""
-    results = PaperResults(score, questions, facts)
-    sections = []
-    for title, about, labels in SECTIONS:
-        exhibits = []
-        for label in labels:
-            heading, make = TABLES[label] if label in TABLES else FIGURES[label]
-            exhibits.append(exhibit(label, heading, make, results))
-        sections.append(PaperSection(title, about, tuple(exhibits)))
+    plans = (ExhibitPlan(label, *plan) for label, plan in {**TABLES, **FIGURES}.items())
+    sections = tuple(plan_sections(SECTIONS, plans)(PaperResults(score, questions, facts)))
     models = tuple((name, f"{model.standing.questions:,} answers") for name, model in score.models.items())
     made_from = f"answers to {plural(score.questions, 'question')}"
-    return PaperReport(Paper(PAPER, ABOUT, lambda runs: ()), models, tuple(sections), made_from=made_from)
+    return PaperReport(Paper(PAPER, ABOUT, lambda runs: ()), models, sections, made_from=made_from)

@@ -35,7 +35,7 @@ from assay.measures.views.style import (
 MAX_MODELS = 5
 """Maximum number of models of a type in a figure."""
 MIN_LABELLED_SHARE = 0.05
-"""Minimum share of a labelled segment in a stacked bar."""
+"""Minimum height of a labelled segment in a stacked bar, as a fraction of the axis."""
 _CHANCE = "the dashed line is chance."
 
 
@@ -140,7 +140,7 @@ def camera_figures(results: PaperResults) -> Iterator[Drawing]:
 
 
 def mistakes_figure(results: PaperResults) -> Drawing:
-    """Draw the shares of the taxonomy's two groups and four parts at each level."""
+    """Draw the proportions of the taxonomy's two groups and four parts at each level."""
     parts = {part: f"{group}: {part}" for group, members in error_categories().items() for part in members}
     counts: Counter[tuple[str, str]] = Counter()
     totals: Counter[str] = Counter()

@@ -83,7 +83,7 @@ def asymmetry_table(results: PaperResults) -> Table:
             gap = standing.asymmetry.get("overall")
             shares = [standing.means[part].share if part in standing.means else None for part in _PARTS]
             rows.append((name, *shares, gap.share if gap else None, gap.interval if gap else None))
-    gaps = _columns("change", "inference less prediction", "95 % interval")
+    gaps = _columns("change", "inference minus prediction", "95 % interval")
     columns = (Column("model"), *_columns("share", *_PARTS), *gaps)
     note = "Mean over data sets, then over kinds."
     return Table("asymmetry", "Levels and directions", columns, tuple(rows), note)
@@ -113,7 +113,7 @@ def consistency_table(results: PaperResults) -> Table:
     columns = (
         Column("model"),
         *_columns("share", *datasets),
-        Column("largest less smallest", "change"),
+        Column("largest minus smallest", "change"),
     )
     note = f"Over the kinds of all data sets: {', '.join(shared)}."
     return Table("consistency", "By data set", columns, tuple(rows), note)
@@ -182,7 +182,7 @@ def view_value_table(results: PaperResults) -> Table:
         best = f"{'egocentric' if ego >= exo else 'exocentric'} ({signed(100 * abs(ego - exo))})"
         rows.append((kind.direction, str(kind.level), ego, exo, both, best, both - max(ego, exo)))
     shares = _columns("share", *PERSPECTIVES.values())
-    gain = Column("combined less best", "change")
+    gain = Column("combined minus best", "change")
     columns = (*_columns("text", "direction", "level"), *shares, Column("best single view"), gain)
     return Table("worth", "Value of the views", columns, tuple(rows), "Means over models.")
 
@@ -221,7 +221,7 @@ def mean_proportions_table(results: PaperResults) -> Table:
 
 
 def mistakes_table(results: PaperResults) -> Table:
-    """Count and share of every error category at each level and direction."""
+    """Count and proportion of every error category at each level and direction."""
     kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
     counts: Counter[tuple[str, str]] = Counter()
     for mistake in results.score.mistakes:
@@ -239,7 +239,7 @@ def mistakes_table(results: PaperResults) -> Table:
     names = _columns("text", "group", "part", "kind of mistake")
     columns = (*names, Column("marked", "count"), *_columns("share", *totals))
     sizes = ", ".join(f"{kind} {total}" for kind, total in totals.items())
-    note = f"Shares of the categorised mistakes of each kind of question: {sizes}."
+    note = f"Proportions of the categorised mistakes for each kind of question: {sizes}."
     return Table("mistakes", "Error categories", columns, tuple(rows), note)
 
 
