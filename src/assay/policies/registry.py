@@ -65,14 +65,28 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
         if isinstance(factory, type) and (missing := missing_methods(factory)):
             raise PolicyError(f"'{address}': {factory.__name__} has no {missing}")
         return {}
+    policy, metadata = connect_policy(address, world)
+    close_policy(policy)
+    return metadata
+
+
+def connect_policy(address: str, world: str = LIBERO) -> tuple[Policy, dict[str, str]]:
+    """Create a policy and connect it to its server, if it has one. Returns it with its metadata.
+
+    The metadata of a user's class are omitted, because a run with worker processes does not instantiate it.
+    """
     policy: Any = load_policy(address, world)
     if hasattr(policy, "connect"):
         policy.connect()
-    metadata: Mapping[str, object] = getattr(policy, "metadata", {})
-    shortened = {str(name): str(value)[:200] for name, value in metadata.items()}
-    if hasattr(policy, "close"):
-        policy.close()
-    return shortened
+    metadata: Mapping[str, object] = {} if address.startswith(PYTHON) else getattr(policy, "metadata", {})
+    return policy, {str(name): str(value)[:200] for name, value in metadata.items()}
+
+
+def close_policy(policy: object) -> None:
+    """Close a policy, if it can be closed."""
+    close = getattr(policy, "close", None)
+    if callable(close):
+        close()
 
 
 def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:

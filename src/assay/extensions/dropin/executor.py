@@ -21,7 +21,8 @@ from assay.errors import AssayError, RunError
 from assay.extensions.dropin.planned import EVERYWHERE, SuiteTask, group_specs, write_plan
 from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
 from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
-from assay.runs.executor import Done, Event, Source, Tick
+from assay.runs.executor import Done, Event, Tick
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
 from assay.support.files import scratch_folder
@@ -132,7 +133,7 @@ class Script:
         self._config, self._specs = config, planned
         return self
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """Run the script on the pending episodes; see `assay.runs.executor.Executor`."""
         batch: list[tuple[int, EpisodeSpec]] = []
         while taken := source.take(None):

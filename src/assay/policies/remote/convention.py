@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 from scipy.spatial.transform import Rotation as SciPyRotation
 
-from assay.episodes.rollout import MOST_ACTIONS
+from assay.episodes.rollout import MAX_CHUNK
 from assay.errors import PolicyError
 from assay.sim import Observation
 from assay.support.images import Orientation, letterbox, orient
@@ -25,9 +25,9 @@ ACTION_SIZE = 7
 GRIP_SITE_ROTATION = SciPyRotation.from_euler("z", -90, degrees=True)
 """Orientation of the grip site in the frame of the end effector."""
 
-Replan = Annotated[int, Field(ge=1, le=MOST_ACTIONS)] | None
+Replan = Annotated[int, Field(ge=1, le=MAX_CHUNK)] | None
 Pixels = Annotated[int, Field(ge=16, le=2048)]
-Steps = Annotated[int, Field(ge=0, le=MOST_ACTIONS)]
+Steps = Annotated[int, Field(ge=0, le=MAX_CHUNK)]
 
 
 class Sign(IntEnum):
@@ -227,9 +227,9 @@ def check_actions(value: object) -> np.ndarray:
     if raw.dtype.kind not in "biuf":
         raise ValueError(f"the actions are {type(value).__name__}, not an array of numbers")
     actions = np.atleast_2d(raw.astype(np.float64))
-    if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MOST_ACTIONS:
+    if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MAX_CHUNK:
         raise ValueError(
-            f"the actions have shape {raw.shape}; expected (k, {ACTION_SIZE}) with k from 1 to {MOST_ACTIONS}"
+            f"the actions have shape {raw.shape}; expected (k, {ACTION_SIZE}) with k from 1 to {MAX_CHUNK}"
         )
     if not np.isfinite(actions).all():
         raise ValueError("the actions contain values that are not finite")
