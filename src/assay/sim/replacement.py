@@ -89,14 +89,6 @@ class Replacement:
         if any(map(self._fingers_before.touch, self._changed)):
             return False
         old, new = self._old, self.simulation
-        state = self._carry_over()
-        new.resume(state, old.steps)
-        fitted = (*self._new_places, *(entity for entity, _ in self._resized))
-        return not (any(map(self._is_obstructed, fitted)) or any(map(self._fingers.touch, self._shifted)))
-
-    def _carry_over(self) -> InitialState:
-        """Return the old simulation's state in the new model."""
-        old, new = self._old, self.simulation
         before, after = old.state(), self._vector.copy()
         assert before.drive is not None
         after[0] = before.vector[0]
@@ -116,15 +108,14 @@ class Replacement:
         live = live_fixtures(old.model, old.compiled)
         for number, there in self._standing:
             fixtures[number] = live[there]
-        return InitialState(after, fixtures, replace(before.drive, warm_start=warm))
-
-    def _is_obstructed(self, entity: EntityIndex) -> bool:
-        """Return whether an object overlaps with another, or the robot touches it."""
-        data = self.simulation.data
-        pairs, depth = data.contact.geom[: data.ncon], data.contact.dist[: data.ncon]
-        mine = np.isin(pairs, list(entity.geoms))
-        with_others = mine[:, 0] != mine[:, 1]
-        return self._fingers.touch(entity) or bool((depth[with_others] < -MAX_OVERLAP).any())
+        new.resume(InitialState(after, fixtures, replace(before.drive, warm_start=warm)), old.steps)
+        fitted = (*self._new_places, *(entity for entity, _ in self._resized))
+        pairs, depth = new.data.contact.geom[: new.data.ncon], new.data.contact.dist[: new.data.ncon]
+        for entity in fitted:
+            mine = np.isin(pairs, list(entity.geoms))
+            if (depth[mine[:, 0] != mine[:, 1]] < -MAX_OVERLAP).any():  # overlaps with another object
+                return False
+        return not any(map(self._fingers.touch, (*fitted, *self._shifted)))
 
 
 def _addresses(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarray]:

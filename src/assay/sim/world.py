@@ -181,9 +181,8 @@ class SceneEnv(Env):
         assert trace is not None
         path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
         is_withdrawn = self.ending is not None
-        after = (
-            trace.simulate_aftermath() if self.simulation.runs and trace.holds and not is_withdrawn else None
-        )
+        has_aftermath = self.simulation.runs and trace.holds and not is_withdrawn
+        after = trace.simulate_aftermath() if has_aftermath else None
         return Record(
             path,
             next(iter(trace.contacts), None),
@@ -242,16 +241,15 @@ class LiberoEnv(SceneEnv):
             return lambda: change.happen(self, rng)
         with planned_on(self._pack):
             task: Task = change.apply(self.task, rng)
-        if task.scene == self.task.scene:
-            replacement = None
-        else:
+        simulation = replacement = None
+        if task.scene != self.task.scene:
             simulation = self._simulate(task.scene, self._pack)
             replacement = Replacement(self.simulation, simulation, self.state, self._seed)
 
         def apply() -> bool:
             if replacement is not None and not replacement():
                 return False
-            self.become(task, None if replacement is None else replacement.simulation)
+            self.become(task, simulation)
             return True
 
         return apply
