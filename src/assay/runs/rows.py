@@ -119,42 +119,15 @@ _NUMBERS = ("pd", "chance", "best", "distance", "rung", "reference_steps", "limi
 _FLAGS = ("plausible", "guessable", "milder")
 _EMPTY_LABELS = dict.fromkeys(_NUMBERS, pl.Float64()) | dict.fromkeys(_FLAGS, pl.Boolean())
 """Types of labels of which no episode of a run has a value; others are text."""
-COLUMNS = {
-    "id": pl.Int64,
-    "key": pl.String,
-    "experiment": pl.String,
-    "condition": pl.String,
-    "task": pl.String,
-    "seed": pl.Int64,
-    "start": pl.Int64,
-    "labels": pl.String,
-    "instruction": pl.String,
-    "outcome": pl.String,
-    "steps": pl.Int64,
-    "seconds": pl.Float64,
-    "decisions": pl.Int64,
-    "images": pl.Int64,
-    "attempts": pl.Int64,
-    "touched": pl.String,
-    "moved": pl.String,
-    "truth": pl.String,
-    "error": pl.String,
-    "initial_positions": pl.String,
-    "contacts": pl.String,
-    "clipped": pl.Int64,
-    "events": pl.String,
-    "stages": pl.String,
-    "progress": pl.Float64,
-    "lasts": pl.Int64,
-    "bystander_moved": pl.Float64,
-    "bystander_tilted": pl.Float64,
-    "left_open": pl.Float64,
-    "peak_force": pl.Float64,
-    "arm_contact": pl.Int64,
-    "path_length": pl.Float64,
-    "jerk": pl.Float64,
-    "side_effects": pl.String,
-}
+_NAMES = (
+    "id key experiment condition task seed start labels instruction outcome steps seconds decisions images attempts "
+    "touched moved truth error initial_positions contacts clipped events stages progress lasts bystander_moved "
+    "bystander_tilted left_open peak_force arm_contact path_length jerk side_effects"
+)
+_INTEGERS = "id seed start steps decisions images attempts clipped lasts arm_contact"
+_FLOATS = "seconds progress bystander_moved bystander_tilted left_open peak_force path_length jerk"
+COLUMNS: dict[str, type[pl.DataType]] = dict.fromkeys(_NAMES.split(), pl.String)
+COLUMNS |= dict.fromkeys(_INTEGERS.split(), pl.Int64) | dict.fromkeys(_FLOATS.split(), pl.Float64)
 """Columns of a frame, in the order of the query.
 
 Those from ``stages`` on are null if the world does not record them: the step at which each atom

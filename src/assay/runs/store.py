@@ -293,26 +293,15 @@ class Store:
 
     def append(self, number: int, episode: Episode) -> None:
         """Record an episode of a planned spec: one transaction."""
+        row = {name: getattr(episode, name) for name in EPISODE.split(", ")}
+        row |= {name: storable(row[name]) for name in ("outcome", "instruction", "error")}
+        row["truth"] = json.dumps(episode.truth)
         path = episode.trajectory
         packed = map(pack, (path.end_effector, path.gripper, path.actions))
         with self._transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO main.episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    number,
-                    episode.outcome.value,
-                    storable(episode.instruction),
-                    episode.steps,
-                    episode.seconds,
-                    episode.decisions,
-                    episode.images,
-                    episode.attempts,
-                    episode.touched,
-                    episode.moved,
-                    json.dumps(episode.truth),
-                    storable(episode.error),
-                    int(episode.transient),
-                ),
+                f"INSERT OR REPLACE INTO main.episodes (id, {EPISODE}) VALUES (?{', ?' * len(row)})",
+                (number, *row.values()),
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO main.trajectories VALUES (?, ?, ?, ?, ?)",
