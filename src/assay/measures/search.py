@@ -71,8 +71,13 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
     """Return all candidates, the most significant first."""
     patterns = [pattern for run, profile in profiles for pattern in _search_drops(run, profile)]
     runs, results = select_results(profiles, TASK_CHANGES)
-    if results:
-        patterns += _search_tasks(runs[0], pl.concat(result.rows for result in results))
+    rows = pl.concat(result.rows for result in results) if results else None
+    if rows is not None and rows["task"].n_unique() > 1:
+        for (task, change), table in by_cell(rows).items():
+            control, hits, count = map(int, table.sum(axis=0))
+            counts = (hits, count, control, count)
+            p, least = loss_p(table), least_one_sided(int((table[:, 0] > 0).sum()))
+            patterns.append(LossPattern(PatternKind.TASK, runs[0], task, change, change, counts, p, least))
     runs, phrasings = select_results(profiles, ACTIONS)
     if phrasings:
         patterns += search_phrasings(runs[0], pl.concat(phrasing.rows for phrasing in phrasings))
@@ -103,18 +108,6 @@ def _search_drops(run: int, profile: Profile) -> Iterator[LossPattern]:
         yield LossPattern(kind, run, "", what, change, counts, p, least)
 
 
-def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Return candidates for the cost of changes in single tasks."""
-    if rows["task"].n_unique() < 2:
-        return
-    for (task, change), table in by_cell(rows).items():
-        control, hits, count = map(int, table.sum(axis=0))
-        p, least = loss_p(table), least_one_sided(int((table[:, 0] > 0).sum()))
-        yield LossPattern(
-            PatternKind.TASK, run, task, change, change, (hits, count, control, count), p, least
-        )
-
-
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
     """Return candidates for phrasings of the action: single ones and groups in each task, and groups in all tasks."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
@@ -142,7 +135,12 @@ def _compare_phrasing(
         # Seeds of one wording are not independent, and another start is not another phrasing.
         p = max(within(*sides), within(*_sides(rows, ("task", "seed")))) / 2
     counts = int(hits), int(count), int(others), int(others_count)
-    return LossPattern(PatternKind.SAYING, run, task, name, "", counts, p, _least_within(sides))
+    # The smallest p value that the margins allow, with all failures on one side.
+    kept, among_others, won, among = sides
+    lost = (among - won) + (among_others - kept)
+    most = np.minimum(lost, among)
+    least = within(among_others - (lost - most), among_others, among - most, among) / 2
+    return LossPattern(PatternKind.SAYING, run, task, name, "", counts, p, least)
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
@@ -152,12 +150,3 @@ def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
     sums = {name: value.sum() for name, value in sides.items()}
     table = rows.group_by(by, maintain_order=True).agg(**sums)
     return np.asarray(table.select(*sides).to_numpy().astype(float).T)
-
-
-def _least_within(sides: np.ndarray) -> float:
-    """Return the smallest one-sided p value that the margins allow, with all failures on one side."""
-    others, others_count, hits, count = sides
-    lost = (count - hits) + (others_count - others)
-    most = np.minimum(lost, count)
-    spilled = lost - most
-    return within(others_count - spilled, others_count, count - most, count) / 2

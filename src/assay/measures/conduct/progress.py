@@ -2,7 +2,7 @@
 
 A goal is a conjunction of atoms, and an atom has stages: reached, touched, grasped, lifted, carried, placed, released
 (`assay.episodes.conduct`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as recorded by the
-world. Worlds without stages provide the share of atoms that hold at the end, and the largest share that held
+world. Worlds without stages provide the fraction of atoms that hold at the end, and the largest fraction that held
 simultaneously. Both are 1 for a success.
 """
 
@@ -116,7 +116,7 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
 def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
     """Return the number of atoms of a goal, the fraction that held at the end, and the largest simultaneous fraction.
 
-    Atoms that held before the first step, such as a stove that is already on, are left out of the shares.
+    Atoms that held before the first step, such as a stove that is already on, are left out of the fractions.
     """
     atoms = json.loads(truth)
     spans = [atom for atom in atoms.values() if not any(first == 0 for first, _ in atom)]
@@ -192,9 +192,9 @@ class StageFailures(Result):
     count: Annotated[int, Column("episodes", "count")]
     """Number of episodes with recorded stages, successes included."""
     share: Annotated[float, Column("share of failures", "share")]
-    """Share of the failures that stop at the stage: ``failures / of_failures``."""
+    """Fraction of the failures that stop at the stage: ``failures / of_failures``."""
     interval: Annotated[Interval, Column("95 % interval", "share")]
-    """Wilson interval of the share, over starts and variants."""
+    """Wilson interval of ``share``, over starts and variants."""
 
     @property
     def name(self) -> str:
@@ -213,10 +213,8 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     failed = rows.filter(pl.col("success") == 0)
     if not len(failed):
         return ()
-    at = pl.struct("stages", "truth", "steps").map_elements(
-        lambda row: final_stage(row["stages"], row["truth"], row["steps"]), return_dtype=pl.String
-    )
-    failed = failed.with_columns(_stage=at)
+    records = failed.select("stages", "truth", "steps").iter_rows()
+    failed = failed.with_columns(_stage=pl.Series([final_stage(*record) for record in records]))
     groups: list[tuple[dict[str, Label], pl.DataFrame]] = [({}, rows)]
     if len(by_condition := group_rows(rows, ("condition",))) > 1:
         groups += [({"condition": name}, group) for (name,), group in by_condition]
@@ -224,9 +222,8 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     for group, part in groups:
         lost = failed.join(part, on="id", how="semi") if group else failed
         for stage in ORDER if len(lost) else ():
-            (at_stage,) = group_shares(
-                lost.with_columns(_here=(pl.col("_stage") == stage).cast(pl.Int64)), "_here"
-            )
+            here = (pl.col("_stage") == stage).cast(pl.Int64)
+            (at_stage,) = group_shares(lost.with_columns(_here=here), "_here")
             if at_stage.hits:
                 counts = at_stage.hits, len(lost), len(part)
                 result.append(StageFailures(group, stage, *counts, at_stage.share, at_stage.interval))
