@@ -231,7 +231,27 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
 def describe_shortcuts(result: Shortcuts) -> list[str]:
     """Describe the conditions that each policy solves, fails or leaves undecided, and caveats, in sentences."""
     expected = [row for row in result.rows if row.expected]
-    sentences = [_describe_probe(result, probe, len(expected)) for probe in result.lacking]
+    sentences = []
+    for probe in result.lacking:
+        blind, telling, undecided, broken = (
+            result.conditions(probe, solved)
+            for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
+        )
+        parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
+        judged = len(expected) - len(broken)
+        if judged and len(undecided) == judged:
+            scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"
+            parts.append(
+                f"{probe.title}: undecided in {scope} in which success is expected: {_join_names(undecided)}"
+            )
+        elif judged:
+            text = f"solves {len(blind)} of {plural(judged, 'condition')} in which success is expected"
+            if blind and (conclusion := KINDS.get(probe.lacks or "")):
+                text += f", so success there is no evidence that {conclusion}"
+            parts.append(f"{probe.title}: {text}{f': {_join_names(blind)}' if blind else ''}")
+            parts += [f"fails {_join_names(telling)}"] if telling else []
+            parts += [f"undecided: {_join_names(undecided)}"] if undecided else []
+        sentences.append("; ".join(parts) + ".")
     unexpected = [row.condition for row in result.rows if not row.expected]
     if unexpected:
         sentences.append(
@@ -256,28 +276,6 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
             f"Caution: the oracle, which has all inputs, does not solve {_join_names(weak)} either."
         )
     return sentences
-
-
-def _describe_probe(result: Shortcuts, probe: Probe, expected: int) -> str:
-    """Describe one policy in a sentence; ``expected``: the number of conditions in which success is expected."""
-    blind, telling, undecided, broken = (
-        result.conditions(probe, solved) for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
-    )
-    parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
-    judged = expected - len(broken)
-    if judged and len(undecided) == judged:
-        scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"
-        parts.append(
-            f"{probe.title}: undecided in {scope} in which success is expected: {_join_names(undecided)}"
-        )
-    elif judged:
-        text = f"solves {len(blind)} of {plural(judged, 'condition')} in which success is expected"
-        if blind and (conclusion := KINDS.get(probe.lacks or "")):
-            text += f", so success there is no evidence that {conclusion}"
-        parts.append(f"{probe.title}: {text}{f': {_join_names(blind)}' if blind else ''}")
-        parts += [f"fails {_join_names(telling)}"] if telling else []
-        parts += [f"undecided: {_join_names(undecided)}"] if undecided else []
-    return "; ".join(parts) + "."
 
 
 def _join_names(conditions: Sequence[str]) -> str:
