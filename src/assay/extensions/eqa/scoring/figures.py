@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
 from assay.extensions.eqa.question import QuestionKind
-from assay.extensions.eqa.scoring.actioneqa.results import (
+from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS
+from assay.extensions.eqa.scoring.results import (
     NEEDS_MARKS,
     STATIC_VIEWS,
-    PaperResults,
+    ReportData,
     camera_count,
     mean_of,
 )
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS
 from assay.measures.result import MeasureError
 from assay.measures.views.style import (
     FAINT,
@@ -39,7 +39,7 @@ MIN_LABELLED_SHARE = 0.05
 _CHANCE = "the dashed line is chance."
 
 
-def best_figures(results: PaperResults) -> Iterator[Drawing]:
+def best_figures(results: ReportData) -> Iterator[Drawing]:
     """Draw the best models and people by kind, and the best open and proprietary models overall."""
     rows = {name: results.shares_by_kind(model) for name, model in results.best_models()[:MAX_MODELS]}
     if results.people:
@@ -72,13 +72,13 @@ def best_figures(results: PaperResults) -> Iterator[Drawing]:
     yield Drawing("open", "Open and proprietary models", caption, (HALF, 1.0 + 0.26 * len(bars)), paint)
 
 
-def kinds_figure(results: PaperResults) -> Drawing:
+def kinds_figure(results: ReportData) -> Drawing:
     """Draw the accuracy of the best models by kind, mean over data sets."""
     rows = {name: results.shares_by_kind(model) for name, model in results.best_models()[: len(SERIES)]}
     return _grouped_bars("The best models by kind, mean over data sets", rows, results.score.chance)
 
 
-def size_figure(results: PaperResults) -> Drawing:
+def size_figure(results: ReportData) -> Drawing:
     """Draw the overall mean against the number of parameters, one line per model family."""
     families: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, model in results.models.items():
@@ -102,7 +102,7 @@ def size_figure(results: PaperResults) -> Drawing:
     return Drawing("size", "Performance and size", f"Overall means; {_CHANCE}", (HALF, 3.4), paint)
 
 
-def camera_figures(results: PaperResults) -> Iterator[Drawing]:
+def camera_figures(results: ReportData) -> Iterator[Drawing]:
     """Draw the overall mean against the number of cameras, and mid-level errors by component, mean over models."""
     views = results.several_views(STATIC_VIEWS)
     models = results.best_models()[: len(SERIES)]
@@ -139,7 +139,7 @@ def camera_figures(results: PaperResults) -> Iterator[Drawing]:
     yield Drawing("components", "Errors by component", caption, (HALF, 3.4), paint_stacks)
 
 
-def mistakes_figure(results: PaperResults) -> Drawing:
+def mistakes_figure(results: ReportData) -> Drawing:
     """Draw the proportions of the taxonomy's two groups and four parts at each level."""
     parts = {part: f"{group}: {part}" for group, members in error_categories().items() for part in members}
     counts: Counter[tuple[str, str]] = Counter()
@@ -167,7 +167,7 @@ def mistakes_figure(results: PaperResults) -> Drawing:
     return Drawing("mistakes", "Error categories by level", caption, (WIDTH, 3.6), paint)
 
 
-def counts_figure(results: PaperResults) -> Drawing:
+def counts_figure(results: ReportData) -> Drawing:
     """Draw the number of questions by kind, stacked by data set."""
     counts = Counter((question.dataset, question.kind) for question in results.questions)
 
@@ -225,7 +225,7 @@ def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], 
     return Drawing("kinds", title, f"Mean over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
 
 
-FIGURES: Mapping[str, tuple[str, Callable[[PaperResults], Drawing | Iterator[Drawing]]]] = {
+FIGURES: Mapping[str, tuple[str, Callable[[ReportData], Drawing | Iterator[Drawing]]]] = {
     "Figure 5": ("The best models against people", best_figures),
     "Figure 20": ("The best models across the six kinds", kinds_figure),
     "Figure 19": ("Performance and size", size_figure),
