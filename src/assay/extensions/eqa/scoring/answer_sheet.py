@@ -142,20 +142,18 @@ class AnswerSheet:
     @cached_property
     def moved(self) -> np.ndarray:
         """Whether each question's action involves each dimension, (questions, 7); False at the high level."""
-        return np.array([_moved_dimensions(question) for question in self.questions])
+        moved = np.zeros((len(self.questions), SIZE), dtype=bool)
+        for row, question in zip(moved, self.questions, strict=True):
+            if question.kind.level is not ActionLevel.HIGH and question.actions:
+                action = np.asarray(question.actions[0 if question.kind.predicts else question.right])
+                if question.kind is not QuestionKind.M_AI:  # whose actions are signs already
+                    action = signs(action, question.thresholds)
+                row[:] = action != 0
+        return moved
 
     def per_cluster(self, values: np.ndarray) -> np.ndarray:
         """Return the sums of values (questions,) over each episode."""
         return np.bincount(self.cluster, values, int(self.cluster.max()) + 1)
-
-
-def _moved_dimensions(question: Question) -> np.ndarray:
-    if question.kind.level is ActionLevel.HIGH or not question.actions:
-        return np.zeros(SIZE, dtype=bool)
-    action = np.asarray(question.actions[0 if question.kind.predicts else question.right])
-    if question.kind is not QuestionKind.M_AI:  # whose actions are signs already
-        action = signs(action, question.thresholds)
-    return np.asarray(action != 0)
 
 
 def _match_answers(rows: pl.DataFrame, index: pl.DataFrame) -> ModelAnswers:
