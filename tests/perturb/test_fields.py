@@ -27,7 +27,7 @@ from assay.perturb.world import Jitter, MoveCamera, Orbit, Relight, Resize, Star
     ],
 )
 def test_a_perturbation_without_effect_is_rejected(make: Callable[[], Perturbation]):
-    with pytest.raises(PerturbationError, match=r"^[\w/]+: nothing is changed; valid: another [\w ]+$"):
+    with pytest.raises(PerturbationError, match=r"^[\w/]+: nothing is changed; choose another [\w ]+$"):
         make()
 
 
