@@ -125,7 +125,8 @@ class ProprioceptionNoise(_Misjudged):
     def error(self, chance: Chance) -> np.ndarray:
         """Draw the error of one step."""
         deviations = (self.position, self.rotation, self.joints, self.gripper)
-        return chance.now().standard_normal(15) * np.repeat(deviations, (3, 3, 7, 2))
+        error: np.ndarray = chance.now().standard_normal(15) * np.repeat(deviations, (3, 3, 7, 2))
+        return error
 
 
 @perturbation
