@@ -11,8 +11,15 @@ from pathlib import Path
 from assay import tasks
 from assay.episodes import LIBERO, WORLDS, EpisodeSpec
 from assay.experiments import load_experiment
-from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, certify, claim, missing
-from assay.runs.certificates.claim import solvable
+from assay.runs.certificates import (
+    Certificate,
+    CertificateCache,
+    ClaimVerdict,
+    certify,
+    claim,
+    missing,
+    solvable,
+)
 from assay.runs.local import LocalProcesses
 from assay.runs.worker import WorkerConfig
 from bench.figure import Figure

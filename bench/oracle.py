@@ -69,13 +69,13 @@ def _speed(task_id: str) -> float:
 
 def _sampled_figures(selection: str, seeds: range, least: float, least_of_one: float) -> list[Figure]:
     trials = _trials(selection, seeds)
-    worst = min(trials, key=lambda trial: trial.successes)
+    worst = min(trials, key=lambda trial: trial.success_rate[0])
     what = f"oracle, sampled states, primitives, {selection}"
     return [
         Figure(f"{what}, together", _percent(trials), "%", least, at_most=False),
         Figure(
             f"{what}, worst task",
-            100 * worst.successes / worst.episodes,
+            100 * worst.success_rate[0] / len(worst.attempts),
             "%",
             least_of_one,
             at_most=False,
@@ -98,7 +98,7 @@ def _libero_figures() -> Iterable[Figure]:
     for suite, bound in bounds.items():
         what = f"oracle, sampled states, libero pack, {suite}"
         trials = _trials(suite, SEEDS[:3], pack="libero")
-        reasons = [reason for trial in trials for reason in trial.reasons]
+        reasons = [episode.error for trial in trials for episode in trial.ending_in(Outcome.ERROR)]
         if reasons:  # not everybody has the meshes of all suites
             yield Figure(what, None, "%", bound, at_most=False, note=f"{len(reasons)} errors: {reasons[0]}")
         else:
@@ -113,4 +113,4 @@ def _trials(
 
 
 def _percent(trials: list[Trial]) -> float:
-    return 100 * sum(each.successes for each in trials) / sum(each.episodes for each in trials)
+    return 100 * sum(trial.success_rate[0] for trial in trials) / sum(len(trial.attempts) for trial in trials)

@@ -23,7 +23,7 @@ from assay.policies.remote.client import load_client
 from assay.sim.world import LIBERO_WORLD
 from assay.support.llm import Client, Endpoint, Ledger, client
 from assay.support.llm.client import Cache
-from assay.support.llm.protocols import SPEECHES, ModelPrompt
+from assay.support.llm.protocols import PROTOCOLS, ModelPrompt
 from assay.tasks import Instruction
 from fuzz.mutations import HOSTILE_TEXTS, Rng, pick, spoiled_bytes, spoiled_json
 
@@ -427,7 +427,7 @@ class Endpoints:
 
     def case(self, number: int, rng: Rng) -> int:
         """Ask one question; the key must not appear in any message or be sent to another host."""
-        name = pick(rng, tuple(SPEECHES))
+        name = pick(rng, tuple(PROTOCOLS))
         seed, manner = int(rng.integers(2**31)), pick(rng, MANNERS)
 
         def serve(connection: socket.socket) -> None:
@@ -438,7 +438,7 @@ class Endpoints:
 
         self._peer.serve = serve
         endpoint = Endpoint(
-            f"http://127.0.0.1:{self._peer.port}/v1", "m", key="sesame-sesame", speech=SPEECHES[name], timeout=PATIENCE,
+            f"http://127.0.0.1:{self._peer.port}/v1", "m", key="sesame-sesame", protocol=name, timeout=PATIENCE,
             attempts=2, first_wait=0.01, per_minute=1e6,
         )  # fmt: skip
         with in_time(4 * PATIENCE):

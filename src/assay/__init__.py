@@ -45,37 +45,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0.dev0"
 
-_HOMES = {
-    "AssayError": "assay.errors",
-    "Audit": "assay.api",
-    "Episode": "assay.episodes",
-    "EpisodeSpec": "assay.episodes",
-    "Evaluated": "assay.api",
-    "Experiment": "assay.experiments",
-    "Perturbation": "assay.episodes",
-    "Policy": "assay.episodes",
-    "Run": "assay.api",
-    "RunOptions": "assay.api",
-    "Sense": "assay.episodes",
-    "TaskEnv": "assay.api",
-    "Variant": "assay.experiments",
-    "World": "assay.episodes",
-    "audit": "assay.api",
-    "check_world": "assay.episodes.check",
-    "compare": "assay.api",
-    "distance": "assay.perturb.words.distance",
-    "duel": "assay.api",
-    "evaluate": "assay.api",
-    "gate": "assay.api",
-    "load_run": "assay.api",
-    "load_task": "assay.api",
-    "make_env": "assay.api",
-    "perturbation": "assay.episodes",
-    "register": "assay.support.plugins",
-    "run": "assay.api",
-    "search": "assay.api",
+_NAMES = {
+    "assay.api": "Audit Evaluated Run RunOptions TaskEnv audit compare duel evaluate gate load_run load_task make_env "
+    "run search",
+    "assay.episodes": "Episode EpisodeSpec Perturbation Policy Sense World perturbation",
+    "assay.episodes.check": "check_world",
+    "assay.errors": "AssayError",
+    "assay.experiments": "Experiment Variant",
+    "assay.perturb.words.distance": "distance",
+    "assay.support.plugins": "register",
 }
-"""Public name -> the module that has it."""
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+"""Public name -> the module that defines it."""
 
 __all__ = [*sorted(_HOMES)]
 

@@ -30,7 +30,6 @@
     ├── MeasureError                 a measure that a run does not allow: names what is missing
     ├── PaperError                   an unknown paper, or one without published numbers
     ├── RenderingError               no way to render an image on this machine
-    │   └── _AbandonedError          a video that nothing requests any more
     ├── DistanceError                a text, or a table of texts, without a distance
     ├── ModelError                   a language model that is missing, or not the expected one
     ├── ReleaseError                 a folder that does not hold the expected release
@@ -44,7 +43,7 @@
     ├── NotFoundError                a name that the web app does not know
     └── ServingError                 an address at which the web app cannot listen
 
-Every message states what is wrong, where, and what is valid.
+Every message states what is wrong, where, and what is expected.
 """
 
 from __future__ import annotations
@@ -53,18 +52,18 @@ import difflib
 import os
 import sysconfig
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 _OWN = Path(__file__).parent
-_MOST_FRAMES = 8
+_MAX_FRAMES = 8
 _INSTALLED = frozenset(
     Path(place) for name, place in sysconfig.get_paths().items() if name.endswith(("stdlib", "lib"))
 )
 
 
 class AssayError(Exception):
-    """Anything a user can act on. Its message is one line: what is wrong, where, and what is valid."""
+    """An error that a user can act on. Its message is one line: what is wrong, where, and what is expected."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
@@ -74,7 +73,7 @@ class AssayError(Exception):
 
 
 class TaskError(AssayError):
-    """A task, scene or goal that makes no sense."""
+    """An invalid task, scene or goal."""
 
 
 class BDDLError(TaskError):
@@ -89,11 +88,11 @@ class BDDLError(TaskError):
 
 
 class AssetError(AssayError):
-    """An asset pack lacks something."""
+    """Something is missing from an asset pack."""
 
 
 class StateError(AssayError):
-    """An initial state that does not fit the scene, or is not one."""
+    """An invalid initial state, or one that does not fit the scene."""
 
 
 class ActionError(AssayError):
@@ -101,10 +100,10 @@ class ActionError(AssayError):
 
 
 class PolicyError(AssayError):
-    """A policy that broke: says which one and at which step."""
+    """An error of a policy; the message names the policy and the step."""
 
     transient = False
-    """Whether it may be well again later by itself, as a server that is away."""
+    """Whether the cause may be temporary, such as an unreachable server."""
     traceback = ""
     """Traceback of the user's code in which the error arose, from `short_traceback`; empty otherwise."""
 
@@ -122,23 +121,23 @@ class PerturbationError(AssayError):
 
 
 class ExperimentError(AssayError):
-    """An experiment or condition that does not exist or makes no sense."""
+    """An unknown or invalid experiment or condition."""
 
 
 class SpecError(ExperimentError):
-    """An episode spec that makes no sense."""
+    """An invalid episode spec."""
 
 
 class WorldError(AssayError):
-    """A world that does not exist, or cannot do what is asked of it."""
+    """An unknown world, or an operation that it does not support."""
 
 
 class PluginError(AssayError):
-    """A plugin that cannot be imported, or takes a name that another has."""
+    """A plugin that cannot be imported, or a name that is already taken."""
 
 
 class RunError(AssayError):
-    """A run file that is not one, is in use, or does not fit what is asked."""
+    """A file that is not a run, is in use, or does not fit the command."""
 
 
 class DeclinedError(RunError):
@@ -146,11 +145,11 @@ class DeclinedError(RunError):
 
 
 class FileError(AssayError):
-    """A file or folder that cannot be written, or is in the way."""
+    """A file or folder that cannot be written, or that exists already."""
 
 
 class RenderingError(AssayError):
-    """No way to draw a picture on this machine."""
+    """No way to render an image on this machine."""
 
 
 def short_traceback(error: BaseException) -> str:
@@ -158,19 +157,19 @@ def short_traceback(error: BaseException) -> str:
 
     It begins with the first frame outside Assay. Of a deep stack the first two and the last six frames are kept.
     """
-    told = traceback.TracebackException.from_exception(error)
-    one: traceback.TracebackException | None = told
-    foreign = False
-    while one is not None:
-        frames = list(one.stack)
+    whole = traceback.TracebackException.from_exception(error)
+    part: traceback.TracebackException | None = whole
+    is_foreign = False
+    while part is not None:
+        frames = list(part.stack)
         first = next((at for at, frame in enumerate(frames) if not _is_own(frame.filename)), len(frames))
-        foreign = foreign or first < len(frames)
+        is_foreign = is_foreign or first < len(frames)
         frames = frames[first:]
-        if len(frames) > _MOST_FRAMES:
-            frames = [*frames[:2], *frames[2 - _MOST_FRAMES :]]
-        one.stack = traceback.StackSummary.from_list(frames)
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
-    return "".join(told.format()).strip() if foreign else ""
+        if len(frames) > _MAX_FRAMES:
+            frames = [*frames[:2], *frames[2 - _MAX_FRAMES :]]
+        part.stack = traceback.StackSummary.from_list(frames)
+        part = part.__cause__ or (None if part.__suppress_context__ else part.__context__)
+    return "".join(whole.format()).strip() if is_foreign else ""
 
 
 def traceback_of(error: AssayError) -> str:
@@ -192,40 +191,34 @@ def _is_own(file: str) -> bool:
 
 
 def _is_installed(file: str) -> bool:
-    """Whether a file is Assay's, Python's or an installed package's: nothing that its user could mend."""
+    """Return whether a file belongs to Assay, Python or an installed package, which the user does not edit."""
     return _is_own(file) or any(Path(file).is_relative_to(place) for place in _INSTALLED)
 
 
-def one_line(said: object, most: int = 200) -> str:
+def one_line(text: object, most: int = 200) -> str:
     """Return a text, or the type and message of an exception, as one line of at most ``most`` characters."""
-    text = f"{type(said).__name__}: {said}" if isinstance(said, BaseException) else str(said)
-    return " ".join(text.split())[:most]
+    prefix = f"{type(text).__name__}: " if isinstance(text, BaseException) else ""
+    return " ".join(f"{prefix}{text}".split())[:most]
 
 
 def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
-    """A phrase that points from a wrong ``name`` to the nearest of the ``valid`` ones."""
-    options = sorted(set(valid))
-    if (near := _nearest(name, options)) is not None:
-        return f"did you mean '{near}'?"
-    return _all_of(options, most)
+    """Return a phrase that points from a wrong ``name`` to the nearest valid one, or lists the valid ones."""
+    return did_you_mean_each([name], valid, most=most).removeprefix(f"'{name}': ")
 
 
 def did_you_mean_each(names: Iterable[str], valid: Iterable[str], *, most: int = 6) -> str:
-    """The same for several wrong names: the nearest to each, and what is valid once where there is no such."""
+    """Return the phrase of `did_you_mean` for each of several wrong names; the valid ones are listed once."""
     options = sorted(set(valid))
-    near = {name: _nearest(name, options) for name in names}
-    said = [f"'{name}': did you mean '{found}'?" for name, found in near.items() if found is not None]
-    return " ".join(said if None not in near.values() else [*said, _all_of(options, most)])
-
-
-def _nearest(name: str, options: Iterable[str]) -> str | None:
     lower = {option.lower(): option for option in options}
-    near = difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5)
-    return lower[near[0]] if near else None
-
-
-def _all_of(options: Sequence[str], most: int) -> str:
-    if not options:
-        return "there is none to choose from"
-    shown = ", ".join(options[:most])
-    return f"valid: {shown}{', ...' if len(options) > most else ''}"
+    phrases, has_unknown = [], False
+    for name in names:
+        if near := difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5):
+            phrases.append(f"'{name}': did you mean '{lower[near[0]]}'?")
+        else:
+            has_unknown = True
+    if has_unknown:
+        more = ", ..." if len(options) > most else ""
+        phrases.append(
+            f"valid: {', '.join(options[:most])}{more}" if options else "there is none to choose from"
+        )
+    return " ".join(phrases)

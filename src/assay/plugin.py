@@ -67,22 +67,14 @@ if TYPE_CHECKING:
     from assay.measures.views.table import Table as Table
     from assay.sim.packs.pack import AssetPack as AssetPack
 
-_LAZY = {
-    "AssetPack": "assay.sim.packs.pack",
-    "Column": "assay.measures.views.table",
-    "Drawing": "assay.measures.views.style",
-    "Experiment": "assay.experiments",
-    "Flaw": "assay.measures",
-    "FlawTest": "assay.measures",
-    "Measure": "assay.measures",
-    "MeasureError": "assay.measures",
-    "OwnFlaw": "assay.measures",
-    "Panel": "assay.measures",
-    "Result": "assay.measures",
-    "RunData": "assay.measures",
-    "Table": "assay.measures.views.table",
-    "Variant": "assay.experiments",
+_NAMES = {
+    "assay.experiments": "Experiment Variant",
+    "assay.measures": "Flaw FlawTest Measure MeasureError OwnFlaw Panel Result RunData",
+    "assay.measures.views.style": "Drawing",
+    "assay.measures.views.table": "Column Table",
+    "assay.sim.packs.pack": "AssetPack",
 }
+_LAZY = {name: module for module, names in _NAMES.items() for name in names.split()}
 """Name -> the module it is imported from on first use."""
 
 __all__ = [

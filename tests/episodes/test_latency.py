@@ -125,5 +125,5 @@ def test_a_late_episode_has_a_key_of_its_own_and_survives_json():
 
 def test_an_invalid_latency_is_rejected(world: Simulation):
     for latency in (-1, 10**6, True):
-        with pytest.raises(SpecError, match="valid: 0 to"):
+        with pytest.raises(SpecError, match="expected 0 to"):
             play(world, Counting(), latency=latency)

@@ -7,7 +7,7 @@ import pytest
 
 from assay import tasks
 from assay.episodes import Episode, EpisodeSpec, Outcome, horizon, rollout
-from assay.episodes.rollout import MOST_ACTIONS
+from assay.episodes.rollout import MAX_CHUNK
 from assay.policies.registry import load_policy
 from assay.policies.simple import STILL
 from assay.sim import Observation, Simulation, compile_scene, load_pack
@@ -73,7 +73,7 @@ def test_a_policy_that_breaks_is_an_error_with_its_name_and_the_step(world: Simu
         (np.full((1, 7), np.nan), "not finite"),
         (np.zeros(7), "shape (7,)"),
         (np.zeros((0, 7)), "shape (0, 7)"),
-        (np.zeros((10_000, 7)), f"k from 1 to {MOST_ACTIONS}"),
+        (np.zeros((10_000, 7)), f"k from 1 to {MAX_CHUNK}"),
     ):
         result = run(world, Scripted(STILL[None], STILL[None], answer), steps=9)
         assert result.outcome is Outcome.ERROR and result.steps == 2

@@ -75,15 +75,17 @@ def test_an_episode_ends_when_the_goal_holds(env: Env):
         play.step(action)
     assert play.succeeded and play.over and not play.truncated
     assert same(play.finish(), solved)
-    with pytest.raises(StateError, match=rf"the episode is over after {solved.steps} steps: reset first"):
+    with pytest.raises(
+        StateError, match=rf"the episode is over after {solved.steps} steps; call reset first"
+    ):
         play.step(action)
 
 
 def test_an_invalid_action_is_rejected_and_does_nothing(env: Env):
     for action, reason in (
-        ([0.0] * 6, r"of shape \(6,\); valid: \(7,\)"),
+        ([0.0] * 6, r"of shape \(6,\); expected 7 finite numbers"),
         ([[0.0] * 7], r"of shape \(1, 7\)"),
-        ([float("nan")] * 7, "not finite"),
+        ([float("nan")] * 7, "7 finite numbers"),
         (None, r"of shape \(\)"),
         ("forward", "7 numbers, not str"),
     ):

@@ -107,7 +107,7 @@ def test_the_checker_finds_a_flawed_environment():
         (Forgetful, "played again in the same Env"),
         (Global, "played in another Env"),
         (Foreseeing, "differs from its control before that step"),
-        (Flat, "valid: uint8, (height, width, 3)"),
+        (Flat, "expected uint8, (height, width, 3)"),
         (Env, "Env has no reset and no step and no succeeded"),
     ):
         world = CountingWorld()

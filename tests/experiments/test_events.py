@@ -9,7 +9,7 @@ from assay.episodes import EpisodeSpec, Outcome, TriggerKind, rollout, world_of
 from assay.episodes.events import events_of
 from assay.experiments import load_experiment
 from assay.policies.registry import load_policy
-from assay.runs.certificates.claim import ClaimVerdict, claim, judge
+from assay.runs.certificates import ClaimVerdict, claim, judge
 
 
 @pytest.fixture(scope="module")

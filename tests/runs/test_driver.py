@@ -23,8 +23,9 @@ from assay.experiments import Experiment, Variant
 from assay.measures.success.drops import drops
 from assay.perturb import Say
 from assay.runs.driver import Ending, drive
-from assay.runs.executor import Done, Event, Source
+from assay.runs.executor import Done, Event
 from assay.runs.local import LocalProcesses
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.schedulers.until import Pairs
 from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -206,7 +207,7 @@ class Scripted:
     def __init__(self, succeeds: Callable[[int], bool] = lambda seed: False, *, controls_late: bool = False):
         self.succeeds, self.controls_late = succeeds, controls_late
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         if self.controls_late:
             played: list[tuple[int, EpisodeSpec]] = []
             while batch := source.take(None):

@@ -82,7 +82,7 @@ def test_held_start_is_resumed_extended_and_merged_only_with_the_same_start(tmp_
             played(tmp_path / "a.assay", Witness(), [0, 1], **other)
     played(tmp_path / "b.assay", Witness(), [2], hold_start=3)
     assert merge([tmp_path / "a.assay", tmp_path / "b.assay"], tmp_path / "c.assay") == 3
-    with pytest.raises(RunError, match="hold_start=-1: valid: 0 or more"):
+    with pytest.raises(RunError, match="hold_start=-1: expected a number >= 0"):
         played(tmp_path / "d.assay", Witness(), [0], hold_start=-1)
 
 

@@ -146,6 +146,14 @@ def test_ray_of_our_own_gives_the_episodes_of_local_processes_and_gets_no_keys(
     assert os.environ["ASSAY_LLM_KEY"] == "sesame"
 
 
+def test_oracle_acts_on_a_cluster_as_it_does_locally(perform, cluster, tmp_path: Path):
+    plan, oracle = [EpisodeSpec("libero_goal/7", 0)], WorkerConfig("oracle")
+    _, on_cluster = perform(plan, RayActors(oracle, cluster.address))
+    (tmp_path / "run.assay").unlink()
+    _, locally = perform(plan, LocalProcesses(oracle, 1))
+    assert on_cluster == locally and [fact[0] for fact in locally.values()] == ["success"]
+
+
 @pytest.fixture
 def disturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, perform):
     """Performs the short plan, and does something when a process on a node is in the middle of an episode."""

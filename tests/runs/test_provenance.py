@@ -89,7 +89,7 @@ assert not load_plugins(run.meta["plugins"]), "here it is at hand"
     subprocess.run([sys.executable, script.name], cwd=tmp_path, check=True)
     with Store.reading(tmp_path / "run.assay") as store:
         (line,) = load_plugins(store.meta["plugins"])
-    assert "defined in mine.py" in line and "cannot be played again" in line
+    assert "defined in mine.py" in line and "cannot be replayed" in line
 
 
 OURS = '[project]\nname = "assay-robotics"\n'

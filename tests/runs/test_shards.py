@@ -59,19 +59,19 @@ def test_shards_that_are_missing_are_known_and_the_rest_keeps_the_order(parts: P
 
 def test_options_that_contradict_a_shards_file_are_refused(parts: Path):
     for options, reason in (
-        ({"shard": "2/3"}, "holds shard 1/3, not 2/3"),
-        ({}, "holds shard 1/3: resume it with --shard 1/3"),
-        ({"shard": "1/3", "seeds": 3}, "holds shard 1/3 of another plan"),
+        ({"shard": "2/3"}, "contains shard 1/3"),
+        ({}, "contains shard 1/3"),
+        ({"shard": "1/3", "seeds": 3}, "contains shard 1/3"),
         ({"shard": "9/9"}, "more shards than the plan has starts"),
-        ({"shard": "0/3"}, "valid: part/parts"),
-        ({"shard": "1/3", "until": "decided=0.5"}, "--shard and --until contradict each other"),
+        ({"shard": "0/3"}, "expected part/parts"),
+        ({"shard": "1/3", "until": "decided=0.5"}, "--shard cannot be combined with --until"),
     ):
         with pytest.raises(RunError, match=reason):
             run(parts / "1.assay", **options)
 
 
 def test_whole_runs_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: Path):
-    with pytest.raises(RunError, match="holds a whole run"):
+    with pytest.raises(RunError, match="contains a complete run"):
         run(parts / "whole.assay", shard="1/3")
     with pytest.raises(RunError, match="is not a shard, and other files are"):
         merge([parts / "1.assay", parts / "whole.assay"], tmp_path / "no.assay")

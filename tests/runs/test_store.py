@@ -195,7 +195,7 @@ def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
         assert len(list(store.trajectories())) == 3
     with pytest.raises(RunError, match="exists already"):
         merge([tmp_path / "a.assay"], out)
-    with pytest.raises(RunError, match="another experiment: its policy is idle, not oracle"):
+    with pytest.raises(RunError, match="another experiment, with policy idle, not oracle"):
         merge([tmp_path / "a.assay", tmp_path / "c.assay"], tmp_path / "no.assay")
     with Store.writing(tmp_path / "a.assay") as store:
         store.stop("control", [PLAN[0].key], RULE)
@@ -213,22 +213,15 @@ def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
         ("progress", 0.25),
     ],
 )
-def test_columns_that_older_runs_lack_are_null_in_them_and_kept_in_newer_ones(
+def test_details_of_episodes_are_columns_and_survive_a_merge(
     tmp_path: Path, episode, column: str, recorded: object
 ):
-    for name, number in (("old", 1), ("new", 2)):
+    for name, number in (("one", 1), ("other", 2)):
         with Store.writing(tmp_path / f"{name}.assay") as store:
             store.plan(PLAN)
-            store.append(number, episode(**{column: recorded}))
+            store.append(number, episode(**({column: recorded} if number == 2 else {})))
             store.describe(experiment="words", policy="oracle")
-    with sqlite3.connect(tmp_path / "old.assay") as file:
-        file.execute(f"DROP TABLE {column}")
-    with Store.reading(tmp_path / "old.assay") as store:
-        assert store.frame()[column].to_list() == [None]
-    merge([tmp_path / "old.assay", tmp_path / "new.assay"], tmp_path / "both.assay")
+    merge([tmp_path / "one.assay", tmp_path / "other.assay"], tmp_path / "both.assay")
     with Store.reading(tmp_path / "both.assay") as store:
         missing, written = store.frame()[column]
         assert missing is None and written == (recorded if column == "progress" else json.dumps(recorded))
-    with Store.writing(tmp_path / "old.assay") as store:
-        store.append(3, episode(**{column: recorded}))
-        assert store.frame()[column].null_count() == 1, "a run that is resumed records it from now on"

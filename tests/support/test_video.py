@@ -85,7 +85,7 @@ def test_equal_pictures_give_equal_files(tmp_path: Path):
     [np.zeros((48, 64, 3)), np.zeros((48, 64), dtype=np.uint8), np.zeros((48, 66, 3), dtype=np.uint8)],
 )
 def test_what_does_not_fit_is_refused_and_leaves_nothing(tmp_path: Path, picture: np.ndarray):
-    with pytest.raises(ValueError, match="picture"), VideoWriter(tmp_path / "a.mp4") as video:
+    with pytest.raises(ValueError, match="expected a frame"), VideoWriter(tmp_path / "a.mp4") as video:
         video.add(pictures(1)[0])
         video.add(picture)
     assert list(tmp_path.iterdir()) == []
@@ -138,8 +138,8 @@ def test_what_cannot_be_spliced_is_one_line_and_leaves_nothing(tmp_path: Path, t
     other = written(tmp_path / "other.mp4", pictures(3, width=96))
     (tmp_path / "text.mp4").write_text("not a video")
     for clips, words in (
-        ([three[0], Clip(three[1].path, 0, 13)], "b.mp4: ends 1 pictures too early"),
-        ([three[0], Clip(other, 0, 3)], "encoded differently"),
+        ([three[0], Clip(three[1].path, 0, 13)], "b.mp4: ends 1 frames too early"),
+        ([three[0], Clip(other, 0, 3)], "encoding differs"),
         ([Clip(tmp_path / "text.mp4", 0, 1)], "cannot be read"),
         ([three[0], Clip(tmp_path / "none.mp4", 0, 1)], "cannot be read"),
     ):

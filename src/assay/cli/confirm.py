@@ -6,15 +6,14 @@ import sys
 from pathlib import Path
 
 import typer
-from rich.progress import Progress
 
 from assay.episodes import Episode, EpisodeSpec
 from assay.errors import RunError
-from assay.runs.display import RunDisplay
+from assay.runs.display import CertifyingDisplay, RunDisplay
 from assay.runs.estimates import duration, earlier_runs
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
-from assay.support.console import progress_bar, say
+from assay.support.console import say
 from assay.support.plugins import PYTHON
 
 LONG_RUN_S = 30 * 60.0
@@ -46,27 +45,22 @@ class ConfirmingDisplay(RunDisplay):
         size = f"about {duration(seconds)}: {len(plan.specs):,} episodes ({pace.source})"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise RunError(f"this takes {size}; pass --yes to start it, or see assay plan for a smaller one")
-        self._interrupted.__exit__()  # no episode is running: Ctrl-C stops the question at once
+        self._interrupts.__exit__()  # no episode is running: Ctrl-C stops the question at once
         try:
             return typer.confirm(f"This takes {size}. Start?", err=True)
         finally:
-            self._interrupted.__enter__()
+            self._interrupts.__enter__()
 
 
 class CountingDisplay(ConfirmingDisplay):
     """Shows one bar for a number of episodes that is only an upper bound."""
 
-    _episodes: Progress | None = None
-
     def began(self, store: Store, waiting: int) -> None:
         """Start the bar."""
-        self._close(None, None, None)
-        self.certifying_only = False
-        self._bar = self._episodes = progress_bar()
-        self._bar.start()
-        self._task = self._bar.add_task("episodes, at most", total=waiting)
+        CertifyingDisplay.began(self, store, waiting)
+        self._start_bar("episodes, at most", waiting)
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
         """Advance the bar."""
-        assert self._episodes is not None
-        self._episodes.advance(self._task, 0 if spec is None else 1)
+        assert self._bar is not None
+        self._bar.advance(self._task, 0 if spec is None else 1)

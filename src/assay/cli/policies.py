@@ -166,20 +166,22 @@ def try_policy(
     if not attempts:
         raise typer.Exit(130)
     trials = by_task(attempts)
-    status = 130 if interrupted else int(all(trial.errors == trial.episodes for trial in trials))
+    errors = [episode for trial in trials for episode in trial.ending_in(Outcome.ERROR)]
+    status = 130 if interrupted else int(len(errors) == len(attempts))
     if json_file is not None and write_json({"tasks": [trial.as_json() for trial in trials]}, json_file):
         raise typer.Exit(status)
     widest = min(max(len(trial.task) for trial in trials), 30)  # paths may be wrapped, ids may not
     rows = []
     for trial in trials:
-        mean = f"{sum(trial.steps) / len(trial.steps):.0f}" if trial.steps else "-"
-        late = f"goal not reached in {horizon(trial.attempts[0].spec)} steps" if trial.failed_seeds else ""
-        reason = next(iter((*trial.reasons, *trial.notes)), late)
-        rows.append((trial.task, f"{trial.successes}/{trial.count}", str(trial.errors), mean, reason))
-    successes, counted = sum(trial.successes for trial in trials), sum(trial.count for trial in trials)
-    rows.append(("all", f"{successes}/{counted}", str(sum(trial.errors for trial in trials)), "", ""))
+        solved, failed, broken = (trial.ending_in(outcome) for outcome in Outcome)
+        mean = f"{sum(episode.steps for episode in solved) / len(solved):.0f}" if solved else "-"
+        late = f"goal not reached in {horizon(trial.attempts[0].spec)} steps" if failed else ""
+        reason = next(filter(None, (episode.error for episode in (*broken, *failed))), late)
+        rows.append((trial.task, "/".join(map(str, trial.success_rate)), str(len(broken)), mean, reason))
+    successes, counted = map(sum, zip(*(trial.success_rate for trial in trials), strict=True))
+    rows.append(("all", f"{successes}/{counted}", str(len(errors)), "", ""))
     print_rows((Column("task", min_width=widest), "success", "errors", "steps", "reason for failure"), rows)
-    print_reasons(Counter(reason for trial in trials for reason in trial.reasons))
+    print_reasons(Counter(episode.error for episode in errors))
     episodes = [attempt.episode for attempt in attempts]
     print_tracebacks(episode.traceback for episode in episodes)
     print_clipping(Clipping.of(episodes))

@@ -384,14 +384,13 @@ def show(
 ) -> None:
     """Show the provenance of a run and its success by condition."""
     from assay.api import Run
-    from assay.runs.certificates import count_reasons, recall
-    from assay.runs.certificates.certify import META
+    from assay.runs.certificates import REFUSED, count_reasons, recall
     from assay.runs.description import describe_meta
     from assay.runs.store import Store
 
     with Store.reading(path) as store:
         meta, counts, refused = store.meta, store.counts(), recall(store)
-        meta.pop(META, None)
+        meta.pop(REFUSED, None)
         if target is not None:
             content = {
                 "meta": meta,

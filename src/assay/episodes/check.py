@@ -31,7 +31,7 @@ CHANGE_STEP = 4
 
 
 def check_world(world: Any) -> list[str]:
-    """Return the problems of a world, one line each; empty otherwise.
+    """Return the problems of a world, one line each; an empty list if it has none.
 
     Two episodes of the first task are run with random actions. The checks cover the required members, the tasks and
     their selection, shapes and types of the values that `Env` returns, JSON round trips of the traits, the specs and
@@ -69,7 +69,7 @@ def _missing_members(world: Any) -> Iterator[str]:
         yield f"{cls.__name__}.traits is missing: Traits('name')"
     size = getattr(world, "action_size", None)
     if not isinstance(size, int) or size < 1:
-        yield f"{cls.__name__}.action_size is {size!r}; valid: the numbers in an action, 1 or more"
+        yield f"{cls.__name__}.action_size is {size!r}; expected an integer >= 1"
     if cls.tasks is World.tasks and cls.select is World.select:
         yield f"{cls.__name__} has neither tasks() nor select(selection)"
     if cls.open is World.open:
@@ -79,16 +79,16 @@ def _missing_members(world: Any) -> Iterator[str]:
 def _trait_problems(world: World) -> Iterator[str]:
     traits = world.traits
     if not traits.name or "/" in traits.name:
-        yield f"traits.name is {traits.name!r}; valid: a name without a slash"
+        yield f"traits.name is {traits.name!r}; expected a name without a slash"
     if Traits.from_json(json.loads(json.dumps(traits.as_json()))) != traits:
         yield "traits change when they are written to JSON and read again"
     demonstrator = f"{traits.name}/{traits.demonstrator}"
     if traits.demonstrator is not None and demonstrator not in registered_addresses("policy"):
         yield f"the demonstrator is not registered: provide('policy', {{'{demonstrator}': 'module:Class'}})"
     if not world.packs:
-        yield "packs is empty; valid: at least one name"
+        yield "packs is empty; expected at least one name"
     if not world.frame_seconds > 0:
-        yield f"frame_seconds is {world.frame_seconds!r}; valid: above 0"
+        yield f"frame_seconds is {world.frame_seconds!r}; expected a number > 0"
 
 
 def _task_problems(world: World) -> Iterator[str]:
@@ -110,11 +110,11 @@ def _task_problems(world: World) -> Iterator[str]:
         yield f"select('{name}') does not return that task alone"
     try:
         world.select("no such task?")
-        yield "select() accepts the name of a task that does not exist; valid: raise TaskError"
+        yield "select() accepts the name of a task that does not exist; it must raise TaskError"
     except TaskError:
         pass
     except Exception as error:
-        yield f"select() raises {type(error).__name__} for a task that does not exist; valid: TaskError"
+        yield f"select() raises {type(error).__name__} for a task that does not exist; expected TaskError"
 
 
 def _spec_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
@@ -126,10 +126,10 @@ def _spec_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
     if not isinstance(getattr(getattr(task, "instruction", None), "words", None), str):
         yield f"the instruction of {spec.task} is not an assay.plugin.Instruction"
     if world.horizon(spec) != CHECK_STEPS:
-        yield f"horizon(spec) is {world.horizon(spec)!r} with spec.steps={CHECK_STEPS}; valid: spec.steps"
+        yield f"horizon(spec) is {world.horizon(spec)!r} with spec.steps={CHECK_STEPS}; expected spec.steps"
     usual = world.horizon(replace(spec, steps=None))
     if not isinstance(usual, int) or usual < 1:
-        yield f"horizon(spec) is {usual!r} without spec.steps; valid: 1 or more"
+        yield f"horizon(spec) is {usual!r} without spec.steps; expected an integer >= 1"
 
 
 def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
@@ -151,16 +151,16 @@ def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
             yield f"{name}.reset does not set self.task = self.world.task(spec)"
         observation = env.step(_RandomPolicy(world.action_size).act(observation)[0])
         if observation is None:
-            yield f"{name}.step returns None; valid: an observation"
+            yield f"{name}.step returns None; expected an observation"
         if not isinstance(env.succeeded(), bool | np.bool_):
-            yield f"{name}.succeeded() returns {type(env.succeeded()).__name__}; valid: bool"
+            yield f"{name}.succeeded() returns {type(env.succeeded()).__name__}; expected bool"
         if not isinstance(env.images, int):
-            yield f"{name}.images is {env.images!r}; valid: a count"
+            yield f"{name}.images is {env.images!r}; expected an integer"
         yield from _record_problems(env.record(), 1)
         with suppress(WorldError):  # a world without videos
             frame = env.frame(observation)
             if getattr(frame, "dtype", None) != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
-                yield f"{name}.frame() returns {getattr(frame, 'shape', frame)!r}; valid: uint8, (height, width, 3)"
+                yield f"{name}.frame() returns {getattr(frame, 'shape', frame)!r}; expected uint8, (height, width, 3)"
     finally:
         env.close()
 
@@ -172,15 +172,15 @@ def _missing_methods(env: Env) -> list[str]:
 
 def _record_problems(record: Record, steps: int) -> Iterator[str]:
     if not isinstance(record, Record):
-        yield f"record() returns {type(record).__name__}; valid: assay.plugin.Record"
+        yield f"record() returns {type(record).__name__}; expected assay.plugin.Record"
         return
     path = record.trajectory
     if path is None:
         return
     if path.end_effector.shape not in ((0, 3), (steps, 3), (steps + 1, 3)):
-        yield f"record().trajectory.end_effector: {path.end_effector.shape}; valid after {steps} step: ({steps + 1}, 3)"
+        yield f"record().trajectory.end_effector: {path.end_effector.shape}; expected ({steps + 1}, 3)"
     if path.gripper.shape != path.end_effector.shape[:1]:
-        yield f"record().trajectory.gripper: {path.gripper.shape}; valid: {path.end_effector.shape[:1]}"
+        yield f"record().trajectory.gripper: {path.gripper.shape}; expected {path.end_effector.shape[:1]}"
 
 
 def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:

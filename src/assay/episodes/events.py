@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -77,53 +77,25 @@ class Trigger:
 
     def __post_init__(self) -> None:
         if self.moment not in list(TriggerKind):
-            raise PerturbationError(f"there is no trigger '{self.moment}'; valid: {', '.join(TriggerKind)}")
+            raise PerturbationError(
+                f"unknown trigger '{self.moment}': choose one of {', '.join(TriggerKind)}"
+            )
         object.__setattr__(self, "moment", TriggerKind(self.moment))
         low, high = _VALID[self.moment]
         whole = isinstance(low, int)
         if not low <= self.value <= high or (whole and self.value != int(self.value)):
-            kind = "whole numbers " if whole else ""
-            raise PerturbationError(f"{self.moment}: {self.value!r:.40}; valid: {kind}{low:g} to {high:g}")
+            kind = "an integer" if whole else "a number"
+            raise PerturbationError(
+                f"{self.moment}: {self.value!r:.40}; expected {kind} from {low:g} to {high:g}"
+            )
         object.__setattr__(self, "value", float(self.value))
 
     def __str__(self) -> str:
         return f"{self.moment}({self.value:g})"
 
 
-def near(metres: float) -> Trigger:
-    """Return a trigger: the end effector comes within ``metres`` of a goal object."""
-    return Trigger(TriggerKind.NEAR, metres)
-
-
-def grasped(steps: int = 2) -> Trigger:
-    """Return a trigger: a goal object has been held for ``steps`` control steps."""
-    return Trigger(TriggerKind.GRASPED, steps)
-
-
-def lifted(metres: float = 0.03) -> Trigger:
-    """Return a trigger: a goal object is held ``metres`` above its initial height."""
-    return Trigger(TriggerKind.LIFTED, metres)
-
-
-def placing(metres: float = 0.15) -> Trigger:
-    """Return a trigger: a goal object is held within ``metres`` of its destination."""
-    return Trigger(TriggerKind.PLACING, metres)
-
-
-def subgoal(parts: int = 1) -> Trigger:
-    """Return a trigger: ``parts`` of the goal have become true."""
-    return Trigger(TriggerKind.SUBGOAL, parts)
-
-
-def at_step(step: int) -> Trigger:
-    """Return a trigger: ``step`` control steps have been executed."""
-    return Trigger(TriggerKind.STEP, step)
-
-
-def share(part: float) -> Trigger:
-    """Return a trigger: a fraction ``part`` of the demonstrator's time has elapsed."""
-    return Trigger(TriggerKind.SHARE, part)
-
+near, grasped, lifted, placing, subgoal, at_step, share = (partial(Trigger, kind) for kind in TriggerKind)
+"""Triggers by kind, called with their value: ``near(0.12)``, ``at_step(40)``."""
 
 Nested = Annotated[
     Perturbation,
@@ -142,7 +114,7 @@ class MidEpisodeChange(Perturbation):
 
     def apply(self, task: Any, rng: np.random.Generator) -> NoReturn:
         """Raise PerturbationError, because the change cannot be applied before an episode."""
-        raise PerturbationError(f"{self.kind} happens during an episode: valid inside At(trigger, ...)")
+        raise PerturbationError(f"{self.kind} happens during an episode: put it inside At(trigger, ...)")
 
     @abstractmethod
     def happen(self, env: Any, rng: np.random.Generator) -> bool:
@@ -164,9 +136,7 @@ class At(Perturbation):
     def __post_init__(self) -> None:
         """Raise PerturbationError for an event nested in an event."""
         if isinstance(self.what, At):
-            raise PerturbationError(
-                "event/at: an event cannot wait for another; valid: two of them, in order"
-            )
+            raise PerturbationError("event/at: events cannot be nested; list them one after the other")
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
         """Return the task unchanged: nothing changes until the trigger becomes true."""
@@ -189,12 +159,12 @@ class At(Perturbation):
 
     @property
     def plausible(self) -> bool:
-        """if the nested perturbation is"""
+        """Whether success is expected after the nested perturbation."""
         return self.what.plausible
 
     @property
     def guessable(self) -> bool:  # type: ignore[override]
-        """if the nested perturbation is"""
+        """Whether the request can be guessed after the nested perturbation."""
         return self.what.guessable
 
     @property
@@ -301,7 +271,7 @@ def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
         experiment="",
         steps=None,
         replan=None,
-        latency=0,  # the demonstrator's time is its own, however long a policy thinks
+        latency=0,  # the demonstrator's time does not depend on the policy's latency
         while_waiting="play",
     )
     return max(1, round(trigger.value * demonstrator_steps(usual, getattr(env, "states", None))))
@@ -318,7 +288,7 @@ def demonstrator_steps(control: EpisodeSpec, states: Path | None = None) -> int:
     world = world_of(control.task)
     name = world.traits.demonstrator
     if name is None:
-        raise SpecError(f"{control.task}: its world has no demonstrator, and so no share of its time")
+        raise SpecError(f"{control.task}: its world has no demonstrator, so share(...) is undefined")
     env = world.open(states)
     try:
         done = rollout(env, import_object(world_policies(world.traits.name)[name])(), control)
@@ -326,7 +296,7 @@ def demonstrator_steps(control: EpisodeSpec, states: Path | None = None) -> int:
         env.close()
     if done.outcome is not Outcome.SUCCESS:
         raise SpecError(
-            f"{control.task}, seed {control.seed}: the demonstrator does not solve it unchanged, so there is no share "
-            "of its time"
+            f"{control.task}, seed {control.seed}: the demonstrator does not solve the unperturbed episode, so "
+            "share(...) is undefined"
         )
     return done.steps

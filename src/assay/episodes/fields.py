@@ -31,21 +31,25 @@ def check(value: Any) -> None:
     """
     choices, lengths = _choices(value.__class__), _lengths(value.__class__)
     for attribute in fields(value):
-        held = getattr(value, attribute.name)
-        if attribute.name in choices and not (held is None and attribute.default is None):
-            object.__setattr__(
-                value,
-                attribute.name,
-                _parse_choice(value.kind, attribute.name, held, choices[attribute.name]),
-            )
-        if "valid" not in attribute.metadata or (held is None and attribute.default is None):
+        name, held = attribute.name, getattr(value, attribute.name)
+        if held is None and attribute.default is None:
             continue
-        low, high = attribute.metadata["valid"]
-        length = lengths.get(attribute.name)
-        numbers = held if length and isinstance(held, tuple) else (held,)
-        if len(numbers) != (length or 1) or not all(_is_number(number, low, high) for number in numbers):
-            valid = valid_range(attribute) + (f", {length} of them" if length else "")
-            raise PerturbationError(f"{value.kind}: {attribute.name} is {held!r:.60}; valid: {valid}")
+        if name in choices:
+            try:
+                object.__setattr__(value, name, choices[name](held))
+            except ValueError:
+                advice = did_you_mean(str(held), [str(member.value) for member in choices[name]])
+                raise PerturbationError(f"{value.kind}: {name} is {held!r:.60}: {advice}") from None
+        if "valid" in attribute.metadata:
+            low, high = attribute.metadata["valid"]
+            kind, length = Integral if isinstance(low, int) else Real, lengths.get(name)
+            numbers = held if length and isinstance(held, tuple) else (held,)
+            if len(numbers) != (length or 1) or not all(
+                isinstance(number, kind) and not isinstance(number, bool) and low <= number <= high
+                for number in numbers
+            ):
+                expected = (f"{length} values, " if length else "") + valid_range(attribute)
+                raise PerturbationError(f"{value.kind}: {name} is {held!r:.60}; expected {expected}")
 
 
 def check_change(value: Any, **neutral: object) -> None:
@@ -53,24 +57,7 @@ def check_change(value: Any, **neutral: object) -> None:
     change.
     """
     if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
-        names = " or ".join(neutral)
-        raise PerturbationError(f"{value.kind}: nothing is changed; valid: another {names}")
-
-
-def _is_number(value: Any, low: float, high: float) -> bool:
-    """Return whether a value is a number in a range, and an integer if the lower bound is one."""
-    right = isinstance(value, Integral if isinstance(low, int) else Real) and not isinstance(value, bool)
-    return right and bool(low <= value <= high)
-
-
-def _parse_choice(kind: str, name: str, found: Any, choices: type[Enum]) -> Enum:
-    try:
-        return choices(found)
-    except ValueError:
-        valid = [str(member.value) for member in choices]
-        raise PerturbationError(
-            f"{kind}: {name} is {found!r:.60}: {did_you_mean(str(found), valid)}"
-        ) from None
+        raise PerturbationError(f"{value.kind}: nothing is changed; choose another {' or '.join(neutral)}")
 
 
 @cache
@@ -95,7 +82,7 @@ def _lengths(made: type) -> dict[str, int]:
     }
 
 
-def valid_range(each: Field[Any]) -> str:
+def valid_range(attribute: Field[Any]) -> str:
     """Return a description of the valid numbers of a field."""
-    low, high = each.metadata["valid"]
-    return f"{'whole numbers ' if isinstance(low, int) else ''}{low:g} to {high:g}"
+    low, high = attribute.metadata["valid"]
+    return f"{'integers ' if isinstance(low, int) else ''}{low:g} to {high:g}"

@@ -7,7 +7,7 @@ queried again in between. Time is counted in control steps, not by a clock, so e
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,7 +21,6 @@ WhileWaiting = Literal["play", "hold", "align"]
 hold the arm. ``align``: continue the old chunk, and skip as many actions of the new chunk as were executed
 meanwhile.
 """
-WAYS: tuple[WhileWaiting, ...] = get_args(WhileWaiting)
 MOST_LATENCY = 1_000
 """Maximum latency of a policy, control steps."""
 
@@ -54,7 +53,7 @@ class Timeline:
         ``chunk`` (k, action size) is the decision, available ``late`` steps after the request; ``executed`` of its
         actions are executed, and the remaining ones may be used during the next inference.
         """
-        left, self._left = self._left, []  # gone too where whoever steps stops here: a chunk that is dropped
+        left, self._left = self._left, []  # also if the caller stops here, because the chunk is dropped
         played = 0
         for _ in range(late):
             if left and self._while_waiting != "hold":
@@ -75,8 +74,8 @@ class Timeline:
 def check_latency(world: World, latency: int) -> None:
     """Raise SpecError if a world does not support a latency of ``latency`` control steps."""
     if isinstance(latency, bool) or not isinstance(latency, int) or not 0 <= latency <= MOST_LATENCY:
-        raise SpecError(f"latency={latency!r:.40}: valid: 0 to {MOST_LATENCY} control steps")
+        raise SpecError(f"latency={latency!r:.40}: expected 0 to {MOST_LATENCY} control steps")
     if latency and world.step_seconds is None:
         raise SpecError(
-            f"latency={latency}: no time passes between the actions of the world '{world.traits.name}'; valid: 0"
+            f"latency={latency}: the world '{world.traits.name}' has no time between actions; only 0 is possible"
         )

@@ -139,7 +139,7 @@ class Perturbation(ABC):
         return None
 
     def certified_as(self) -> Perturbation | None:
-        """The perturbation to certify in its place, or None if it cannot affect solvability."""
+        """Return the perturbation to certify in its place, or None if it cannot affect solvability."""
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
@@ -154,7 +154,7 @@ _KINDS: dict[str, type[Perturbation]] = {}
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, within))
 def perturbation(cls: P) -> P:
-    """Class decorator that makes a frozen dataclass of a perturbation and registers it under its kind."""
+    """Make a frozen dataclass of a perturbation and register it under its kind; a class decorator."""
     if not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
         raise PluginError(f"{cls.__module__}.{cls.__name__} must be a Perturbation with a kind")
     if "__dataclass_fields__" not in vars(cls):

@@ -1,13 +1,15 @@
 """The interface of policies.
 
-A `Policy` has two methods. It may also have the methods of `Listening`, `Informed` and `Privileged`, and these
-optional attributes:
+A `Policy` has two methods. It may also have ``attach`` (see `Privileged`) and these optional members:
 
     note: str                    reason for the failure of the episode, in a sentence
     metadata: dict[str, str]     stored with the run: a checkpoint's hash, ...
     inference_ms: list[float]    duration of each decision of the episode, milliseconds; measured if missing
     waiting: int                 initial steps to wait until objects have settled; not counted
     absolute: bool               whether its actions are absolute poses, not differences
+    instruct(instruction)        called instead of `reset` if the instruction changes during an episode; return True to
+                                 drop the rest of the current chunk and be queried at once
+    episode_ended(episode)       called with the finished `Episode`; exceptions are ignored
     close()                      called after the last episode
 """
 
@@ -17,7 +19,6 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from assay.episodes.instruction import Instruction
 from assay.episodes.spec import EpisodeSpec
 
 
@@ -27,7 +28,7 @@ class Policy(Protocol):
     def reset(self, instruction: Any, spec: EpisodeSpec) -> None:
         """Start an episode; ``instruction`` is an `Instruction`, ``spec`` contains the task and the seed.
 
-        Called again during an episode if the instruction changes and the policy has no method `Listening.instruct`. A
+        Called again during an episode if the instruction changes and the policy has no method ``instruct``. A
         policy should seed its randomness with ``spec.seed``, the only value that varies if the initial state is
         fixed.
         """
@@ -41,26 +42,6 @@ class Policy(Protocol):
         ...
 
 
-class Listening(Protocol):
-    """A policy that need not be reset when an event changes its instruction during an episode."""
-
-    def instruct(self, instruction: Any) -> bool | None:
-        """Continue with another instruction.
-
-        Return True to drop the rest of the current chunk and call `act` at once; otherwise the chunk is executed to
-        its end, and the next request uses the new instruction.
-        """
-        ...
-
-
-class Informed(Protocol):
-    """A policy that is notified of the outcome of its episodes."""
-
-    def episode_ended(self, episode: Any) -> None:
-        """Called with the finished `Episode`; exceptions are ignored."""
-        ...
-
-
 @runtime_checkable
 class Privileged(Protocol):
     """A policy with access to the simulator's state; it is attached before it is reset."""
@@ -68,6 +49,3 @@ class Privileged(Protocol):
     def attach(self, env: Any) -> None:
         """Receive the environment of the next episode: its task and its simulation."""
         ...
-
-
-__all__ = ["EpisodeSpec", "Informed", "Instruction", "Listening", "Policy", "Privileged"]

@@ -20,7 +20,7 @@ from assay.errors import AssayError, PolicyError, one_line, short_traceback
 
 T = TypeVar("T")
 
-MOST_ACTIONS = 1_000
+MAX_CHUNK = 1_000
 """Maximum number of actions in one chunk."""
 
 
@@ -41,7 +41,14 @@ def rollout(
     decisions, took = 0, list[float]()
 
     def finish(error: str = "", broken: Exception | None = None) -> Episode:
-        return _finish(policy, play.finish(error, broken=broken, decisions=decisions), took)
+        episode = play.finish(error, broken=broken, decisions=decisions)
+        times = reported_times(policy) or [round(milliseconds, 3) for milliseconds in took]
+        episode = replace(episode, inference=tuple(times))
+        ended = getattr(policy, "episode_ended", None)
+        if callable(ended):
+            with suppress(Exception):  # the episode is over: an error here must not change it
+                ended(episode)
+        return episode
 
     try:
         if isinstance(policy, Privileged):
@@ -71,7 +78,11 @@ def rollout(
                     break
                 if play.instruction is not instruction:  # an event has changed it
                     instruction = play.instruction
-                    if _instruct(policy, play.steps, instruction, spec):
+                    instruct = getattr(policy, "instruct", None)
+                    if not callable(instruct):
+                        _call(policy, play.steps, policy.reset, instruction, spec)
+                        break  # without the rest of the chunk
+                    if _call(policy, play.steps, instruct, instruction):
                         break
     except AssayError as error:  # the policy's, or the simulation broke
         return finish(str(error), error)
@@ -80,85 +91,45 @@ def rollout(
     return finish("" if play.succeeded else str(getattr(policy, "note", "")))
 
 
-def _instruct(policy: Policy, step: int, instruction: Any, spec: EpisodeSpec) -> bool:
-    """Give a policy a new instruction; return whether to drop the rest of its chunk and request the next at once.
-
-    A policy without a method ``instruct`` is reset.
-    """
-    instruct = getattr(policy, "instruct", None)  # may be a plain attribute of a user's class
-    if callable(instruct):
-        return bool(_call(policy, step, instruct, instruction))
-    _call(policy, step, policy.reset, instruction, spec)
-    return True
-
-
 def _call(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
     """Call a method of a policy; any exception becomes a PolicyError with its name and the step."""
     try:
         return call(*arguments)
     except (Exception, SystemExit) as error:
-        kind = "" if isinstance(error, AssayError) else f"{type(error).__name__}: "
-        reason = one_line(f"{kind}{_text(error)}", 300)
+        reason = one_line(str(error) if isinstance(error, AssayError) else error, 300)
         broken = PolicyError(f"{type(policy).__name__}, step {step}: {reason}")
         broken.transient = isinstance(error, PolicyError) and error.transient
         broken.traceback = short_traceback(error)
         raise broken from error
 
 
+def reported_times(policy: object) -> list[float] | None:
+    """Return the milliseconds of each decision that a policy reports itself; None if it does not."""
+    times = getattr(policy, "inference_ms", None)
+    if isinstance(times, list) and times and all(isinstance(time, float) for time in times):
+        return times
+    return None
+
+
 def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, int]:
-    """Request a policy's next chunk (k, action size) and the number of its actions to execute."""
-    seen, size = play.observation, play.env.world.action_size
+    """Request a policy's next chunk, (k, action size) and finite, and the number of its actions to execute."""
+    size, name = play.env.world.action_size, f"{type(policy).__name__}, step {play.steps}"
+    executed: int | None = None
     if late and isinstance(policy, LookaheadPolicy):
-        answer, executed = _call(policy, play.steps, policy.foresee, seen)
-        return _actions(policy, play.steps, answer, size), executed
-    answer = _call(policy, play.steps, policy.act, seen)
-    chunk = _actions(policy, play.steps, answer, size)
-    return chunk, len(chunk)
-
-
-def _finish(policy: object, episode: Episode, took: list[float]) -> Episode:
-    """Add the policy's inference times to an episode, and pass it to the policy's ``episode_ended``, if any.
-
-    ``took``: measured milliseconds of each decision, for policies that do not report their own.
-    """
-    reported = getattr(policy, "inference_ms", None)
-    if (
-        isinstance(reported, list)
-        and reported
-        and all(isinstance(milliseconds, float) for milliseconds in reported)
-    ):
-        episode = replace(episode, inference=tuple(reported))
+        answer, executed = _call(policy, play.steps, policy.foresee, play.observation)
     else:
-        episode = replace(episode, inference=tuple(round(milliseconds, 3) for milliseconds in took))
-    tell = getattr(policy, "episode_ended", None)
-    if callable(tell):
-        with suppress(Exception):  # the episode is over: an error here must not change it
-            tell(episode)
-    return episode
-
-
-def _text(error: BaseException) -> str:
-    """Return the message of an exception, even if its ``__str__`` raises."""
-    try:
-        return str(error)
-    except Exception:
-        return "(it cannot be printed)"
-
-
-def _actions(policy: Policy, step: int, given: object, size: int) -> np.ndarray:
-    """Validate the return value of a policy: (k, size), finite."""
-    name = f"{type(policy).__name__}, step {step}"
+        answer = _call(policy, play.steps, policy.act, play.observation)
     raw: np.ndarray = np.empty(0, dtype=object)
     with suppress(Exception):  # ragged, or not convertible to an array
-        raw = np.asarray(given)
+        raw = np.asarray(answer)
     if raw.dtype.kind not in "fiub":
-        raise PolicyError(f"{name}: returned {type(given).__name__}, not an array of numbers")
-    with np.errstate(all="ignore"):  # the policy may have changed it; overflow is caught below
-        actions = raw.astype(np.float32)  # as they are stored, so that a stored episode can be replayed
-    if actions.ndim != 2 or actions.shape[1] != size or not 1 <= len(actions) <= MOST_ACTIONS:
+        raise PolicyError(f"{name}: returned {type(answer).__name__}, not an array of numbers")
+    with np.errstate(all="ignore"):  # overflow is caught below
+        actions = raw.astype(np.float32)  # a copy with the stored precision, so that episodes can be replayed
+    if actions.ndim != 2 or actions.shape[1] != size or not 1 <= len(actions) <= MAX_CHUNK:
         raise PolicyError(
-            f"{name}: returned shape {actions.shape}; valid: (k, {size}) with k from 1 to {MOST_ACTIONS}"
+            f"{name}: returned shape {actions.shape}; expected (k, {size}) with k from 1 to {MAX_CHUNK}"
         )
     if not np.isfinite(actions).all():
         raise PolicyError(f"{name}: returned values that are not finite")
-    return actions
+    return actions, len(actions) if executed is None else executed

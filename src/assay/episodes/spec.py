@@ -90,7 +90,7 @@ class EpisodeSpec:
         Keys of specs are hashes of this text, so its names are frozen, even if fields are renamed, and a start of
         None and a latency of zero are omitted.
         """
-        # Written out, with what repeats from spec to spec kept: plans have hundreds of thousands of them.
+        # Formatted by hand, with cached parts: a plan has hundreds of thousands of specs.
         held = "" if self.start is None else f'"start":{self.start},'
         late = f'"latency":{self.latency},' if self.latency else ""
         meanwhile = (

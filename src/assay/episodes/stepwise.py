@@ -27,11 +27,11 @@ from assay.episodes.events import Events, events_of
 from assay.episodes.instruction import Instruction
 from assay.episodes.senses import Senses
 from assay.episodes.spec import EpisodeSpec
-from assay.episodes.world import Env, Record
+from assay.episodes.world import Env
 from assay.errors import PolicyError, SpecError, StateError, short_traceback
 
-NOT_HERE = "a policy's latency is counted by Assay's own loop; in another loop, decisions come when that asks for them"
-HAIR = 1e-3
+NOT_HERE = "latency is simulated by Assay's own loop only, not in loops of other programs"
+CLIP_TOLERANCE = 1e-3
 """Tolerance of the bounds [-1, 1] for rounding errors."""
 
 
@@ -96,8 +96,16 @@ class Stepwise:
         of the episode, and any error of the simulation.
         """
         if self.over:
-            raise StateError(f"{self.spec.task}: the episode is over after {self.steps} steps: reset first")
-        chosen = _action(action, self.env.world.action_size)
+            raise StateError(
+                f"{self.spec.task}: the episode is over after {self.steps} steps; call reset first"
+            )
+        size = self.env.world.action_size
+        try:
+            chosen = np.asarray(action, np.float32)
+        except (TypeError, ValueError):
+            raise PolicyError(f"an action is {size} numbers, not {type(action).__name__}") from None
+        if chosen.shape != (size,) or not np.isfinite(chosen).all():
+            raise PolicyError(f"an action of shape {chosen.shape}; expected {size} finite numbers")
         sent = self._senses.act(chosen, self.steps, absolute=absolute)
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute
@@ -154,6 +162,12 @@ def episode_of(
     """
     record = env.record()
     done = np.array(actions, np.float32).reshape(-1, env.world.action_size)
+    succeeded, clips = outcome is Outcome.SUCCESS, env.world.traits.clips
+    stages, progress, trace = record.stages, None, ""
+    if stages is not None and outcome is not Outcome.ERROR:
+        progress = progress_of(stages, record.truth or {}, len(done), succeeded)
+    if broken is not None:
+        trace = broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
     return Episode(
         outcome=outcome,
         steps=len(done),
@@ -166,51 +180,15 @@ def episode_of(
         truth=dict(record.truth or {}),
         initial_positions=dict(record.initial_positions or {}),
         contacts=None if record.contacts is None else dict(record.contacts),
-        error=error or ("" if outcome is Outcome.SUCCESS else record.note),
+        error=error or ("" if succeeded else record.note),
         transient=isinstance(broken, PolicyError) and broken.transient,
-        traceback=_traceback(broken),
-        clipped=_count_clipped(done, env.world.traits.clips),
-        **_conduct(record, outcome, len(done)),
+        traceback=trace,
+        clipped=int((np.abs(done[:, :clips]) > 1 + CLIP_TOLERANCE).any(axis=1).sum()) if clips else None,
+        stages=None if stages is None else {atom: dict(steps) for atom, steps in stages.items()},
+        progress=progress,
+        side_effects=record.side_effects,
+        aftermath=record.aftermath if succeeded else None,
     )
-
-
-def _conduct(record: Record, outcome: Outcome, steps: int) -> dict[str, Any]:
-    """Return the details beyond success that the world records: stages, progress, side effects, aftermath."""
-    succeeded = outcome is Outcome.SUCCESS
-    has_stages = record.stages is not None and outcome is not Outcome.ERROR
-    return {
-        "stages": None
-        if record.stages is None
-        else {atom: dict(stages) for atom, stages in record.stages.items()},
-        "progress": progress_of(record.stages or {}, record.truth or {}, steps, succeeded)
-        if has_stages
-        else None,
-        "side_effects": record.side_effects,
-        "aftermath": record.aftermath if succeeded else None,
-    }
-
-
-def _action(given: object, size: int) -> np.ndarray:
-    try:
-        action = np.asarray(given, np.float32)
-    except (TypeError, ValueError):
-        raise PolicyError(f"an action is {size} numbers, not {type(given).__name__}") from None
-    if action.shape != (size,):
-        raise PolicyError(f"an action of shape {action.shape}; valid: ({size},)")
-    if not np.isfinite(action).all():
-        raise PolicyError("an action with numbers that are not finite")
-    return action
-
-
-def _traceback(broken: Exception | None) -> str:
-    if broken is None:
-        return ""
-    return broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
-
-
-def _count_clipped(actions: np.ndarray, cut: int) -> int | None:
-    """Return the number of actions (steps, action size) with one of the first ``cut`` components outside [-1, 1]."""
-    return int((np.abs(actions[:, :cut]) > 1 + HAIR).any(axis=1).sum()) if cut else None
 
 
 def progress_of(

@@ -9,31 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from assay.episodes.conduct import Aftermath, SideEffects, Stages
 from assay.episodes.episode import Intervals, Position, Trajectory
-from assay.episodes.instruction import Instruction
 from assay.episodes.perturbation import apply_perturbations
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssetError, TaskError, WorldError, did_you_mean
 from assay.support.plugins import PYTHON, Registry, registered_addresses
-
-
-class WorldTask(Protocol):
-    """The members that tasks of every world have."""
-
-    @property
-    def id(self) -> str:
-        """Stable identifier."""
-        ...
-
-    @property
-    def instruction(self) -> Instruction:
-        """The instruction given to the policy."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +150,8 @@ class Env:
 
     def _static(self) -> WorldError:
         return WorldError(
-            f"the world '{self.world.traits.name}' can be changed before an episode only; valid there: perturbations "
-            "of the senses, at a step or a share of the demonstrator's time"
+            f"the world '{self.world.traits.name}' supports changes during an episode only for perturbations of the "
+            "senses, triggered by at_step(...) or share(...)"
         )
 
 
@@ -244,9 +229,8 @@ class World:
         Raises AssetError with the valid names.
         """
         if pack not in self.packs:
-            raise AssetError(
-                f"--assets {pack}: valid in the world '{self.traits.name}': {', '.join(self.packs)}"
-            )
+            packs = ", ".join(self.packs)
+            raise AssetError(f"--assets {pack}: the world '{self.traits.name}' has the asset packs {packs}")
         return None
 
     def digest(self, pack: str) -> str:

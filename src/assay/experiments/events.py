@@ -89,7 +89,7 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
     yield "light", share(0.3), Relight(0.4, tilt=(0.6, 0.0))
     yield "camera", share(0.3), MoveCamera(shift=(0.0, 0.1, 0.05))
     yield "frozen", share(0.3), FrozenCamera(cameras=(CAMERAS[0],))
-    yield "delayed", grasped() if carried else share(0.3), ActionDelay(delay)
+    yield "delayed", grasped(2) if carried else share(0.3), ActionDelay(delay)
 
 
 def _is_carried(task: Task, atom: Atom) -> bool:

@@ -57,7 +57,7 @@ class Aspect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast(Result):
+class PairContrast(Result):
     """Difference between two runs on the same episodes."""
 
     first: Annotated[str, Column("first")]
@@ -120,7 +120,7 @@ class Contrast(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunContrast(Contrast):
+class RunContrast(PairContrast):
     """Success of two runs on the same episodes."""
 
     count: Annotated[int, Column("n", "count")]
@@ -134,7 +134,7 @@ class RunContrast(Contrast):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Robustness(Contrast):
+class Robustness(PairContrast):
     """Cost of a change for two runs, on the same episodes and controls."""
 
     aspect: Aspect

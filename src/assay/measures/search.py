@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -25,14 +24,12 @@ from assay.measures.success.task_changes import TASK_CHANGES, by_cell
 from assay.measures.words.phrasing import ACTIONS
 from assay.support.stats.significance import within
 
-FORMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "a question": ("embedded", "permission", "question"),
-        "a statement": ("need", "hint"),
-        "two clauses": ("coordination", "subordination"),
-        "another verb": ("contextual", "habitual"),
-    }
-)
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "a question": ("embedded", "permission", "question"),
+    "a statement": ("need", "hint"),
+    "two clauses": ("coordination", "subordination"),
+    "another verb": ("contextual", "habitual"),
+}
 """Group of phrasings of the action -> columns of the paraphrase grid."""
 _MIN_WORDINGS = 2
 """Minimum number of wordings on each side of a candidate."""

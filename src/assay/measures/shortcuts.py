@@ -68,6 +68,20 @@ class ProbeCell(Result):
     """Success rate; None without episodes."""
     solved: Solved
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts, the rate and its interval as a JSON object."""
+        rate = self.rate
+        interval = rate.interval if rate else None
+        return {
+            "successes": rate and rate.successes,
+            "n": rate and rate.count,
+            "errors": rate and rate.errors,
+            "rate": rate and rate.rate,
+            "low": interval and interval.low,
+            "high": interval and interval.high,
+            "solved": str(self.solved),
+        }
+
     def __str__(self) -> str:
         """Return the success rate in per cent and its interval: 92 (65 to 99)."""
         if self.rate is None or self.rate.rate is None:
@@ -146,25 +160,11 @@ class Shortcuts(Result):
                 {
                     "condition": row.condition,
                     "success_expected": row.expected,
-                    "success": {name: _cell_as_json(cell) for name, cell in row.cells.items()},
+                    "success": {name: cell.as_json() for name, cell in row.cells.items()},
                 }
                 for row in self.rows
             ],
         }
-
-
-def _cell_as_json(cell: ProbeCell) -> dict[str, object]:
-    rate = cell.rate
-    interval = rate.interval if rate else None
-    return {
-        "successes": rate and rate.successes,
-        "n": rate and rate.count,
-        "errors": rate and rate.errors,
-        "rate": rate and rate.rate,
-        "low": interval and interval.low,
-        "high": interval and interval.high,
-        "solved": str(cell.solved),
-    }
 
 
 def check_least(least: float) -> None:

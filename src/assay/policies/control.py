@@ -12,7 +12,7 @@ from assay.sim.world import SceneEnv, initial_state
 
 
 def control(spec: EpisodeSpec, states: Path | None = None) -> SceneEnv:
-    """The environment of an episode's control; ``states``: the folder of stored initial states.
+    """Return the environment of an episode's control; ``states``: the folder of stored initial states.
 
     All controls of a task share one simulation: reset it before use.
     """

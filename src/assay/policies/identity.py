@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from assay.episodes import LIBERO, Policy
 from assay.errors import PolicyError, one_line
@@ -27,7 +26,7 @@ _OWN = "assay"
 
 
 def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
-    """The identity of a policy, given as an address or an object: name of each dependency -> digest.
+    """Return the identity of a policy, given as an address or an object: name of each dependency -> digest.
 
     Dependencies are the source of a user's class (its module, and the modules next to it that it imports), the files
     in its fields, and the result of its class method ``fingerprint``, called with the fields. Empty for servers,
@@ -40,7 +39,21 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
         return {}
     factory, query = find_factory(address, world)
     fields = arguments(factory, query, address, PolicyError)
-    digests = _digest_files(factory, fields)
+    defaults = {}
+    with suppress(TypeError, ValueError):  # a class written in C
+        parameters = inspect.signature(factory).parameters
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
+    digests = {}
+    for name, value in {**defaults, **fields}.items():
+        # Checkpoints and other files. A policy may write to folders, which would change its identity.
+        if not isinstance(value, str | Path) or not str(value):
+            continue
+        path = Path(value)
+        try:
+            if path.is_file():
+                digests[f"{name} {path.name}"] = digest_of_file(path)[:12]
+        except OSError as error:
+            raise PolicyError(f"{name}={value}: cannot be read: {error.strerror or error}") from None
     if address.startswith(PYTHON):
         digests |= source_digests(factory.__module__)
         static = inspect.getattr_static(factory, FINGERPRINT, None)
@@ -54,7 +67,7 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
 
 
 def _identify_object(policy: Policy) -> dict[str, str]:
-    """The identity of an object in this process, without the source of a script, which may still change.
+    """Return the identity of an object in this process, without the source of a script, which may still change.
 
     Only a method of the object counts as its fingerprint: a class method does not know the object's fields, so two
     objects with different fields would have the same identity.
@@ -69,7 +82,7 @@ def _identify_object(policy: Policy) -> dict[str, str]:
 
 
 def source_digests(module: str) -> dict[str, str]:
-    """Digests of a module and, recursively, of the modules next to it that it imports, by file.
+    """Return digests of a module and, recursively, of the modules next to it that it imports, by file.
 
     These are the modules below the folder of its top-level package or module; for an installed package, only its own
     modules. Assay's modules are excluded, because a run stores Assay's version.
@@ -98,7 +111,7 @@ def source_digests(module: str) -> dict[str, str]:
 
 
 def _imports(file: Path, module: str) -> Iterator[str]:
-    """Fully qualified names that a module's source imports, including names inside modules."""
+    """Yield fully qualified names that a module's source imports, including names inside modules."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
@@ -117,35 +130,13 @@ def _imports(file: Path, module: str) -> Iterator[str]:
 
 
 def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Files below a folder that define a module and its parent packages, with their names."""
+    """Yield files below a folder that define a module and its parent packages, with their names."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:end])
         for file in (place.with_suffix(".py"), place / "__init__.py"):
             if file.is_file():
                 yield file, ".".join(parts[:end])
-
-
-def _digest_files(factory: Callable[..., Any], fields: Mapping[str, object]) -> dict[str, str]:
-    """Digests of the files that fields or their defaults name, such as checkpoints.
-
-    Folders are excluded: a policy may write to them, which would change its identity.
-    """
-    defaults = {}
-    with suppress(TypeError, ValueError):  # a class written in C
-        parameters = inspect.signature(factory).parameters
-        defaults = {name: parameter.default for name, parameter in parameters.items()}
-    digests = {}
-    for name, value in {**defaults, **fields}.items():
-        if not isinstance(value, str | Path) or not str(value):
-            continue
-        path = Path(value)
-        try:
-            if path.is_file():
-                digests[f"{name} {path.name}"] = digest_of_file(path)[:12]
-        except OSError as error:
-            raise PolicyError(f"{name}={value}: cannot be read: {error.strerror or error}") from None
-    return digests
 
 
 def _call_fingerprint(method: Callable[..., object], fields: Mapping[str, object], name: str) -> str:

@@ -52,7 +52,7 @@ class LerobotPolicy:
                 f"{self._path / CONFIG} is not the configuration of a policy: {error!r:.80}"
             ) from None
         if unknown:
-            raise PolicyError(f"{path} expects {', '.join(unknown)}; valid: two images and {STATE}")
+            raise PolicyError(f"{path} expects {', '.join(unknown)}; supported are two images and {STATE}")
         if find_spec("lerobot") is None:
             raise PolicyError("lerobot:PATH needs LeRobot. Install with: pip install 'lerobot>=0.6.1'")
         weights = self._path / WEIGHTS
@@ -79,14 +79,14 @@ class LerobotPolicy:
         torch.manual_seed(int(stream("lerobot", spec.task, spec.seed).integers(2**31)))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action, or all actions of a chunk that need no new observation, (k, 7)."""
+        """Return the next action, or all actions of a chunk that need no new observation, (k, 7)."""
         left = self._wait - observation.step
         if left > 0:
             return np.tile(STILL, (left, 1))
         return self._predict(observation, self._chunk_length())
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """All predicted actions, (k, 7), and the number of them that are executed."""
+        """Return all predicted actions, (k, 7), and the number of them that are executed."""
         return self._predict(observation, None), self._chunk_length()
 
     def _chunk_length(self) -> int:
@@ -106,7 +106,7 @@ class LerobotPolicy:
         return np.concatenate([action.to("cpu").numpy() for action in actions])
 
     def _needs_every_observation(self) -> bool:
-        """Whether the policy uses a history of observations, or averages chunks over time."""
+        """Return whether the policy uses a history of observations, or averages chunks over time."""
         config = self._policy.config
         return (
             getattr(config, "n_obs_steps", 1) > 1
@@ -140,8 +140,8 @@ class LerobotPolicy:
 
 
 def _camera(name: str) -> str:
-    """The camera of an image feature. Raises PolicyError."""
+    """Return the camera of an image feature. Raises PolicyError."""
     names = {feature: camera for camera in CAMERAS.values() for feature in FEATURE_NAMES[camera]}
     if name not in names:
-        raise PolicyError(f"it expects the image {name}; valid: {', '.join(names)}")
+        raise PolicyError(f"it expects the image {name}; supported are {', '.join(names)}")
     return names[name]

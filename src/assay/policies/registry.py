@@ -49,7 +49,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """The required methods that an object or class lacks, as text for a message; empty if it has all."""
+    """Return the required methods that an object or class lacks, as text for a message; empty if it has all."""
     return " and no ".join(name for name in METHODS if not callable(getattr(policy, name, None)))
 
 
@@ -65,24 +65,40 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
         if isinstance(factory, type) and (missing := missing_methods(factory)):
             raise PolicyError(f"'{address}': {factory.__name__} has no {missing}")
         return {}
+    policy, metadata = connect_policy(address, world)
+    close_policy(policy)
+    return metadata
+
+
+def connect_policy(address: str, world: str = LIBERO) -> tuple[Policy, dict[str, str]]:
+    """Create a policy and connect it to its server, if it has one. Returns it with its metadata.
+
+    The metadata of a user's class are omitted, because a run with worker processes does not instantiate it.
+    """
     policy: Any = load_policy(address, world)
     if hasattr(policy, "connect"):
         policy.connect()
-    metadata: Mapping[str, object] = getattr(policy, "metadata", {})
-    shortened = {str(name): str(value)[:200] for name, value in metadata.items()}
-    if hasattr(policy, "close"):
-        policy.close()
-    return shortened
+    metadata: Mapping[str, object] = {} if address.startswith(PYTHON) else getattr(policy, "metadata", {})
+    return policy, {str(name): str(value)[:200] for name, value in metadata.items()}
+
+
+def close_policy(policy: object) -> None:
+    """Close a policy, if it can be closed."""
+    close = getattr(policy, "close", None)
+    if callable(close):
+        close()
 
 
 def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
-    """The class or function that creates the policy of an address, and the query that sets its fields."""
+    """Return the class or function that creates the policy of an address, and the query that sets its fields."""
     if "://" in address:
         scheme = address.partition("://")[0]
         servers = world_servers(world)
         if not servers:
             valid = ", ".join((*world_policies(world), _other_addresses(world)))
-            raise PolicyError(f"'{scheme}://': the world '{world}' has no policy servers; valid: {valid}")
+            raise PolicyError(
+                f"'{scheme}://': the world '{world}' has no policy servers; choose one of {valid}"
+            )
         if scheme not in servers:
             raise PolicyError(
                 f"there is no kind of policy server '{scheme}': {did_you_mean(scheme, servers)}"
@@ -109,7 +125,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
 
 
 def _suggest_python(name: str) -> str:
-    """The address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise."""
+    """Return the address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise."""
     module, _, attribute = name.partition(":")
     file = Path(module)
     if file.suffix == ".py":

@@ -20,7 +20,7 @@ class Idle:
         """Do nothing."""
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The waiting action, (1, 7)."""
+        """Return the waiting action, (1, 7)."""
         return STILL[None]
 
 

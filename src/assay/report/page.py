@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from assay import __version__
@@ -39,37 +38,29 @@ FIGURES, TABLES = "figures", "tables"
 """Folders beside the page."""
 BRAND = '<p class="brand">Assay report</p>'
 """HTML element that marks a page as written by Assay."""
-SECTIONS = MappingProxyType(
-    {
-        "Reliance on the prompt": "If the prompt no longer specifies the task, a policy that "
-        "follows the prompt succeeds only by chance.",
-        "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
-        "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
-        "Success and drops": "Every perturbed episode is paired with its control: the same task and "
-        "seed without perturbations.",
-        "Beyond success": "Progress of failed episodes, whether success lasts after the gripper opens, and which "
-        "objects are moved, toppled or left open on the way.",
-        "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
-        "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by it.",
-        "World": "The perturbation grows from left to right.",
-        "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
-        "separately from its effect.",
-        "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for another one.",
-        "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
-        "failures follow another plan.",
-        "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object "
-        "moved is the better evidence; a first touch may be incidental.",
-        "Attribution": "The cost of each factor when several change at once.",
-        "Time": "Duration of successes, and the cost of a tighter time limit.",
-    }
-)
+SECTIONS: Mapping[str, str] = {
+    "Reliance on the prompt": "If the prompt no longer specifies the task, a policy that "
+    "follows the prompt succeeds only by chance.",
+    "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
+    "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
+    "Success and drops": "Every perturbed episode is paired with its control: the same task and "
+    "seed without perturbations.",
+    "Beyond success": "Progress of failed episodes, whether success lasts after the gripper opens, and which "
+    "objects are moved, toppled or left open on the way.",
+    "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
+    "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by it.",
+    "World": "The perturbation grows from left to right.",
+    "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
+    "separately from its effect.",
+    "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for another one.",
+    "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
+    "failures follow another plan.",
+    "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object "
+    "moved is the better evidence; a first touch may be incidental.",
+    "Attribution": "The cost of each factor when several change at once.",
+    "Time": "Duration of successes, and the cost of a tighter time limit.",
+}
 """Section -> introduction, for Assay's own sections in the order of the page; those of plugins follow."""
-INTERVALS_NOTE = (
-    "Intervals and p values describe these tasks with new starts and, if a task has several, new wordings. Equal "
-    "counts can have different intervals: episodes that share a start or a wording carry less information, and tasks "
-    "that succeed with every seed leave less to chance. They do not describe other tasks; an interval for tasks in "
-    "general treats these as a sample of all."
-)
 MAX_LISTED = 10
 """Maximum number of reasons and stopped conditions that are listed individually."""
 _FACTS = (
@@ -110,7 +101,6 @@ class RunBlock:
     facts: list[tuple[str, str]]
     sections: list[ReportSection]
     missing: dict[str, list[str]]
-    about_intervals: str = INTERVALS_NOTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.profile import Profile, profile
 from assay.measures.sentences import Diagnosis, format_finding
 from assay.measures.views.wording import listed, plural
-from assay.runs.certificates.certify import META as REFUSED
+from assay.runs.certificates import REFUSED
 from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
@@ -174,12 +174,11 @@ class RunReport:
         """The diagnosis in sentences; the errors if there is nothing else."""
         if not self.only_errors:
             return Diagnosis.of(self.diagnosis)
-        errors = list(self.profile.errors.items())
-        reasons = listed(f"{count:,} x {reason}" for reason, count in errors[:MAX_ERRORS])
-        more = len(errors) - MAX_ERRORS
-        rest = f", and {plural(more, 'other reason')}" if more > 0 else ""
+        errors = [f"{count:,} x {reason}" for reason, count in self.profile.errors.items()]
+        if more := errors[MAX_ERRORS:]:
+            errors = [*errors[:MAX_ERRORS], plural(len(more), "other reason")]
         claim = "Every episode ended in an error"
-        return Diagnosis((f"{claim}: {reasons}{rest}.",), (), (), (), f"{claim}.")
+        return Diagnosis((f"{claim}: {listed(errors)}.",), (), (), (), f"{claim}.")
 
     def random(self, measure: Measure[T] | str) -> T | Any | None:
         """Return the result of a measure for the random policy, if a run in the report has it."""

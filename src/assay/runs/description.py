@@ -43,7 +43,7 @@ def lateness(meta: Mapping[str, Any]) -> str:
     settings = meta.get("settings") or {}
     steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
     if not steps:
-        return ""  # the experiment `latency` has one of its own for each condition
+        return ""  # the experiment `latency` sets one per condition
     return f"latency {steps}" + ("" if waiting == "play" else f", while waiting {waiting}")
 
 

@@ -9,11 +9,11 @@ import time
 from collections import deque
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import Self
 
 from polars import DataFrame
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Column, Table
@@ -26,6 +26,8 @@ from assay.support.console import Pulse, errors, number_of, progress_bar, say, t
 
 MAX_CONDITIONS = 20
 """Maximum number of conditions shown during a run: the latest ones."""
+MAX_REASONS, MAX_TRACEBACKS = 10, 3
+"""Maximum number of reasons, and of tracebacks, that are printed."""
 PACE_WINDOW_S = 60.0
 """Seconds over which the pace is averaged."""
 _VARIABLE_WORD = re.compile(r"\S*[\d_/\\]\S*")
@@ -47,10 +49,6 @@ class Interrupts:
         if self._is_main:
             signal.signal(signal.SIGINT, self._before)
 
-    def __call__(self) -> bool:
-        """Return whether Ctrl-C was pressed."""
-        return self.count > 0
-
     def _on_interrupt(self, number: int, frame: object) -> None:
         self.count += 1
         if self.count > 1:
@@ -59,65 +57,24 @@ class Interrupts:
 
 
 class CertifyingDisplay(Observer):
-    """Shows the progress of certification only, for scripts that run the episodes themselves."""
+    """Shows the progress of certification on standard error."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
+        self.certifying_only = False
+        """Whether scenes have been certified, and no episode has been started yet."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        self._close()
 
     def certifying(self, wanted: int) -> None:
         """Announce certification, and start a bar."""
-        say(
-            f"certifying first: the oracle has to solve {number_of(wanted, 'scene')} (--uncertified skips this)",
-            aside=True,
-        )
-        self._bar = progress_bar()
-        self._bar.start()
-        self._task = self._bar.add_task("certifying", total=wanted)
-
-    def scene_certified(self) -> None:
-        """Advance the bar."""
-        if self._bar is not None:
-            self._bar.advance(self._task)
-
-    def began(self, store: Store, waiting: int) -> None:
-        """Stop the bar."""
-        self.__exit__()
-
-
-class RunDisplay(Observer):
-    """Shows the progress of a run on standard error; the first Ctrl-C lets running episodes finish."""
-
-    def __init__(self) -> None:
-        self._interrupted = Interrupts()
-        self._bar: Progress | None = None
-        self._live: Display | None = None
-        self.certifying_only = False
-        """Whether no episode has been started yet."""
-
-    def __enter__(self) -> Self:
-        self._interrupted.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._interrupted.__exit__()
-        self._close(kind, error, trace)
-
-    def certifying(self, wanted: int) -> None:
-        """Start a bar."""
+        say(f"certifying {number_of(wanted, 'scene')}: the oracle has to solve them", aside=True)
         self.certifying_only = True
-        self._bar = progress_bar()
-        self._bar.start()
-        self._task = self._bar.add_task("certifying", total=wanted)
+        self._start_bar("certifying", wanted)
 
     def scene_certified(self) -> None:
         """Advance the bar."""
@@ -125,67 +82,63 @@ class RunDisplay(Observer):
         self._bar.advance(self._task)
 
     def began(self, store: Store, waiting: int) -> None:
-        """Start the bar and the table of episodes."""
-        self._close(None, None, None)
+        """Stop the bar."""
+        self._close()
         self.certifying_only = False
-        self._live = Display(store, waiting, console=errors)
-        self._live.__enter__()
 
-    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Show a finished episode, or update the elapsed time."""
-        assert self._live is not None
-        self._live.update(spec, episode)
+    def _start_bar(self, text: str, total: int) -> None:
+        self._bar = progress_bar()
+        self._bar.start()
+        self._task = self._bar.add_task(text, total=total)
 
-    def stopping(self) -> bool:
-        """Return whether Ctrl-C was pressed."""
-        return self._interrupted()
-
-    def _close(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def _close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-        if self._live is not None:
-            self._live.__exit__(kind, error, trace)
-            self._live = None
 
 
-class Display:
-    """A bar and a table on a terminal; in other output, an occasional line."""
+class RunDisplay(CertifyingDisplay):
+    """Shows a bar and success by condition on a terminal; in other output, an occasional line.
 
-    def __init__(self, store: Store, waiting: int, *, console: Console) -> None:
+    The first Ctrl-C lets running episodes finish.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._interrupts = Interrupts()
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        self._interrupts.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._interrupts.__exit__()
+        self._close()
+
+    def began(self, store: Store, waiting: int) -> None:
+        """Start the bar and the table of episodes."""
+        super().began(store, waiting)
         self._rows = _rows(store.counts())
         self._visible: deque[str] = deque(list(self._rows)[:MAX_CONDITIONS], maxlen=MAX_CONDITIONS)
         self._times: deque[float] = deque()
         self._started = time.monotonic()
-        self._bar = Progress(
+        self._pulse = Pulse()
+        self._episodes = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[pace]}", markup=False),
-            console=console,
+            console=errors,
         )
-        self._task = self._bar.add_task("episodes", total=waiting, pace="")
-        self._pulse = Pulse()
-        self._live = (
-            Live(console=console, transient=True, refresh_per_second=4) if console.is_terminal else None
-        )
-
-    def __enter__(self) -> Self:
-        if self._live is not None:
+        self._episodes.add_task("episodes", total=waiting, pace="")
+        if errors.is_terminal:
+            self._live = Live(console=errors, transient=True, refresh_per_second=4)
             self._live.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-    def update(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
+    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
         """Show a finished episode, or update the elapsed time."""
-        now = time.monotonic()
+        now, (task,) = time.monotonic(), self._episodes.tasks
         if spec is not None and episode is not None:
             row = self._rows[spec.condition]
             row[1] += 1
@@ -194,27 +147,31 @@ class Display:
             if spec.condition not in self._visible:
                 self._visible.append(spec.condition)
             self._times.append(now)
-            self._bar.advance(self._task)
+            self._episodes.advance(task.id)
         while self._times and now - self._times[0] > PACE_WINDOW_S:
             self._times.popleft()
+        pace, span = "", min(PACE_WINDOW_S, now - self._started)
+        if self._times and span >= 1.0:
+            rate = len(self._times) / span
+            left = int(((task.total or 0) - task.completed) / rate)
+            pace = f"{60 * rate:.0f} per minute, {left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left"
         if self._live is not None:
-            self._bar.update(self._task, pace=self._pace(now))
-            self._live.update(
-                Group(self._bar, _table({name: self._rows[name] for name in self._visible}, set()))
-            )
+            self._episodes.update(task.id, pace=pace)
+            table = _table({name: self._rows[name] for name in self._visible}, set())
+            self._live.update(Group(self._episodes, table))
         else:
-            task = self._bar.tasks[0]
             done = f"episodes: {task.completed:.0f} of {task.total:.0f}"
-            self._pulse.beat(", ".join(part for part in (done, self._pace(now)) if part))
+            self._pulse.beat(", ".join(filter(None, (done, pace))))
 
-    def _pace(self, now: float) -> str:
-        span = min(PACE_WINDOW_S, now - self._started)
-        if not self._times or span < 1.0:
-            return ""
-        rate = len(self._times) / span
-        task = self._bar.tasks[0]
-        left = int(((task.total or 0) - task.completed) / rate)
-        return f"{60 * rate:.0f} per minute, {left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left"
+    def stopping(self) -> bool:
+        """Return whether Ctrl-C was pressed."""
+        return self._interrupts.count > 0
+
+    def _close(self) -> None:
+        super()._close()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
 
 def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, int]) -> Table:
@@ -253,25 +210,23 @@ def _table(
     return table
 
 
-def print_reasons(reasons: Mapping[str, int], *, most: int = 10, aside: bool = False) -> None:
+def print_reasons(reasons: Mapping[str, int], *, aside: bool = False) -> None:
     """Print errors and their frequencies, the most frequent first; those that differ in names and numbers as one."""
-    alike: dict[str, list[str]] = {}
+    similar: dict[str, list[str]] = {}
     for reason in reasons:
-        alike.setdefault(" ".join(_VARIABLE_WORD.sub("", reason).split()), []).append(reason)
-    counted = [(sum(reasons[reason] for reason in same), same) for same in alike.values()]
-    for count, same in sorted(counted, key=lambda pair: -pair[0])[:most]:
-        say(f"{count} x error{', e.g.' if len(same) > 1 else ''}: {same[0]}", aside=aside)
-    if len(counted) > most:
-        say(f"... and {number_of(len(counted) - most, 'other reason')}", aside=aside)
+        similar.setdefault(" ".join(_VARIABLE_WORD.sub("", reason).split()), []).append(reason)
+    counted = [(sum(reasons[reason] for reason in group), group) for group in similar.values()]
+    for count, group in sorted(counted, key=lambda pair: -pair[0])[:MAX_REASONS]:
+        say(f"{count} x error{', e.g.' if len(group) > 1 else ''}: {group[0]}", aside=aside)
+    _print_more(len(counted) - MAX_REASONS, "reason", aside=aside)
 
 
-def print_tracebacks(tracebacks: Iterable[str], *, most: int = 3) -> None:
+def print_tracebacks(tracebacks: Iterable[str]) -> None:
     """Print tracebacks of user code, each once, on standard error."""
-    places = list(dict.fromkeys(filter(None, tracebacks)))
-    for place in places[:most]:
-        say(place, aside=True)
-    if len(places) > most:
-        say(f"... and {number_of(len(places) - most, 'other traceback')}", aside=True)
+    texts = list(dict.fromkeys(filter(None, tracebacks)))
+    for text in texts[:MAX_TRACEBACKS]:
+        say(text, aside=True)
+    _print_more(len(texts) - MAX_TRACEBACKS, "traceback", aside=True)
 
 
 def print_clipping(clipping: Clipping) -> None:
@@ -283,24 +238,27 @@ def print_clipping(clipping: Clipping) -> None:
 
 
 def print_errors(store: Store) -> bool:
-    """Print the errors of a run with their tracebacks on standard error; returns whether all episodes are errors."""
+    """Print the errors of a run with their tracebacks on standard error; return whether all episodes are errors."""
     reasons = store.reasons()
     print_reasons(reasons, aside=True)
     print_tracebacks(store.tracebacks().values())
     return 0 < store.done <= sum(reasons.values())
 
 
-def print_refused(reasons: Mapping[str, int], *, most: int = 10) -> None:
+def print_refused(reasons: Mapping[str, int]) -> None:
     """Print how many episodes were refused, and why, the most frequent reasons first."""
-    if not reasons:
-        return
-    say(f"{number_of(sum(reasons.values()), 'episode')} refused, without a certificate:")
-    print_counts(reasons, most=most)
+    if reasons:
+        say(f"{number_of(sum(reasons.values()), 'episode')} refused, without a certificate:")
+        print_counts(reasons)
 
 
-def print_counts(reasons: Mapping[str, int], *, most: int) -> None:
+def print_counts(reasons: Mapping[str, int], *, most: int = MAX_REASONS) -> None:
     """Print reasons with their counts, at most ``most`` of them."""
     for reason, count in list(reasons.items())[:most]:
         say(f"{count} x {reason}")
-    if len(reasons) > most:
-        say(f"... and {number_of(len(reasons) - most, 'other reason')}")
+    _print_more(len(reasons) - most, "reason")
+
+
+def _print_more(count: int, noun: str, *, aside: bool = False) -> None:
+    if count > 0:
+        say(f"... and {number_of(count, f'other {noun}')}", aside=aside)

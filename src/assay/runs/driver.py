@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import cast
 
 from assay.episodes.episode import Episode, Outcome, no_trajectory
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.executor import Batch, Died, Done, Executor
+from assay.runs.executor import Died, Done, Executor
 from assay.runs.options import Retry
-from assay.runs.schedulers.plan import PlanScheduler, Scheduler
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.schedulers.until import UntilScheduler, parse_until
 from assay.runs.store import Store, Waiting
 
@@ -56,87 +56,59 @@ def drive(
     """
     waiting = store.todo(retry=retry)
     entries = [entry for entry in waiting if wanted(entry)]
-    if until is not None:
-        scheduler: Scheduler = UntilScheduler(store, parse_until(until), entries, waiting)
+    if until is None:
+        scheduler = Scheduler(store, entries)
     else:
-        scheduler = PlanScheduler(entries)
-    return finish(driving(store, executor, scheduler, stopping=stopping, watch=watch))
+        scheduler = UntilScheduler(store, parse_until(until), entries, waiting)
+    return finish(driving(executor, scheduler, stopping=stopping, watch=watch))
 
 
 Driving = Generator[None, None, Ending]
 """A run being executed, event by event."""
 
 
-def finish(going: Driving) -> Ending:
+def finish(steps: Driving) -> Ending:
     """Execute a run to its end."""
     while True:
         try:
-            next(going)
+            next(steps)
         except StopIteration as end:
             return cast(Ending, end.value)
 
 
 def driving(
-    store: Store, executor: Executor, scheduler: Scheduler, *, stopping: Callable[[], bool], watch: Watch
+    executor: Executor, scheduler: Scheduler, *, stopping: Callable[[], bool], watch: Watch
 ) -> Driving:
     """Execute episodes step by step, so that a caller can alternate between two runs."""
-    source = _Source(store, scheduler, executor.workers)
-    deaths: Counter[int] = Counter()
+    scheduler.workers = executor.workers
+    deaths: Counter[int | None] = Counter()
     done, errors, offline, reason = 0, 0, 0, ""
 
     def over() -> bool:
         return bool(reason) or stopping()
 
-    def record(number: int, episode: Episode) -> None:
-        nonlocal done, errors
-        store.append(number, episode)
-        done += 1
-        errors += episode.outcome is Outcome.ERROR
-        spec = source.spec(number)
-        scheduler.see(spec, episode)
-        watch(spec, episode)
-
-    for event in executor.execute(source, over) if len(scheduler) else ():
-        if isinstance(event, Done):
-            record(event.number, event.episode)
-            offline = offline + 1 if event.episode.transient else 0
-            if offline >= MAX_OFFLINE_EPISODES_PER_WORKER * executor.workers:
-                reason = event.episode.error
-        elif isinstance(event, Died):
+    for event in executor.execute(scheduler, over) if len(scheduler) else ():
+        if isinstance(event, Died):
+            deaths[event.number] += 1
+            times = deaths[event.number]
             if event.number is None:
-                deaths[-1] += 1
-                if deaths[-1] > MAX_IDLE_DEATHS_PER_WORKER * executor.workers:
+                if times > MAX_IDLE_DEATHS_PER_WORKER * executor.workers:
                     raise RunError(f"workers keep dying: {event.reason}")
                 continue
-            deaths[event.number] += 1
-            if deaths[event.number] < (MAX_KILLS if event.violent else MAX_CRASHES):
-                scheduler.put_back([event.number])
+            if times < (MAX_KILLS if event.violent else MAX_CRASHES):
+                scheduler.give_back([event.number])
                 continue
-            times = deaths[event.number]
             error = f"{event.reason} ({times} times on this episode)" if times > 1 else event.reason
-            record(event.number, Episode(Outcome.ERROR, 0, no_trajectory(), error=error))
+            event = Done(event.number, Episode(Outcome.ERROR, 0, no_trajectory(), error=error))
+        if isinstance(event, Done):
+            episode = event.episode
+            watch(scheduler.record(event.number, episode), episode)
+            done += 1
+            errors += episode.outcome is Outcome.ERROR
+            offline = offline + 1 if episode.transient else 0
+            if offline >= MAX_OFFLINE_EPISODES_PER_WORKER * executor.workers:
+                reason = episode.error
         else:
             watch(None, None)
         yield
     return Ending(done, len(scheduler), reason, errors)
-
-
-class _Source:
-    """Hands out the episodes of a scheduler, with their specs from the store."""
-
-    def __init__(self, store: Store, scheduler: Scheduler, workers: int) -> None:
-        self._store, self._scheduler, self._workers = store, scheduler, workers
-        self._specs: dict[int, EpisodeSpec] = {}
-
-    def take(self, latest: str | None) -> Batch:
-        numbers = self._scheduler.next(self._workers, latest)
-        batch = list(zip(numbers, self._store.specs(numbers), strict=True)) if numbers else []
-        self._specs.update(batch)
-        return batch
-
-    def give_back(self, numbers: Sequence[int]) -> None:
-        self._scheduler.put_back(numbers)
-
-    def spec(self, number: int) -> EpisodeSpec:
-        """Return the spec of an episode that was handed out and is about to be recorded."""
-        return self._specs.pop(number)

@@ -70,7 +70,7 @@ def certificates(plan: RunPlan) -> Certificates:
 
 
 def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> EarlierRuns:
-    """Duration of an episode and success of the controls in earlier runs of a policy with the same ``steps``."""
+    """Return the duration of an episode and the success of controls in earlier runs with a policy and ``steps``."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:
@@ -99,11 +99,8 @@ def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> E
     sample = controls[:: max(1, len(controls) // count)][:count]
     actor = None if isinstance(policy, str) else policy
     name = policy if isinstance(policy, str) else type(policy).__name__
-    runner = EpisodeRunner(replace(plan.worker, policy=name, retries=0, videos=None), actor)
-    try:
+    with closing(EpisodeRunner(replace(plan.worker, policy=name, retries=0, videos=None), actor)) as runner:
         episodes = [runner.run(spec) for spec in sample]
-    finally:
-        runner.close(policy=actor is None)
     seconds = [episode.seconds for episode in episodes if episode.outcome is not Outcome.ERROR]
     if not seconds:
         return episodes[0].error
@@ -121,7 +118,7 @@ def parse_duration(text: str | float) -> float:
         text = f"{text}s"
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", text)
     if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", "", text).strip():
-        raise RunError(f"budget '{text}': valid: a time such as 90s, 20min, 2h or 1h30m")
+        raise RunError(f"budget '{text}': expected a time such as 90s, 20min, 2h or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 

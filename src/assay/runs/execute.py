@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from assay.episodes import Episode, EpisodeSpec, Policy, Privileged, load_world
 from assay.episodes.latency import LookaheadPolicy, check_latency
+from assay.episodes.rollout import reported_times
 from assay.episodes.stepwise import NOT_HERE
 from assay.errors import AssayError, DeclinedError, PolicyError, RunError, one_line
 from assay.experiments import Experiment
 from assay.experiments.reference_times import apply_time_limit
-from assay.policies.registry import load_policy
+from assay.policies.registry import close_policy, load_policy
 from assay.runs.certificates import (
     CertificateCache,
     CertifiedPlan,
@@ -33,10 +33,10 @@ from assay.runs.estimates import LATENCY
 from assay.runs.executor import Executor, InProcess, Player
 from assay.runs.local import LocalProcesses
 from assay.runs.options import MEASURED, RunOptions
-from assay.runs.plan import RunPlan
+from assay.runs.plan import OBJECT, RunPlan
 from assay.runs.provenance import check_same_run, describe
 from assay.runs.shards import META as SHARD
-from assay.runs.shards import Shard, ShardPart
+from assay.runs.shards import parse_shard
 from assay.runs.store import Store, Waiting
 from assay.runs.worker import WorkerConfig
 
@@ -108,8 +108,20 @@ def plain_name(text: str) -> str:
 
 def default_path(experiment: str, policy: str, shard: str | None = None) -> Path:
     """Return the default path of a run's file."""
-    suffix = "" if shard is None else "-shard-{0.number}-of-{0.of}".format(Shard.parse(shard))
+    suffix = "" if shard is None else "-shard-{}-of-{}".format(*parse_shard(shard))
     return Path("runs") / f"{plain_name(experiment)}-{plain_name(policy)}{suffix}.assay"
+
+
+def choose_workers(
+    options: RunOptions, policies: Iterable[str | Policy | Player], workers: int
+) -> RunOptions:
+    """Return options with a number of workers: ``workers`` by default, 0 for policy objects. Raises RunError."""
+    has_objects = not all(isinstance(policy, str) for policy in policies)
+    if has_objects and options.workers:
+        raise RunError("a policy object acts in this process: set workers to 0, or pass the policy's address")
+    if options.workers is None:
+        return replace(options, workers=0 if has_objects else workers)
+    return options
 
 
 def execute(
@@ -127,9 +139,7 @@ def execute(
     """
     options, observer = options or RunOptions(), observer or Observer()
     if not isinstance(policy, str | Player) and ((options.workers or 0) > 1 or options.ray is not None):
-        raise RunError(
-            "a policy that is an object acts in this process: workers must be 0 or 1, or give its address"
-        )
+        raise RunError("a policy object acts in this process: set workers to 0, or pass the policy's address")
     options, measured = _settle_latency(experiment, policy, path, options)
     plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
     if measured is not None:
@@ -141,13 +151,13 @@ def execute(
         wanted = {(spec.task, spec.seed, spec.condition) for spec in plan.specs}
 
         def is_wanted(entry: Waiting) -> bool:
-            """Whether this command asks for the episode; earlier ones may have planned others."""
+            """Return whether this command requests the episode; earlier ones may have planned others."""
             return (entry.task, entry.seed, entry.condition) in wanted
 
         observer.began(store, sum(map(is_wanted, store.todo(retry=options.retry))))
         return drive(
             store,
-            make_executor(plan.worker, options, policy, store),
+            make_executor(plan.worker, options, plan.actor, store),
             retry=options.retry,
             until=options.until,
             wanted=is_wanted,
@@ -159,7 +169,7 @@ def execute(
 def _settle_latency(
     experiment: str | Experiment, policy: str | Policy | Player, path: Path, options: RunOptions
 ) -> tuple[RunOptions, dict[str, object] | None]:
-    """The options with the latency in control steps, and its measurement: new, or stored when the run began.
+    """Return the options with the latency in control steps, and its measurement: new, or stored when the run began.
 
     Wall-clock time varies from request to request; if it entered episodes, the same spec would no longer give the same
     episode. So a latency is measured once, and a run is resumed with it. Raises AssayError if it cannot be measured.
@@ -169,74 +179,65 @@ def _settle_latency(
     if isinstance(policy, Player):
         raise RunError(f"--latency: {NOT_HERE}")
     if options.shard is not None:
-        raise RunError(
-            "--latency measured: shards of one plan need one number; valid: a number of control steps"
-        )
+        raise RunError("--latency measured: shards need the same latency; pass a number of control steps")
+    measured: dict[str, object] | None = None
     if path.is_file():
         with Store.reading(path) as store:
-            stored = store.meta.get(LATENCY) if store.done else None
-        if stored is not None:
-            return _with(options, int(stored["steps"])), stored
+            measured = store.meta.get(LATENCY) if store.done else None
+    if measured is None:
+        measured = _measure_latency(experiment, policy, options)
+    steps = int(str(measured["steps"]))
+    return replace(options, latency=steps, while_waiting=options.while_waiting if steps else None), measured
+
+
+def _measure_latency(
+    experiment: str | Experiment, policy: str | Policy, options: RunOptions
+) -> dict[str, object]:
+    """Time decisions of a policy on the first observation of a plan; by the server's clock, if it reports times."""
     first_seed = None if options.seeds is None else options.seeds[:1]
     plan = RunPlan.make(experiment, replace(options, latency=0, while_waiting=None, seeds=first_seed))
-    world = plan.experiment.played_in
+    world, spec = plan.experiment.played_in, plan.specs[0]
     check_latency(world, 1)
     assert world.step_seconds is not None
-    spec = plan.specs[0]
     env = load_world(plan.experiment.world).open(options.states)
     actor = load_policy(policy, plan.experiment.world) if isinstance(policy, str) else policy
     try:
-        times, source = _time_requests(actor, env, env.reset(spec), spec)
+        observation = env.reset(spec)
+        if isinstance(actor, Privileged):
+            actor.attach(env)
+        actor.reset(env.task.instruction, spec)
+        ask = actor.foresee if isinstance(actor, LookaheadPolicy) else actor.act
+        times, source = [], "clock"
+        for _ in range(1 + TIMED_REQUESTS):
+            start = perf_counter()
+            ask(observation)
+            times.append(1e3 * (perf_counter() - start))
+        reported = reported_times(actor)
+        if reported is not None and len(reported) > TIMED_REQUESTS:
+            times, source = list(reported), "server"
+        times = times[-TIMED_REQUESTS:]
     except AssayError as error:
         raise PolicyError(f"--latency measured: {error}") from None
     except Exception as error:  # policies may raise anything
         raise PolicyError(f"--latency measured: {type(actor).__name__}: {one_line(error, 200)}") from error
     finally:
         env.close()
-        close = getattr(actor, "close", None)
-        if isinstance(policy, str) and callable(close):
-            close()
+        if isinstance(policy, str):
+            close_policy(actor)
     middle = statistics.median(times)
     steps = max(0, math.ceil(middle / (1e3 * world.step_seconds) - TOLERANCE_STEPS))
     check_latency(world, steps)
-    measured: dict[str, object] = {
+    return {
         "steps": steps,
         "median_ms": round(middle, 3),
         "ms": [round(time, 3) for time in times],
         "by": source,
     }
-    return _with(options, steps), measured
-
-
-def _with(options: RunOptions, steps: int) -> RunOptions:
-    return replace(options, latency=steps, while_waiting=options.while_waiting if steps else None)
-
-
-def _time_requests(policy: Policy, env: Any, observation: Any, spec: Any) -> tuple[list[float], str]:
-    """Return the milliseconds of some decisions on one observation, and their source: server or clock."""
-    if isinstance(policy, Privileged):
-        policy.attach(env)
-    policy.reset(env.task.instruction, spec)
-    ask = policy.foresee if isinstance(policy, LookaheadPolicy) else policy.act
-    ask(observation)
-    clock = []
-    for _ in range(TIMED_REQUESTS):
-        start = perf_counter()
-        ask(observation)
-        clock.append(1e3 * (perf_counter() - start))
-    times = getattr(policy, "inference_ms", None)
-    if (
-        isinstance(times, list)
-        and len(times) > TIMED_REQUESTS
-        and all(isinstance(time, float) for time in times)
-    ):
-        return times[-TIMED_REQUESTS:], "server"
-    return clock, "clock"
 
 
 @contextmanager
 def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
-    """The run's file, open for writing, with its provenance; a new one is removed if nothing comes of it.
+    """Open the run's file for writing, and store its provenance; a new file is removed if no episode is recorded.
 
     Raises RunError if the file holds another run, DeclinedError if the observer does not approve.
     """
@@ -244,16 +245,18 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
     try:
         with Store.writing(plan.path) as store:
             check_same_run(store, plan.provenance, empty_is_new=True)
-            _check_shard(store, plan.part)
+            shard = None if plan.part is None else plan.part.description
+            if store.planned and (stored := store.meta.get(SHARD)) != shard:
+                held = "a complete run" if stored is None else f"shard {stored['number']}/{stored['of']}"
+                raise RunError(
+                    f"{plan.path}: contains {held}, which this command does not resume: choose another --out"
+                )
             if not observer.approve(plan):
                 raise DeclinedError(f"{plan.path}: not started")
             describe(store, plan.provenance, conditions=plan.experiment.conditions)
-            if plan.label is not None:
-                store.describe(label=plan.label)
-            if plan.options.states is not None:
-                store.describe(states_folder=str(plan.options.states.absolute()))
-            if plan.part is not None:
-                store.describe(**{SHARD: plan.part.as_json()})
+            states = plan.options.states
+            values = {"label": plan.label, "states_folder": states and str(states.absolute()), SHARD: shard}
+            store.describe(**{name: value for name, value in values.items() if value is not None})
             try:
                 yield store
                 is_useful = True
@@ -266,25 +269,8 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
     finally:
         if is_new and not is_useful and plan.path.exists():
             plan.path.unlink()
-
-
-def _check_shard(store: Store, part: ShardPart | None) -> None:
-    """Raise RunError if a file holds another shard, a shard of another plan, or a whole run, or the reverse."""
-    path, stored = store.path, store.meta.get(SHARD)
-    if not store.planned or stored == (None if part is None else part.as_json()):
-        return
-    if stored is None:
-        raise RunError(f"{path}: holds a whole run, not a shard: choose another --out")
-    shard = f"{stored['number']}/{stored['of']}"
-    if part is None:
-        raise RunError(
-            f"{path}: holds shard {shard}: resume it with --shard {shard}, or join shards with assay runs merge"
-        )
-    if shard != str(part.shard):
-        raise RunError(f"{path}: holds shard {shard}, not {part.shard}: choose another --out")
-    raise RunError(
-        f"{path}: holds shard {shard} of another plan (tasks, seeds or conditions differ): choose another --out"
-    )
+        if not isinstance(plan.actor, Player) and not plan.policy.startswith(OBJECT):
+            close_policy(plan.actor)  # created by the plan, from an address
 
 
 def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
@@ -335,14 +321,13 @@ def make_certificates(
 def make_executor(
     worker: WorkerConfig,
     options: RunOptions,
-    policy: str | Policy | Player | None = None,
+    actor: Policy | Player | None = None,
     store: Store | None = None,
 ) -> Executor:
-    """Return an executor: local processes, actors on Ray, this process, or a player; ``policy`` may be an object."""
-    if isinstance(policy, Player):
+    """Return an executor: local processes, actors on Ray, this process, or a player; ``actor`` acts in this process."""
+    if isinstance(actor, Player):
         assert store is not None
-        return policy.executor(worker, store.all_specs())
-    actor = None if isinstance(policy, str) else policy
+        return actor.executor(worker, store.all_specs())
     if actor is not None or (options.workers == 0 and options.ray is None):
         return InProcess(worker, actor)
     if options.ray is not None:

@@ -7,25 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from assay.episodes import Episode, EpisodeSpec, Policy
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
-
-Batch = Sequence[tuple[int, EpisodeSpec]]
-"""Numbered specs that share a compiled scene."""
-
-
-class Source(Protocol):
-    """Source of episodes for an executor, which also accepts unexecuted episodes back."""
-
-    def take(self, latest: str | None) -> Batch:
-        """Return the next batch, preferably of the scene that the worker has compiled.
-
-        The batch is empty if no episode is available now.
-        """
-        ...
-
-    def give_back(self, numbers: Sequence[int]) -> None:
-        """Return episodes that were handed out and not executed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,12 +38,12 @@ Event = Done | Died | Tick
 
 
 class Executor(Protocol):
-    """Executes the episodes that a source hands out, until it has no more."""
+    """Executes the episodes that a scheduler hands out, until it has no more."""
 
     workers: int
     """Number of episodes that run concurrently."""
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """Yield events. When ``stopping`` turns true, running episodes are finished and no more are started.
 
         A worker that dies returns its batch and is replaced; the episode that it was executing is not returned:
@@ -93,10 +76,10 @@ class InProcess:
     workers = 1
 
     def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
-        """``policy``: an object used instead of the policy at the config's address; it is not closed."""
+        """``policy``: an object used instead of the policy at the config's address; its owner closes it."""
         self._config, self._policy = config, policy
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
         runner = EpisodeRunner(self._config, self._policy)
         latest: str | None = None
@@ -111,4 +94,4 @@ class InProcess:
                     numbers.remove(number)
                     yield Done(number, runner.run(spec))
         finally:
-            runner.close(policy=self._policy is None)
+            runner.close()

@@ -18,7 +18,8 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
 from assay.policies.remote.batching import Relay
 from assay.policies.remote.client import RemotePolicy
-from assay.runs.executor import Died, Done, Event, Source, Tick
+from assay.runs.executor import Died, Done, Event, Tick
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.support import processes
 from assay.support.plugins import import_object
@@ -60,12 +61,14 @@ class LocalProcesses:
         self._timeout = timeout
         self._failed_starts = 0
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
         with _open_relay(self._config.policy) as address:
             yield from self._execute(replace(self._config, policy=address), source, stopping)
 
-    def _execute(self, config: WorkerConfig, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def _execute(
+        self, config: WorkerConfig, source: Scheduler, stopping: Callable[[], bool]
+    ) -> Iterator[Event]:
         workers: list[_Worker] = []
         try:
             while True:
@@ -87,7 +90,7 @@ class LocalProcesses:
         finally:
             _stop(workers)
 
-    def _feed(self, worker: _Worker, source: Source, stopping: bool) -> None:
+    def _feed(self, worker: _Worker, source: Scheduler, stopping: bool) -> None:
         """Send a worker its next episode: one at a time, so that none is started after a request to stop."""
         if stopping:
             source.give_back([number for number, _ in worker.batch])
@@ -103,7 +106,7 @@ class LocalProcesses:
         with suppress(OSError):  # it died; reading its pipe will show that
             worker.pipe.send((worker.current, spec))
 
-    def _listen(self, worker: _Worker, workers: list[_Worker], source: Source) -> Iterator[Event]:
+    def _listen(self, worker: _Worker, workers: list[_Worker], source: Scheduler) -> Iterator[Event]:
         try:
             message: Any = worker.pipe.recv()
         except (EOFError, OSError):
@@ -122,7 +125,7 @@ class LocalProcesses:
             worker.ready = True
             self._failed_starts = 0
 
-    def _remove_silent(self, workers: list[_Worker], source: Source) -> Iterator[Event]:
+    def _remove_silent(self, workers: list[_Worker], source: Scheduler) -> Iterator[Event]:
         """Stop workers that have sent no message for too long."""
         for worker in list(workers):
             if worker.idle:
@@ -137,7 +140,7 @@ class LocalProcesses:
                 yield from self._remove(worker, workers, source, f"gave no sign of life for {allowed:.0f} s")
 
     def _remove(
-        self, worker: _Worker, workers: list[_Worker], source: Source, reason: str
+        self, worker: _Worker, workers: list[_Worker], source: Scheduler, reason: str
     ) -> Iterator[Event]:
         workers.remove(worker)
         worker.process.join(timeout=10)
@@ -149,7 +152,12 @@ class LocalProcesses:
         if not worker.ready:
             self._failed_starts += 1
             if self._failed_starts >= MAX_FAILED_STARTS:
-                raise RunError(f"workers cannot start: {reason or _ending(code)}{_hint()}")
+                # Workers import a script that starts a run, and must not start the run again.
+                is_script = getattr(sys.modules.get("__main__"), "__spec__", None) is None
+                advice = '; call assay.run under `if __name__ == "__main__":`, or with workers=0'
+                raise RunError(
+                    f"workers cannot start: {reason or _ending(code)}{advice if is_script else ''}"
+                )
         source.give_back([number for number, _ in worker.batch])
         yield Died(
             worker.current,
@@ -175,13 +183,6 @@ def _stop(workers: list[_Worker]) -> None:
             worker.process.join()
 
 
-def _hint() -> str:
-    """A hint for scripts: workers import the script, which must not start the run again."""
-    if getattr(sys.modules.get("__main__"), "__spec__", None) is not None:
-        return ""
-    return '; a script calls assay.run under `if __name__ == "__main__":`, or with workers=0'
-
-
 def _ending(code: int | None) -> str:
     if code is not None and code < 0:
         try:
@@ -194,9 +195,8 @@ def _ending(code: int | None) -> str:
 def _work(pipe: Connection, config: WorkerConfig) -> None:
     """Main function of a worker: load the policy, execute episodes until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the driver, which lets workers finish
-    with suppress(
-        EOFError, BrokenPipeError, ConnectionResetError
-    ):  # the driver has closed the pipe, or is gone
+    # These errors mean that the driver has closed the pipe, or has ended.
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         try:
             runner = EpisodeRunner(config)
         except AssayError as error:
@@ -219,7 +219,7 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
 
 @contextmanager
 def _open_relay(address: str) -> Iterator[str]:
-    """The address for the workers of a run: through a relay if it has ``batch=``. Raises PolicyError."""
+    """Yield the address for the workers of a run: that of a relay if it has ``batch=``. Raises PolicyError."""
     client = world_servers(LIBERO).get(address.partition("://")[0])
     if client is None or "batch=" not in address:
         yield address

@@ -17,8 +17,9 @@ from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
-from assay.runs.executor import Died, Done, Event, Source, Tick
+from assay.runs.executor import Died, Done, Event, Tick
 from assay.runs.local import LOADING_TIMEOUT_S, POLL_INTERVAL_S
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
 from assay.support.extras import require
@@ -97,7 +98,7 @@ class RayActors:
             self._connect()
             self.workers = max(self._cpus(), 1)
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
         self._connect()
         workers: list[_RayWorker] = []
@@ -119,7 +120,9 @@ class RayActors:
                 for worker in self._ready(workers):
                     yield from self._listen(worker, workers, source)
                 yield from self._remove_silent(workers, source)
-                self._grow()
+                if self._growing and time.monotonic() - self._counted > CPU_COUNT_INTERVAL_S:
+                    self._counted = time.monotonic()
+                    self.workers = max(self.workers, self._cpus())
                 yield Tick()
         finally:
             self._stop(workers)
@@ -129,7 +132,11 @@ class RayActors:
             return
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         try:
-            _check_reachable(self._address)
+            # Ray itself would try for 15 minutes to reach an address where nothing listens.
+            automatic = os.environ.get("RAY_ADDRESS", "") if self._address == "auto" else self._address
+            host, _, port = automatic.removeprefix("ray://").rpartition(":")
+            if port.isdigit():
+                socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()
             if self._address == LOCAL:
                 for name, value in LEAN.items():
                     os.environ.setdefault(name, value)
@@ -150,11 +157,6 @@ class RayActors:
     def _cpus(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
 
-    def _grow(self) -> None:
-        if self._growing and time.monotonic() - self._counted > CPU_COUNT_INTERVAL_S:
-            self._counted = time.monotonic()
-            self.workers = max(self.workers, self._cpus())
-
     def _start(self) -> _RayWorker:
         remote = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD")
         actor = remote.remote()
@@ -164,7 +166,7 @@ class RayActors:
         calls = (actor.arrive.remote(), actor.load.remote(self._config, passed, sys.path))
         return _RayWorker(actor, deque((None, call) for call in calls), time.monotonic())
 
-    def _feed(self, worker: _RayWorker, source: Source) -> None:
+    def _feed(self, worker: _RayWorker, source: Scheduler) -> None:
         while worker.ready and len(worker.calls) <= worker.ahead:
             if not worker.queue:
                 worker.queue.extend(source.take(worker.latest))
@@ -177,20 +179,23 @@ class RayActors:
             worker.calls.append((number, worker.actor.run.remote(spec)))
 
     def _ready(self, workers: list[_RayWorker]) -> list[_RayWorker]:
-        """Workers whose first call has finished; an actor executes its calls in order."""
+        """Return workers whose first call has finished; an actor executes its calls in order."""
         first = {worker.calls[0][1]: worker for worker in workers if worker.calls}
         ready, _ = self._ray.wait(list(first), timeout=POLL_INTERVAL_S)
         if ready:
             ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0)
         return [first[call] for call in ready]
 
-    def _listen(self, worker: _RayWorker, workers: list[_RayWorker], source: Source) -> Iterator[Event]:
+    def _listen(self, worker: _RayWorker, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         number, call = worker.calls[0]
         try:
             answer: Any = self._ray.get(call)
         except self._ray.exceptions.RayError as error:
-            if not worker.ready:
-                self._explain(error)
+            cause = getattr(error, "cause", None)
+            if not worker.ready and isinstance(cause, AssayError):
+                raise cause from None
+            if not worker.ready and (cause is not None or getattr(error, "actor_init_failed", False)):
+                raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
             yield from self._remove(worker, workers, source, *self._ending(error))
             return
         worker.calls.popleft()
@@ -203,9 +208,9 @@ class RayActors:
         elif answer == _versions():
             worker.placed = True
         else:
-            raise RunError(f"a node of Ray has {answer}, this machine {_versions()}: they must be the same")
+            raise RunError(f"a Ray node has {answer}, this machine {_versions()}: they must be equal")
 
-    def _remove_silent(self, workers: list[_RayWorker], source: Source) -> Iterator[Event]:
+    def _remove_silent(self, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         """Stop workers that have sent no message for too long."""
         now = time.monotonic()
         if any(worker.placed for worker in workers):
@@ -223,14 +228,6 @@ class RayActors:
                     worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False
                 )
 
-    def _explain(self, error: Any) -> None:
-        """Raise the error of a worker that could not start, if it reported one."""
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, AssayError):
-            raise cause from None
-        if cause is not None or getattr(error, "actor_init_failed", False):
-            raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
-
     def _ending(self, error: Any) -> tuple[str, bool]:
         """Return why a worker died, and whether it may have been killed.
 
@@ -240,7 +237,7 @@ class RayActors:
         return f"the worker died: {_reason(error)}", not own
 
     def _remove(
-        self, worker: _RayWorker, workers: list[_RayWorker], source: Source, reason: str, violent: bool
+        self, worker: _RayWorker, workers: list[_RayWorker], source: Scheduler, reason: str, violent: bool
     ) -> Iterator[Event]:
         workers.remove(worker)
         self._ray.kill(worker.actor)
@@ -280,14 +277,6 @@ class _Actor:
     def close(self) -> None:
         """Close the runner."""
         self._runner.close()
-
-
-def _check_reachable(address: str) -> None:
-    """Raise OSError if nothing listens at an address with a port: Ray itself would try for 15 minutes."""
-    named = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
-    host, _, port = named.removeprefix("ray://").rpartition(":")
-    if port.isdigit():
-        socket.create_connection((host, int(port)), timeout=CONNECT_TIMEOUT_S).close()
 
 
 def _versions() -> str:

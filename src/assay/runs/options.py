@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import inspect
 import os
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -83,24 +82,23 @@ class RunOptions:
             value, minimum = getattr(self, option.name), option.metadata.get("minimum")
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if minimum is not None and value is not None and not (is_number and value >= minimum):
-                raise RunError(f"{option.name}={value!r:.60}: valid: {minimum} or more")
+                raise RunError(f"{option.name}={value!r:.60}: expected a number >= {minimum}")
         if self.video is not None:
             require("video", "videos of episodes need PyAV", RunError)
         for name, valid in (("while_waiting", get_args(Waiting)), ("video", get_args(Videos))):
             if getattr(self, name) not in (None, *valid):
-                raise RunError(f"{name}={getattr(self, name)!r:.60}: valid: {', '.join(valid)}")
+                raise RunError(f"{name}={getattr(self, name)!r:.60}: choose one of {', '.join(valid)}")
 
     @classmethod
     def of(cls, options: RunOptions | None = None, **overrides: Unpack[RunOptionsDict]) -> RunOptions:
         """Return options with some replaced, given as the API and the command line accept them. Raises AssayError."""
         values: dict[str, Any] = dict(overrides)
-        if "tasks" in values:
-            values["tasks"] = join_names(values["tasks"], TaskError, "tasks", "'libero_goal/3'")
-        if "conditions" in values:
-            conditions = values["conditions"]
-            values["conditions"] = join_names(
-                conditions, ExperimentError, "conditions", "'position,displace=*'"
-            )
+        for name, error, example in (
+            ("tasks", TaskError, "'libero_goal/3'"),
+            ("conditions", ExperimentError, "'position,displace=*'"),
+        ):
+            if name in values:
+                values[name] = join_names(values[name], error, name, example)
         if values.get("seeds") is not None:
             values["seeds"] = parse_seeds(values["seeds"])
         if values.get("states") is not None:
@@ -171,9 +169,8 @@ def join_names(
     try:
         return ",".join(names)
     except TypeError:
-        raise error(
-            f"{option}={names!r:.60}: valid: a selection such as {example}, or a list of names"
-        ) from None
+        expected = f"expected a selection such as {example}, or a list of names"
+        raise error(f"{option}={names!r:.60}: {expected}") from None
 
 
 def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
@@ -181,36 +178,24 @@ def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
 
     Raises RunError.
     """
-    if isinstance(seeds, str):
-        valid = f"--seeds '{seeds:.60}': valid: a count (4 means 0 to 3), or different seeds (7,8,9 or 7-11)"
-        ranges = (
-            [(0, int(seeds) - 1)]
-            if seeds.isdecimal()
-            else [
-                (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-                for match in (
-                    re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
-                    for part in seeds.split(",")
-                    if part.strip()
-                )
-            ]
-        )
-        if not ranges or any(low > high for low, high in ranges):
-            raise RunError(valid)
-        if sum(high - low + 1 for low, high in ranges) > MAX_SEEDS:
-            raise RunError(f"--seeds '{seeds:.60}': more than {MAX_SEEDS:,} of them")
-        numbers = tuple(seed for low, high in ranges for seed in range(low, high + 1))
-        if len(set(numbers)) != len(numbers):
-            raise RunError(valid)
-        return numbers
+    numbers: list[int] = []
     try:
-        numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-    except TypeError:
-        numbers = ()
-    distinct = len(set(numbers)) == len(numbers) and all(type(seed) is int and seed >= 0 for seed in numbers)
-    if not numbers or not distinct:
-        raise RunError(f"seeds={seeds!r:.60}: valid: how many, or different whole numbers from 0 on")
-    return numbers
+        if isinstance(seeds, str) and not seeds.strip().isdecimal():
+            for part in filter(None, map(str.strip, seeds.split(","))):
+                low, _, high = part.partition("-")
+                chosen = range(int(low), int(high or low) + 1)[: MAX_SEEDS + 1]
+                numbers += chosen or [-1]
+        else:
+            numbers = list(range(int(seeds))[: MAX_SEEDS + 1] if isinstance(seeds, int | str) else seeds)
+    except (TypeError, ValueError):
+        numbers = []
+    is_valid = all(type(seed) is int and seed >= 0 for seed in numbers) and len(set(numbers)) == len(numbers)
+    if not is_valid or not 1 <= len(numbers) <= MAX_SEEDS:
+        raise RunError(
+            f"--seeds {seeds!r:.60}: expected a number of seeds (4 means 0 to 3) or at most {MAX_SEEDS:,} different "
+            "seeds (7,8,9 or 7-11)"
+        )
+    return tuple(numbers)
 
 
 def parse_latency(latency: int | str) -> int | Literal["measured"]:
@@ -224,23 +209,21 @@ def parse_latency(latency: int | str) -> int | Literal["measured"]:
 
     if isinstance(latency, bool) or not (text.isascii() and text.isdecimal()) or int(text) > MOST_LATENCY:
         raise RunError(
-            f"--latency '{text:.40}': valid: 0 to {MOST_LATENCY} control steps of 50 ms, or measured"
+            f"--latency '{text:.40}': expected 0 to {MOST_LATENCY} control steps of 50 ms, or measured"
         )
     return int(text)
 
 
-_SETTINGS = {"steps": "steps", "replan": "replan", "start": "hold_start"} | {
-    name: name for name in ("latency", "while_waiting")
-}
-"""Name in a run's stored settings -> option."""
+_SETTINGS = ("steps", "replan", "start", "latency", "while_waiting")
+"""Names in a run's stored settings that are options; ``start`` is the option ``hold_start``."""
 
 
 def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
-    """An ``assay run`` command with a run's stored settings and further options; options without a value are omitted.
+    """Return an ``assay run`` command with a run's stored settings and further options, without empty ones.
 
     Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
     """
-    options |= {option: settings.get(name) for name, option in _SETTINGS.items()}
+    options |= {"hold_start" if name == "start" else name: settings.get(name) for name in _SETTINGS}
     parts = [*("assay", "run", experiment, "--policy", policy), *option_words(options, omit="out")]
     if "certificates" in settings:
         parts.append("--uncertified" if settings["certificates"] is None else "--certified")

@@ -12,13 +12,13 @@ from assay.episodes.stepwise import NOT_HERE
 from assay.errors import PolicyError, RunError
 from assay.experiments import Experiment, load_experiment
 from assay.policies.identity import identity
-from assay.policies.registry import check_address, missing_methods
+from assay.policies.registry import check_address, connect_policy, missing_methods
 from assay.runs.certificates import engine_digest
 from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
 from assay.runs.provenance import provenance, states_digest
 from assay.runs.schedulers.until import parse_until
-from assay.runs.shards import Shard, ShardPart
+from assay.runs.shards import Shard
 from assay.runs.worker import WorkerConfig
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
@@ -39,7 +39,7 @@ class RunPlan:
     plugins: tuple[Plugin, ...]
     requires_certificates: bool
     """Whether only episodes with a certificate are run."""
-    part: ShardPart | None = None
+    part: Shard | None = None
     """Shard of the plan; None for the complete plan."""
     policy: str = ""
     """The policy's address."""
@@ -49,6 +49,8 @@ class RunPlan:
     """Name of the policy in reports."""
     provenance: dict[str, object] = field(default_factory=dict)
     """Provenance stored in the run; empty without a policy."""
+    actor: Policy | Player | None = None
+    """The policy or player that acts in this process; None if workers load the policy."""
 
     @classmethod
     def make(cls, experiment: str | Experiment, options: RunOptions) -> RunPlan:
@@ -62,17 +64,11 @@ class RunPlan:
         pack = design.checked_pack(options.assets, options.initial)
         certified = design.certified if options.certified is None else options.certified
         if certified and world.traits.demonstrator is None:
-            raise RunError(
-                f"{design.name}, certified: the world '{design.world}' has no demonstrator to solve its scenes"
-            )
+            raise RunError(f"{design.name}: the world '{design.world}' has no demonstrator to certify scenes")
         if (certified or design.reference is not None) and design.limit and options.steps is not None:
-            raise RunError(
-                f"--steps and {design.name}'s own time limit contradict each other: valid: one of them"
-            )
+            raise RunError(f"--steps cannot be combined with {design.name}, which sets its own time limit")
         if options.latency == MEASURED:
-            raise RunError(
-                "--latency measured: only assay run measures it; valid here: a number of control steps"
-            )
+            raise RunError("--latency measured: only assay run measures it; pass a number of control steps")
         check_latency(world, options.latency)
         settings: dict[str, object] = {
             "steps": options.steps,
@@ -83,7 +79,7 @@ class RunPlan:
             settings["start"] = options.hold_start
         if options.states is not None:
             if not options.states.is_dir():
-                raise RunError(f"--states {options.states}: there is no such folder")
+                raise RunError(f"--states {options.states}: the folder does not exist")
             settings["states"] = states_digest(options.states)
         if design.certified or certified:
             settings["certificates"] = engine_digest(design.world, pack) if certified else None
@@ -113,23 +109,28 @@ class RunPlan:
         if options.states is not None:
             world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)
-        part = None if options.shard is None else ShardPart.of(specs, Shard.parse(options.shard))
+        part = None if options.shard is None else Shard.of(specs, options.shard)
         if part is not None and options.until is not None:
-            raise RunError(
-                "--shard and --until contradict each other: a shard cannot know when a condition is decided"
-            )
+            raise RunError("--shard cannot be combined with --until: a condition is decided over all shards")
         specs = specs if part is None else part.specs
         return cls(design, pack, specs, options, settings, plugins, certified, part)
 
     def for_policy(self, policy: str | Policy | Player, path: Path, label: str | None = None) -> RunPlan:
-        """Return the plan of a run of a policy into a file. Raises PolicyError for an object that cannot act."""
-        metadata: dict[str, str] = {}
+        """Return the plan of a run with a policy into a file. Raises PolicyError if the policy cannot act.
+
+        An address whose policy acts in this process is loaded here, once.
+        """
+        world, metadata = self.experiment.world, dict[str, str]()
+        actor: Policy | Player | None = None if isinstance(policy, str) else policy
         if isinstance(policy, Player):
             self.refuse_latency()
             address, files = policy.address, policy.identity()
         elif isinstance(policy, str):
-            address, metadata = policy, check_address(policy, self.experiment.world)
-            files = identity(policy, self.experiment.world)
+            address, files = policy, identity(policy, world)
+            if self.options.workers == 0 and self.options.ray is None:
+                actor, metadata = connect_policy(policy, world)
+            else:
+                metadata = check_address(policy, world)
         elif isinstance(policy, type):
             raise PolicyError(
                 f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
@@ -139,28 +140,21 @@ class RunPlan:
         else:
             kind = type(policy)
             address, files = f"{OBJECT}{kind.__module__}.{kind.__qualname__}", identity(policy)
-        return self.recorded_as(address, path, label, metadata, files)
+        plan = self.recorded_as(address, path, policy_metadata=metadata, identity=files)
+        return replace(plan, label=label, actor=actor)
 
-    def recorded_as(
-        self,
-        policy: str,
-        path: Path,
-        label: str | None = None,
-        metadata: dict[str, str] | None = None,
-        files: dict[str, str] | None = None,
-    ) -> RunPlan:
-        """Return the plan with its provenance; ``files``: digests of the policy's files, by name."""
+    def recorded_as(self, policy: str, path: Path, **identity: dict[str, str]) -> RunPlan:
+        """Return the plan with its provenance; ``identity``: digests and metadata of the policy."""
         described = provenance(
             self.experiment.name,
             policy,
             self.pack,
             world=self.experiment.world,
-            policy_metadata=metadata,
-            identity=files,
             settings=self.settings,
             plugins=self.plugins,
+            **identity,
         )
-        return replace(self, policy=policy, path=path, label=label, provenance=described)
+        return replace(self, policy=policy, path=path, provenance=described)
 
     @property
     def worker(self) -> WorkerConfig:
@@ -197,7 +191,7 @@ class RunPlan:
 def plugins_used(
     experiment: str | Experiment, design: Experiment, pack: str, specs: Iterable[EpisodeSpec]
 ) -> tuple[Plugin, ...]:
-    """The modules outside Assay that a run needs, sorted by name."""
+    """Return the modules outside Assay that a run needs, sorted by name."""
     kinds = {type(perturbation) for spec in specs for perturbation in spec.perturbations}
     parts: list[object] = [design.played_in, design.variants, design.complete, *kinds]
     plugins = [*plugins_of(parts), *plugins_of([design.played_in.pack_source(pack)])]
@@ -223,7 +217,7 @@ class PlannedTask:
     """Number of the variant within condition and task, from 1."""
 
     def episode(self, number: int) -> EpisodeSpec:
-        """The n-th episode, modulo their number."""
+        """Return the n-th episode, modulo their number."""
         return self.specs[number % len(self.specs)]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import subprocess
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -66,44 +65,37 @@ def provenance(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenanceDifference:
-    """A value that differs between two runs although it must be equal for runs of one experiment."""
+def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
+    """Return the first value that differs although it must be equal for runs of one experiment; None if all agree.
 
-    field: str
-    """Name of the value in ``meta``."""
-    parts: tuple[str, ...]
-    """Differing entries of a mapping: settings, a plugin's module, files of the policy."""
-    was: object
-    now: object
-
-    @property
-    def name(self) -> str:
-        """A readable name of the field."""
-        if self.field == IDENTITY:
-            return f"the policy's {self.parts[0]}"
-        return f"plugin {self.parts[0]}" if self.field == "plugins" else self.field.replace("_", " ")
-
-
-def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> ProvenanceDifference | None:
-    """Return the first value that differs although it must be equal for runs of one experiment; None if all agree."""
+    The result is its name, and both values; of a mapping, its differing entries.
+    """
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)
         if was != now:
-            return ProvenanceDifference(name, _parts(was, now), *_values(was, now))
+            if isinstance(was, dict) and isinstance(now, dict):
+                was, now = _differing_entries(was, now)
+            return name.replace("_", " "), was, now
     was, now = known.get(IDENTITY), fresh.get(IDENTITY)
     if was is not None and now is not None and was != now:
-        part = _parts(was, now)[0]
-        return ProvenanceDifference(IDENTITY, (part,), was.get(part), now.get(part))
+        part = next(name for name in {**was, **now} if was.get(name) != now.get(name))
+        return f"another policy: {part}", was.get(part), now.get(part)
     was, now = ({plugin["module"]: plugin for plugin in meta.get("plugins", ())} for meta in (known, fresh))
-    for module in was.keys() & now.keys():  # parts of a run may need others, each its own
+    for module in was.keys() & now.keys():  # each part of a run may need further plugins
         if was[module] != now[module]:
-            return ProvenanceDifference("plugins", (module,), *_values(was[module], now[module]))
+            return f"plugin {module}", *_differing_entries(was[module], now[module])
     return None
 
 
+def _differing_entries(was: Mapping[str, object], now: Mapping[str, object]) -> tuple[str, str]:
+    """Return the entries in which two mappings differ, as text."""
+    names = [name for name in {**was, **now} if was.get(name) != now.get(name)]
+    first, second = (", ".join(f"{name}={value.get(name)}" for name in names) for value in (was, now))
+    return first, second
+
+
 def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The plugins of several parts of a run, each once, sorted by module."""
+    """Return the plugins of several parts of a run, each once, sorted by module."""
     plugins = {plugin["module"]: plugin for meta in metas for plugin in meta.get("plugins", ())}
     return [plugins[module] for module in sorted(plugins)]
 
@@ -119,26 +111,16 @@ def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool
     if known and not _has_outcomes(store):
         known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (difference := first_difference(known, fresh)):
-        described = _describe(difference, str(fresh["pack"]))
-        raise RunError(f"{store.path} {described}: choose another --out, or delete it")
+        name, was, now = difference
+        raise RunError(
+            f"{store.path} holds a run with {name} {was}, not {now}: choose another --out, or delete it"
+        )
 
 
 def _has_outcomes(store: Store) -> bool:
     """Return whether an episode without an error was recorded."""
     counts = store.counts()
     return bool((counts["success"] + counts["failure"]).sum())
-
-
-def _describe(difference: ProvenanceDifference, pack: str) -> str:
-    """Describe how a file differs from the run to be recorded."""
-    changed = f"has changed since ({difference.was} then, {difference.now} now)"
-    if difference.field == IDENTITY:
-        return f"holds episodes of another policy: {difference.name} {changed}"
-    if difference.field == "pack_digest":
-        return f"holds episodes with other assets: {pack} {changed}"
-    if difference.field == "settings" and difference.parts[:1] == ("states",):
-        return f"holds episodes from other stored states: --states {changed}"
-    return f"holds a run with {difference.name} {difference.was}, not {difference.now}"
 
 
 def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
@@ -170,38 +152,21 @@ def all_conditions(*described: Mapping[str, Any]) -> list[str]:
     return [ALL] if ALL in chosen else list(chosen)
 
 
-def _parts(was: object, now: object) -> tuple[str, ...]:
-    """The names under which two mappings have different values."""
-    if not isinstance(was, dict) or not isinstance(now, dict):
-        return ()
-    return tuple(name for name in {**was, **now} if was.get(name) != now.get(name))
-
-
-def _values(was: object, now: object) -> tuple[object, object]:
-    """Two values, or the differing parts of two mappings."""
-    if not isinstance(was, dict) or not isinstance(now, dict):
-        return was, now
-    parts = _parts(was, now)
-    first, second = (", ".join(f"{name}={value.get(name)}" for name in parts) for value in (was, now))
-    return first, second
-
-
 def states_digest(folder: Path) -> str:
-    """Digest of a folder of stored initial states, 12 hex digits."""
+    """Return the digest of a folder of stored initial states, 12 hex digits."""
     return digest_of(sorted(file for file in folder.rglob("*") if file.is_file()), folder)[:12]
 
 
 def commit_of(module: Path) -> str | None:
-    """The commit of the checkout of Assay that contains a module; None outside of one.
+    """Return the commit of the checkout of Assay that contains a module; None outside of one.
 
     Any other repository around it is not Assay's: Assay may be installed in its `.venv`, or copied into it.
     """
     package = next(parent for parent in module.resolve().parents if parent.name == "assay")
     root = package.parents[1]
     project = root / "pyproject.toml"
-    if package.parent.name != "src" or not (root / ".git").exists() or not project.is_file():
-        return None
-    if f'name = "{DISTRIBUTION}"' not in project.read_text(encoding="utf-8"):
+    is_checkout = package.parent.name == "src" and (root / ".git").exists() and project.is_file()
+    if not is_checkout or f'name = "{DISTRIBUTION}"' not in project.read_text(encoding="utf-8"):
         return None
     try:
         done = subprocess.run(

@@ -71,9 +71,7 @@ class EpisodeVideo:
         every = max(self._every, self._steps(seconds))
         chosen = [seen for seen in self._observations if seen.step % every == 0 and seen is not self._last]
         fps = Fraction(1 / world_of(self._spec.task).frame_seconds).limit_denominator(1000) / every
-        from assay.support.video import (
-            VideoWriter,  # most runs make no videos, and codecs take long to import
-        )
+        from assay.support.video import VideoWriter  # codecs take long to import
 
         with VideoWriter(path, fps=fps, keyframes=KEYFRAME_INTERVAL, quick=True) as video:
             for observation in chosen:
@@ -121,25 +119,25 @@ class EpisodeVideo:
             width, height = max(wide, MIN_WIDTH) + 2 * MARGIN, HEADER + high + FOOTER
             self._blank = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
             pen, full = ImageDraw.Draw(self._blank), width - 2 * MARGIN
-            _text(pen, (MARGIN, 10), f"{self._spec.task}   {_numbers(self._spec)}", FAINT, 13, full)
+            spec = self._spec
+            seed = (
+                f"seed {spec.seed}" if spec.start is None else f"start {spec.start}   policy seed {spec.seed}"
+            )
+            _text(pen, (MARGIN, 10), f"{spec.task}   {seed}", FAINT, 13, full)
             _text(pen, (MARGIN, 28), self._env.task.instruction.words, INK, 17, full)
         return self._blank
 
 
 def video_file(folder: Path, spec: EpisodeSpec, outcome: str) -> Path:
-    """The file of an episode's video in the folder of its run."""
+    """Return the file of an episode's video in the folder of its run."""
     return folder / f"{video_name(spec)}_{outcome}.mp4"
 
 
 def video_name(spec: EpisodeSpec) -> str:
-    """Name of an episode's video without its outcome, unique per spec."""
+    """Return the name of an episode's video without its outcome, unique per spec."""
     plain = EpisodeSpec(spec.task, spec.seed)
     name = f"{short_name(spec.task)}_{spec.seed:03d}"
     return name if spec == plain else f"{name}_{spec.key[:8]}"
-
-
-def _numbers(spec: EpisodeSpec) -> str:
-    return f"seed {spec.seed}" if spec.start is None else f"start {spec.start}   policy's seed {spec.seed}"
 
 
 def _text(

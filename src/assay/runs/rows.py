@@ -32,16 +32,16 @@ DETAILS = {
     "side_effects": "effects",
     "aftermath": "after",
 }
-"""Tables with one JSON value per episode, and the column of each; early files of this version lack some."""
+"""Tables with one JSON value per episode, and the column of each."""
 KNOWN_IF_EMPTY = frozenset({"contacts", "clipped", "stages", "progress"})
 """Tables of `DETAILS` in which an empty value, or 0, is information."""
 DETAIL_TABLES = "".join(
-    f"CREATE TABLE IF NOT EXISTS {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
+    f"CREATE TABLE {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in DETAILS.items()
 )
 UNCOUNTED = "uncounted"
 """Name of the table of planned episodes that follow the decision on their condition."""
-DETAIL_TABLES += f"CREATE TABLE IF NOT EXISTS {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
+DETAIL_TABLES += f"CREATE TABLE {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
 COUNTED = f"(last IS NULL OR key <= last) AND specs.id NOT IN (SELECT id FROM {UNCOUNTED})"
 """SQL: whether an episode counts; for queries that join ``stopped`` with ``specs``."""
 SPEC = "key, experiment, condition, task, seed, scene, spec, labels"
@@ -157,7 +157,7 @@ COLUMNS = {
 }
 """Columns of a frame, in the order of the query.
 
-Those from ``stages`` on are null if the world, or an early version, does not record them: the step at which each atom
+Those from ``stages`` on are null if the world does not record them: the step at which each atom
 reached each stage (JSON); progress, 0 to 1; whether success lasts, 0 or 1; the largest displacement (metres) and tilt
 (degrees) of objects that the goal does not name, and the largest opening of a drawer, door or knob (1 is LIBERO's
 threshold of open); the largest force of the robot on an object (newton); control steps in which the arm touched
@@ -165,7 +165,7 @@ something; path length (metres) and jerk (m/s^3) of the end effector; all side e
 
 
 def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
-    """Rows of the table of specs, without ids."""
+    """Yield rows of the table of specs, without ids."""
     labels: dict[str, Label] = {}
     written = "{}"
     for spec in specs:
@@ -185,12 +185,12 @@ def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
 
 
 def storable(text: str) -> str:
-    """Text with lone surrogates replaced, which SQLite cannot store."""
+    """Replace lone surrogates in a text, which SQLite cannot store."""
     return text.encode(errors="replace").decode()
 
 
 def to_storable(value: object) -> object:
-    """A value that JSON can hold: numbers that are not finite become None, lone surrogates are replaced."""
+    """Convert a value for JSON: numbers that are not finite become None, lone surrogates are replaced."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):
@@ -201,13 +201,13 @@ def to_storable(value: object) -> object:
 
 
 def trajectory_row(episode: Episode) -> tuple[object, ...]:
-    """A row of the table of trajectories, without its id."""
+    """Return a row of the table of trajectories, without its id."""
     path = episode.trajectory
     return (episode.steps, *map(_pack, (path.end_effector, path.gripper, path.actions)))
 
 
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame with its labels as columns."""
+    """Return a frame with its labels as columns."""
     texts = [text for text in frame["labels"].unique().to_list() if text != "{}"]
     labels: list[dict[str, Label]] = [json.loads(text) for text in texts]
     names = sorted({name for label in labels for name in label})
@@ -232,7 +232,7 @@ def _column(values: list[Label]) -> list[Label]:
 
 
 def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
-    """A trajectory from its row. Raises ValueError, TypeError or zlib.error for damaged data."""
+    """Decode a trajectory from its row. Raises ValueError, TypeError or zlib.error for damaged data."""
     positions, gripper, actions = (_unpack(blob, (steps + 1) * MAX_VALUES_PER_STEP) for blob in blobs)
     # Imported logs have no position after the last action, or no trajectory.
     count = steps if len(gripper) in (0, steps) else len(gripper) - 1
@@ -250,7 +250,7 @@ def _pack(values: np.ndarray) -> bytes:
 
 
 def _unpack(blob: bytes, limit: int) -> np.ndarray:
-    """The inverse of `_pack`, for at most ``limit`` numbers: a few bytes could expand to gigabytes."""
+    """Invert `_pack`, for at most ``limit`` numbers: a few bytes could expand to gigabytes."""
     unpacking = zlib.decompressobj()
     raw = unpacking.decompress(blob, 4 * limit)
     if unpacking.unconsumed_tail or not unpacking.eof:
@@ -262,18 +262,18 @@ def _unpack(blob: bytes, limit: int) -> np.ndarray:
 
 
 MANY_CLIPPED = 0.1
-"""Share of clipped actions above which a warning is printed."""
+"""Fraction of clipped actions above which a warning is printed."""
 
 
 class Clipping(NamedTuple):
     """Actions outside [-1, 1], which the robot's controller clips."""
 
     episodes: int
-    """Episodes of worlds that clip actions."""
+    """Number of episodes in worlds that clip actions."""
     affected: int
-    """Episodes with a clipped action."""
+    """Number of episodes with a clipped action."""
     cut: int
-    """Clipped actions."""
+    """Number of clipped actions."""
     actions: int
 
     @classmethod
@@ -285,7 +285,7 @@ class Clipping(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of clipped actions."""
+        """Fraction of clipped actions."""
         return self.cut / self.actions if self.actions else 0.0
 
     @property

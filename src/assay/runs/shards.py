@@ -17,8 +17,7 @@ from typing import Any
 
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.certificates.certify import META as REFUSED
-from assay.runs.certificates.certify import recall
+from assay.runs.certificates import REFUSED, recall
 from assay.runs.provenance import all_conditions, all_plugins, first_difference
 from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
@@ -29,62 +28,48 @@ MERGED = "shards"
 """Key of a merged run's shards in its meta table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """Shard ``number``, from 1, out of ``of`` shards."""
-
-    number: int
-    of: int
-
-    @classmethod
-    def parse(cls, text: str) -> Shard:
-        """Parse a shard such as ``3/16``. Raises RunError."""
-        match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
-        if match is None or not 1 <= int(match[1]) <= int(match[2]):
-            last = match[2] if match is not None and int(match[2]) else "16"
-            raise RunError(f"--shard '{text}': valid: part/parts, 1/{last} to {last}/{last}")
-        return cls(int(match[1]), int(match[2]))
-
-    def __str__(self) -> str:
-        return f"{self.number}/{self.of}"
+def parse_shard(text: str) -> tuple[int, int]:
+    """Parse a shard such as ``3/16``: its number, from 1, and the number of shards. Raises RunError."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        last = match[2] if match is not None and int(match[2]) else "16"
+        raise RunError(f"--shard '{text}': expected part/parts, 1/{last} to {last}/{last}")
+    return int(match[1]), int(match[2])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ShardPart:
+class Shard:
     """The episodes of one shard, and their positions in the whole plan."""
 
-    shard: Shard
+    description: dict[str, object]
+    """The shard as its run stores it: ``number``, from 1, number of shards ``of``, and a digest of the whole plan."""
     specs: list[EpisodeSpec]
     places: Mapping[str, int]
     """Key of a spec without its time limit, which certificates may set -> position, from 0."""
-    plan: str
-    """A digest of the whole plan."""
 
     def place(self, spec: EpisodeSpec) -> int:
-        """Position of an episode in the whole plan, from 0."""
+        """Return the position of an episode in the whole plan, from 0."""
         return self.places[_key_without_limit(spec)]
 
-    def as_json(self) -> dict[str, object]:
-        """The shard as a run stores it."""
-        return {"number": self.shard.number, "of": self.shard.of, "plan": self.plan}
-
     @classmethod
-    def of(cls, specs: Sequence[EpisodeSpec], shard: Shard) -> ShardPart:
-        """A shard of a plan: every ``shard.of``-th start. Raises RunError if there are fewer starts than shards."""
+    def of(cls, specs: Sequence[EpisodeSpec], text: str) -> Shard:
+        """Return the shard ``I/N`` of a plan: every N-th start. Raises RunError if there are too few starts."""
+        number, count = parse_shard(text)
         distinct = dict.fromkeys((spec.task, spec.seed) for spec in specs)
         starts = {start: place for place, start in enumerate(distinct)}
-        if shard.of > len(starts):
+        if count > len(starts):
             raise RunError(
-                f"--shard {shard}: more shards than the plan has starts (task and seed): {len(starts)}"
+                f"--shard {text}: more shards than the plan has starts (task and seed): {len(starts)}"
             )
         keys = [_key_without_limit(spec) for spec in specs]
         mine = [
             (place, spec)
             for place, spec in enumerate(specs)
-            if starts[spec.task, spec.seed] % shard.of == shard.number - 1
+            if starts[spec.task, spec.seed] % count == number - 1
         ]
         whole = hashlib.sha256("\n".join(keys).encode()).hexdigest()[:16]
-        return cls(shard, [spec for _, spec in mine], {keys[place]: place for place, _ in mine}, whole)
+        places = {keys[place]: place for place, _ in mine}
+        return cls({"number": number, "of": count, "plan": whole}, [spec for _, spec in mine], places)
 
 
 def merge(paths: Sequence[Path], out: Path) -> int:
@@ -137,8 +122,8 @@ def _merge_meta(merged: Store, part: Store) -> None:
         merged.describe(**own, merged=[path.name])
         return
     if difference := first_difference(fresh, meta):
-        name, was, now = difference.name, difference.was, difference.now
-        raise RunError(f"{path} is another experiment: its {name} is {was}, not {now}")
+        name, was, now = difference
+        raise RunError(f"{path} holds another experiment, with {name} {was}, not {now}")
     refused = dict.fromkeys((*recall(merged), *recall(part)))
     merged.describe(
         **{REFUSED: list(refused)},

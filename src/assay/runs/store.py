@@ -29,7 +29,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import polars as pl
@@ -43,7 +42,6 @@ from assay.runs.rows import (
     APPLICATION,
     COLUMNS,
     COUNTED,
-    DETAIL_TABLES,
     DETAILS,
     EPISODE,
     FRAME,
@@ -67,7 +65,6 @@ from assay.support.files import PATIENCE, file_lock, replacing
 SUFFIX = ".assay"
 _AFTER_ALL = "~"
 """Text that sorts after every key."""
-_MAX_CHECKED_FILES = 256
 
 
 class Waiting(NamedTuple):
@@ -81,8 +78,20 @@ class Waiting(NamedTuple):
     seed: int = 0
 
 
+class PlannedEpisode(NamedTuple):
+    """A planned episode and its outcome, if it was executed."""
+
+    condition: str
+    key: str
+    task: str
+    seed: int
+    outcome: Outcome | None = None
+    progress: float | None = None
+    """Progress from 0 to 1, if it is known."""
+
+
 class Store:
-    """An open run file, made by `Store.writing` or `Store.reading`; a context manager."""
+    """An open run file, returned by `Store.writing` or `Store.reading`; a context manager."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, held: ExitStack | None = None) -> None:
         self.path = path
@@ -93,7 +102,7 @@ class Store:
 
     @classmethod
     def writing(cls, path: Path, patience: float = PATIENCE) -> Store:
-        """Open a run for writing; it is created if it does not exist.
+        """Open a run for writing; the file is created if it does not exist.
 
         Raises RunError if another process is writing it and does not finish within ``patience`` seconds.
         """
@@ -115,7 +124,8 @@ class Store:
                 _check(path, connection)
                 (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
                 connection.execute("PRAGMA synchronous = NORMAL")
-                connection.executescript(DETAIL_TABLES)
+                # Read once: SQLite opens the log on first access, and cannot checkpoint one that was never opened.
+                connection.execute("SELECT name FROM meta").fetchall()
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
@@ -126,7 +136,7 @@ class Store:
 
     @classmethod
     def scratch(cls) -> Store:
-        """A run in SQLite's own temporary file, which disappears with the process."""
+        """Return a run in SQLite's own temporary file, which disappears with the process."""
         connection = sqlite3.connect("", isolation_level=None)
         connection.executescript(SCHEMA)
         return cls(Path(f"scratch{SUFFIX}"), connection)
@@ -150,16 +160,14 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Close the store; SQLite's errors become RunError."""
         try:
             self.close()
         except sqlite3.Error as closing_error:
             error = error or closing_error
         if isinstance(error, sqlite3.Error):
-            raise RunError(f"{self.path}: its file is damaged, or cannot be used: {error}") from error
+            raise RunError(f"{self.path}: damaged, or not accessible: {error}") from error
 
     # -- meta
 
@@ -222,7 +230,7 @@ class Store:
         return self.planned - before
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
-        """The rows of the plan: id and those of `spec_rows`."""
+        """Return the rows of the plan: id and those of `spec_rows`."""
         return self._db.execute(f"SELECT id, {SPEC} FROM specs ORDER BY id").fetchall()
 
     @property
@@ -236,16 +244,16 @@ class Store:
         return int(self._db.execute("SELECT count(*) FROM episodes").fetchone()[0])
 
     def conditions(self) -> list[tuple[str, int]]:
-        """Each condition and its number of planned episodes, in plan order."""
+        """Return each condition and its number of planned episodes, in plan order."""
         return list(
             self._db.execute("SELECT condition, count(*) FROM specs GROUP BY condition ORDER BY min(id)")
         )
 
     def todo(self, *, retry: Retry = "transient") -> list[Waiting]:
-        """Planned episodes that have not been executed, in plan order, without those of decided conditions.
+        """Return planned episodes that have not been executed, in plan order, without those of decided conditions.
 
-        Of those that ended in an error, ``transient`` repeats the ones whose policy server was unreachable,
-        ``errors`` all, ``nothing`` none.
+        ``retry`` adds episodes that ended in an error: those with an unreachable policy server (``transient``), all
+        (``errors``), or none (``nothing``).
         """
         redo = {"transient": "transient", "errors": "outcome = 'error'", "nothing": "0"}[retry]
         rows = self._db.execute(
@@ -255,34 +263,33 @@ class Store:
         )
         return [Waiting(*row) for row in rows]
 
-    def outcomes(self, condition: str) -> list[tuple[str, str, int, Outcome | None]]:
-        """Key, task, seed and outcome of every planned episode of a condition, by key."""
+    def outcomes(self) -> list[PlannedEpisode]:
+        """Return every planned episode with its outcome, in plan order."""
         rows = self._db.execute(
-            "SELECT key, task, seed, outcome FROM specs LEFT JOIN episodes USING (id) WHERE condition = ? "
-            "ORDER BY key",
-            (condition,),
+            "SELECT condition, key, task, seed, outcome, CAST(score AS REAL) FROM specs "
+            "LEFT JOIN episodes USING (id) LEFT JOIN progress USING (id) ORDER BY id"
         )
-        return [(*which, None if outcome is None else Outcome(outcome)) for *which, outcome in rows]
-
-    def progress(self) -> dict[str, float]:
-        """Progress of each recorded episode, 0 to 1, by key, if it is known."""
-        rows = self._db.execute("SELECT key, CAST(score AS REAL) FROM specs JOIN progress USING (id)")
-        return dict(rows.fetchall())
+        return [
+            PlannedEpisode(
+                condition, key, task, seed, None if outcome is None else Outcome(outcome), progress
+            )
+            for condition, key, task, seed, outcome, progress in rows
+        ]
 
     def specs(self, ids: Sequence[int]) -> list[EpisodeSpec]:
-        """Planned specs by their ids."""
+        """Return planned specs by their ids."""
         marks = ",".join("?" * len(ids))
         rows = self._db.execute(f"SELECT id, spec, labels FROM specs WHERE id IN ({marks})", ids).fetchall()
         specs = {number: EpisodeSpec.from_json(text, json.loads(labels)) for number, text, labels in rows}
         return [specs[number] for number in ids]
 
     def recorded(self) -> Iterator[EpisodeSpec]:
-        """The specs of recorded episodes, without labels."""
+        """Yield the specs of recorded episodes, without labels."""
         for (text,) in self._db.execute("SELECT spec FROM specs JOIN episodes USING (id)"):
             yield EpisodeSpec.from_json(text, {})
 
     def all_specs(self) -> list[EpisodeSpec]:
-        """Every planned spec, in plan order."""
+        """Return every planned spec, in plan order."""
         rows = self._db.execute("SELECT spec, labels FROM specs ORDER BY id")
         return [EpisodeSpec.from_json(text, json.loads(labels)) for text, labels in rows]
 
@@ -354,7 +361,7 @@ class Store:
         return {condition: json.loads(rule) for condition, rule in rows}
 
     def frame(self) -> pl.DataFrame:
-        """The recorded episodes, one row each, in plan order; labels are columns. Raises RunError."""
+        """Return the recorded episodes, one row each, in plan order; labels are columns. Raises RunError."""
         rows = self._db.execute(FRAME).fetchall()
         try:
             frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
@@ -364,7 +371,7 @@ class Store:
         return self._with_changes(frame)
 
     def _with_changes(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """A frame with the kind of change of each episode: its label, or else derived from its perturbations."""
+        """Return a frame with the kind of change of each episode: its label, or else derived from its perturbations."""
         label = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
         frame = frame.with_columns(change=label)
         missing = set(frame.filter(pl.col("change").is_null() & (pl.col("condition") != CONTROL))["id"])
@@ -382,7 +389,7 @@ class Store:
         return [f"trajectories of {number_of(count, 'episode')} cannot be read"] if count else []
 
     def counts(self) -> pl.DataFrame:
-        """Per condition: planned, done, success, failure, error; whether success is expected."""
+        """Return for each condition: planned, done, success, failure, error; whether success is expected."""
         rows = self._db.execute(
             "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
             "sum(outcome IS 'failure'), sum(outcome IS 'error'), "
@@ -398,7 +405,7 @@ class Store:
         ).with_columns(pl.col("success_expected").cast(pl.Boolean))
 
     def reasons(self) -> dict[str, int]:
-        """Errors and their frequencies, the most frequent first."""
+        """Return errors and their frequencies, the most frequent first."""
         return dict(
             self._db.execute(
                 "SELECT error, count(*) FROM episodes WHERE outcome = 'error' GROUP BY error "
@@ -407,14 +414,14 @@ class Store:
         )
 
     def seconds(self) -> tuple[int, float]:
-        """Number of episodes recorded without an error, and the seconds that they took in total."""
+        """Return the number of episodes recorded without an error, and their total seconds."""
         row = self._db.execute(
             "SELECT count(*), coalesce(sum(seconds), 0) FROM episodes WHERE outcome <> 'error' AND seconds > 0"
         ).fetchone()
         return int(row[0]), float(row[1])
 
     def tracebacks(self) -> dict[str, str]:
-        """The first traceback of each error of `reasons` that was raised by user code."""
+        """Return the first traceback of each error of `reasons` that was raised by user code."""
         rows = self._db.execute(
             "SELECT error, lines, min(id) FROM episodes JOIN traceback USING (id) WHERE outcome = 'error' "
             "GROUP BY error ORDER BY min(id)"
@@ -422,7 +429,7 @@ class Store:
         return {error: json.loads(lines) for error, lines, _ in rows}
 
     def clipping(self) -> Clipping:
-        """Counts of actions that were clipped to [-1, 1]."""
+        """Return counts of actions that were clipped to [-1, 1]."""
         row = self._db.execute(
             "SELECT count(*), coalesce(sum(CAST(cut AS INTEGER) > 0), 0), "
             "coalesce(sum(CAST(cut AS INTEGER)), 0), coalesce(sum(steps), 0) "
@@ -444,17 +451,15 @@ class Store:
                 "WHERE known.outcome IS NULL OR known.outcome = 'error'"
             )
             parts = {"episodes": EPISODE, "trajectories": "steps, end_effector, gripper, actions", **DETAILS}
-            present = _tables(self._db, "other")
             for table, columns in parts.items():
-                if table in present:
-                    self._db.execute(
-                        f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
-                        f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
-                    )
+                self._db.execute(
+                    f"INSERT OR REPLACE INTO main.{table} (id, {columns}) "
+                    f"SELECT mine, {columns} FROM taken JOIN other.{table} ON id = theirs"
+                )
             self._db.execute("DROP TABLE taken")
 
     def trajectories(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Trajectory]]:
-        """The trajectories of recorded episodes, by id; those that cannot be decoded are skipped, see `damage`."""
+        """Yield the trajectories of recorded episodes by id, without those that cannot be decoded; see `damage`."""
         if ids is None:
             ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
         for number in ids:  # one query each: an open one would keep a writer from closing
@@ -483,7 +488,7 @@ class Store:
 
 
 def lock_file(path: Path) -> Path:
-    """The file that the writer of a run holds locked.
+    """Return the file that the writer of a run holds locked.
 
     Beside the run: closing a descriptor of the run itself would release the locks that SQLite holds on it.
     """
@@ -501,20 +506,16 @@ def signature(path: Path) -> tuple[int, ...]:
 
 
 def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
-    """A connection that only reads a run. Raises RunError."""
+    """Return a read-only connection to a run. Raises RunError."""
     if path.is_dir():
-        raise RunError(f"{path} is a folder; valid: a run in it, NAME{SUFFIX}")
+        raise RunError(f"{path} is a folder; pass a run in it, NAME{SUFFIX}")
     if not path.is_file():
-        raise RunError(f"{path}: there is no such run")
+        raise RunError(f"{path}: the run does not exist")
     try:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=timeout, isolation_level=None
         )
         _check(path, connection)
-        missing = {**DETAILS, UNCOUNTED: "last"}.keys() - _tables(connection, "main")
-        for table in missing:
-            column = DETAILS.get(table, "last")
-            connection.execute(f"CREATE TEMP VIEW {table} AS SELECT 0 AS id, '' AS {column} WHERE 0")
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise RunError(f"{path}: not a run, or damaged: {error}") from None
     return connection
@@ -538,11 +539,6 @@ def _create(path: Path) -> None:
                 connection.executescript(SCHEMA)
         except sqlite3.DatabaseError as error:  # the disk is full, for example
             raise RunError(f"{path}: cannot be created: {error}") from None
-
-
-def _tables(connection: sqlite3.Connection, database: str) -> set[str]:
-    rows = connection.execute(f"SELECT name FROM {database}.sqlite_master WHERE type = 'table'")
-    return {name for (name,) in rows}
 
 
 _checked: dict[Path, tuple[int, ...]] = {}
@@ -570,12 +566,10 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     if problem != "ok" or invalid:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
-    if len(_checked) >= _MAX_CHECKED_FILES:
-        _checked.clear()
     _checked[path] = now
 
 
 def _change(spec: str) -> str | None:
-    """The kind of change that the perturbations of a spec's JSON make, if all of them are known here."""
+    """Return the kind of change that the perturbations of a spec's JSON make, if all of them are known here."""
     kinds = [known_kind(str(part.get("kind"))) for part in json.loads(spec)["perturbations"]]
     return changed_by(kind.change for kind in kinds if kind is not None) or None if all(kinds) else None

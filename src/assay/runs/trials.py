@@ -12,7 +12,7 @@ from assay.errors import AssayError, one_line
 from assay.runs.driver import driving
 from assay.runs.execute import make_executor
 from assay.runs.options import MEASURED, RunOptions
-from assay.runs.schedulers.plan import PlanScheduler
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
 from assay.runs.worker import WorkerConfig
 
@@ -32,76 +32,45 @@ class Trial:
     task: str
     attempts: tuple[Attempt, ...]
 
-    @property
-    def episodes(self) -> int:
-        """Number of episodes."""
-        return len(self.attempts)
+    def ending_in(self, outcome: Outcome) -> list[Episode]:
+        """Return the episodes with an outcome."""
+        return [attempt.episode for attempt in self.attempts if attempt.episode.outcome is outcome]
 
     @property
-    def successes(self) -> int:
-        """Number of successes."""
-        return len(self.steps)
-
-    @property
-    def failed_seeds(self) -> tuple[int, ...]:
-        """Seeds of failures."""
-        return tuple(attempt.spec.seed for attempt in self._ending_in(Outcome.FAILURE))
-
-    @property
-    def errors(self) -> int:
-        """Number of errors."""
-        return len(self.reasons)
-
-    @property
-    def count(self) -> int:
-        """Number of episodes without an error."""
-        return self.episodes - self.errors
-
-    @property
-    def steps(self) -> tuple[int, ...]:
-        """Control steps of the successes."""
-        return tuple(attempt.episode.steps for attempt in self._ending_in(Outcome.SUCCESS))
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """Messages of the errors."""
-        return tuple(attempt.episode.error for attempt in self._ending_in(Outcome.ERROR))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Explanations of failures, if a policy gives them."""
-        return tuple(filter(None, (attempt.episode.error for attempt in self._ending_in(Outcome.FAILURE))))
-
-    def _ending_in(self, outcome: Outcome) -> list[Attempt]:
-        return [attempt for attempt in self.attempts if attempt.episode.outcome is outcome]
+    def success_rate(self) -> tuple[int, int]:
+        """Number of successes, and of episodes without an error."""
+        successes = len(self.ending_in(Outcome.SUCCESS))
+        return successes, successes + len(self.ending_in(Outcome.FAILURE))
 
     def as_json(self) -> dict[str, object]:
-        """A JSON object."""
+        """Return the trial as a JSON object."""
+        errors = self.ending_in(Outcome.ERROR)
+        attempts = [(attempt.spec, attempt.episode) for attempt in self.attempts]
         return {
             "task": self.task,
-            "episodes": self.episodes,
-            "successes": self.successes,
-            "errors": self.errors,
-            "steps": list(self.steps),
-            "failed_seeds": list(self.failed_seeds),
-            "reasons": list(self.reasons),
+            "episodes": len(self.attempts),
+            "successes": self.success_rate[0],
+            "errors": len(errors),
+            "steps": [episode.steps for episode in self.ending_in(Outcome.SUCCESS)],
+            "failed_seeds": [spec.seed for spec, episode in attempts if episode.outcome is Outcome.FAILURE],
+            "reasons": [episode.error for episode in errors],
             "attempts": [
                 {
-                    "seed": attempt.spec.seed,
-                    "outcome": attempt.episode.outcome.value,
-                    "steps": attempt.episode.steps,
-                    "why_not": attempt.episode.error,
-                    "traceback": attempt.episode.traceback,
-                    "clipped": attempt.episode.clipped,
-                    "inference_ms": list(attempt.episode.inference),
+                    "seed": spec.seed,
+                    "outcome": episode.outcome.value,
+                    "steps": episode.steps,
+                    "why_not": episode.error,
+                    "traceback": episode.traceback,
+                    "clipped": episode.clipped,
+                    "inference_ms": list(episode.inference),
                 }
-                for attempt in self.attempts
+                for spec, episode in attempts
             ],
         }
 
 
 def by_task(attempts: Sequence[Attempt]) -> list[Trial]:
-    """Attempts grouped by task, in the order of their first attempts; seeds in order."""
+    """Group attempts by task, in the order of their first attempts; seeds in order."""
     order = {
         task: place for place, task in enumerate(dict.fromkeys(attempt.spec.task for attempt in attempts))
     }
@@ -157,8 +126,8 @@ def try_tasks(
 
     with Store.scratch() as store:
         store.plan(specs)
-        scheduler = PlanScheduler(store.todo())
-        for _ in driving(store, executor, scheduler, stopping=lambda: False, watch=watch):
+        scheduler = Scheduler(store, store.todo())
+        for _ in driving(executor, scheduler, stopping=lambda: False, watch=watch):
             yield from finished
             finished.clear()
     yield from finished

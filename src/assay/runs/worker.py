@@ -7,16 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.episodes import LIBERO, Episode, EpisodeSpec, Outcome, Policy, load_world, no_trajectory, rollout
 from assay.errors import AssayError, one_line, short_traceback
-from assay.policies.registry import load_policy
+from assay.policies.registry import close_policy, load_policy
 from assay.support.plugins import import_module
-
-if TYPE_CHECKING:
-    from assay.runs.replay import EpisodeVideo
-
 
 _KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
 
@@ -50,11 +46,11 @@ class EpisodeRunner:
     """Executes episodes sequentially."""
 
     def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
-        """``policy``: an object used instead of the policy at the config's address."""
+        """``policy``: an object used instead of the policy at the config's address; its owner closes it."""
         for module in config.plugins:
             import_module(module)
         self._config = config
-        self._policy = policy or load_policy(config.policy, config.world)
+        self._policy, self._owns_policy = policy or load_policy(config.policy, config.world), policy is None
         self._env = load_world(config.world).open(config.states)
 
     def run(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:
@@ -65,17 +61,20 @@ class EpisodeRunner:
             episode, attempts = self._attempt(spec, alive), attempts + 1
         return replace(episode, attempts=attempts, seconds=time.perf_counter() - start)
 
-    def close(self, *, policy: bool = True) -> None:
+    def close(self) -> None:
         """Close the environment and, unless the caller owns it, the policy."""
         try:
             self._env.close()
         finally:
-            close = getattr(self._policy, "close", None)
-            if policy and callable(close):
-                close()
+            if self._owns_policy:
+                close_policy(self._policy)
 
     def _attempt(self, spec: EpisodeSpec, alive: Callable[[], None]) -> Episode:
-        video = self._video(spec)
+        videos, video = self._config.videos, None
+        if videos is not None:
+            from assay.runs.replay import RUN_FRAME_S, EpisodeVideo, video_file  # the encoder imports slowly
+
+            video = EpisodeVideo(self._env, spec, seconds=RUN_FRAME_S)
 
         def watch(observation: Any) -> None:
             alive()
@@ -85,32 +84,14 @@ class EpisodeRunner:
         try:
             episode = rollout(self._env, self._policy, spec, watch=watch)
         except Exception as error:  # of scene or simulator; errors of the policy are in the episode
-            reason = str(error) if isinstance(error, AssayError) else f"{type(error).__name__}: {error}"
-            return Episode(
-                Outcome.ERROR,
-                0,
-                no_trajectory(self._env.world.action_size),
-                error=one_line(reason, 300),
-                traceback=short_traceback(error),
-            )
-        return self._with_video(video, spec, episode)
-
-    def _video(self, spec: EpisodeSpec) -> EpisodeVideo | None:
-        if self._config.videos is None:
-            return None
-        from assay.runs.replay import RUN_FRAME_S, EpisodeVideo  # the encoder takes long to import
-
-        return EpisodeVideo(self._env, spec, seconds=RUN_FRAME_S)
-
-    def _with_video(self, video: EpisodeVideo | None, spec: EpisodeSpec, episode: Episode) -> Episode:
-        """Write the video of an episode if requested; a failure to do so is noted in the episode."""
-        if video is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
+            reason = one_line(str(error) if isinstance(error, AssayError) else error, 300)
+            path = no_trajectory(self._env.world.action_size)
+            return Episode(Outcome.ERROR, 0, path, error=reason, traceback=short_traceback(error))
+        if videos is None or (episode.outcome is Outcome.SUCCESS and not self._config.video_successes):
             return episode
-        assert self._config.videos is not None
-        from assay.runs.replay import video_file
-
+        assert video is not None
         try:
-            video.write(video_file(self._config.videos, spec, episode.outcome), episode)
+            video.write(video_file(videos, spec, episode.outcome), episode)
         except Exception as error:  # a failed video must not cost the episode
             reason = f"no video: {one_line(str(error))}"
             return replace(episode, error="; ".join(filter(None, (episode.error, reason))))

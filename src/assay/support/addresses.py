@@ -19,7 +19,7 @@ def call_with_fields(made: Callable[..., Any], query: str, address: str, error: 
         inspect.signature(made).bind(**values)
     except TypeError as wrong:
         raise error(f"'{address}': {wrong}") from None
-    except ValueError:  # machine code that does not tell its parameters
+    except ValueError:  # a function written in C, without a signature
         pass
     return made(**values)
 
@@ -34,7 +34,7 @@ def arguments(
     texts: dict[str, str] = {}
     parts = [part for part in query.split("&") if part] if query else []
     for part in parts:
-        pairs = parse_qsl(part.replace("+", "%2B"), keep_blank_values=True)  # a plus is a plus: a+b.pt
+        pairs = parse_qsl(part.replace("+", "%2B"), keep_blank_values=True)  # keep plus signs: a+b.pt
         if "=" not in part or len(pairs) != 1 or pairs[0][0] in texts:
             raise error(f"'{address}': '{part}' should be a field=value, each field once")
         texts[pairs[0][0]] = pairs[0][1]
@@ -44,8 +44,10 @@ def arguments(
         if name not in hints:
             valid = did_you_mean(name, hints) if hints else "it has none"
             raise error(f"'{address}' has no field '{name}': {valid}")
+        is_sequence = get_origin(hints[name]) in (tuple, list)  # items are separated by commas
         try:
-            values[name] = _parse_value(hints[name], text)
+            raw = [item for item in text.split(",") if item] if is_sequence else text
+            values[name] = TypeAdapter(hints[name]).validate_python(raw)
         except ValidationError as wrong:
             first = wrong.errors()[0]
             raise error(f"'{address}': {name}: {first['msg'].lower()}, got '{text}'") from None
@@ -70,9 +72,3 @@ def parameters(made: Callable[..., Any]) -> dict[str, Any]:
         )
         for parameter in named
     }
-
-
-def _parse_value(kind: Any, text: str) -> object:
-    """Parse the value of a field by its type; items of sequences are separated by commas."""
-    raw: object = [part for part in text.split(",") if part] if get_origin(kind) in (tuple, list) else text
-    return TypeAdapter(kind).validate_python(raw)

@@ -43,7 +43,7 @@ def require(extra: str, needs: str, error: type[AssayError] = AssayError) -> Non
 
 @contextmanager
 def optional_import(extra: str, needs: str, error: type[AssayError] = AssayError) -> Iterator[None]:
-    """Context manager for imports of an extra's modules; a missing module raises the error of `require`."""
+    """Import modules of an extra in this context; a missing module raises the error of `require`."""
     try:
         yield
     except ModuleNotFoundError as missing:

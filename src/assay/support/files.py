@@ -61,7 +61,7 @@ DATABASE = b"SQLite format 3\0"
 
 @contextmanager
 def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> Iterator[Path]:
-    """Context manager that yields a temporary path next to ``path``.
+    """Yield a temporary path next to ``path``; a context manager.
 
     On exit the file written there replaces ``path``. The temporary name is hidden, unique to this process and ends in
     ``suffix``. For a symbolic link, its target is replaced; devices and pipes are written directly. Raises FileError
@@ -79,8 +79,10 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
                 yield Path(folder, unfinished.name)
                 path.write_bytes(Path(folder, unfinished.name).read_bytes())
             return
-        if not database and _begins(path, DATABASE):
-            raise FileError(f"{path} cannot be written: it is a run, or another database; name another file")
+        if not database and path.is_file():
+            with path.open("rb") as file:
+                if file.read(len(DATABASE)) == DATABASE:
+                    raise FileError(f"{path} cannot be written: it is a run, or another database")
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path.parent, ours)
         unfinished.write_bytes(b"")
@@ -95,13 +97,6 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
         unfinished.unlink(missing_ok=True)
 
 
-def _begins(path: Path, content: bytes) -> bool:
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return file.read(len(content)) == content
-
-
 def check_writable(path: Path, *, folder: bool = False) -> None:
     """Raise FileError now if a file, or a folder, could not be written later; creates nothing."""
     whole = path.absolute()
@@ -110,22 +105,20 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
         if exists and whole.is_dir() != folder:
             raise FileError(f"{path} cannot be written: it is a {'file' if folder else 'folder'}")
         needed = [whole] if exists else []
-        if whole.is_file() or not exists:  # what replaces a file is first written beside it
+        if whole.is_file() or not exists:  # a replacement is first written next to the file
             needed.append(next(parent for parent in whole.parents if parent.exists()))
         for folder_path in needed:
             if not os.access(folder_path, os.W_OK) or not (folder_path.is_dir() or folder_path == whole):
-                raise FileError(f"{path} cannot be written: {folder_path} is nothing that one may write to")
-            if folder_path.is_dir():
-                tempfile.TemporaryFile(
-                    dir=folder_path
-                ).close()  # rights are not all: there are folders without files
+                raise FileError(f"{path} cannot be written: {folder_path} is not writable")
+            if folder_path.is_dir():  # permissions do not tell everything: try it
+                tempfile.TemporaryFile(dir=folder_path).close()
     except OSError as error:
         raise FileError(f"{path} cannot be written: {_reason(error)}") from None
 
 
 @contextmanager
 def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
-    """Context manager for a new folder, named ``FOLDER.part`` until it is complete.
+    """Create a folder, named ``FOLDER.part`` until it is complete; a context manager.
 
     Raises FileError if the path exists. Remains of a killed process are removed if all their names are in ``ours``.
     """
@@ -135,7 +128,7 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
             raise FileError(f"{folder} is not empty; name another folder")
         if unfinished.exists():
             if {child.name for child in unfinished.iterdir()} - set(ours):
-                raise FileError(f"{unfinished} is in the way, and not of an earlier build")
+                raise FileError(f"{unfinished} is in the way, and not the remains of an earlier build")
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
     except OSError as error:
@@ -191,10 +184,6 @@ def _reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-LARGE = 64 * 2**20
-"""Size in bytes from which the digest of a file is cached, by size and modification time."""
-
-
 def digest_of(files: Iterable[Path], root: Path) -> str:
     """Return the hexadecimal SHA-256 of files: their paths below ``root`` and their contents, in this order."""
     digest = hashlib.sha256()
@@ -204,28 +193,7 @@ def digest_of(files: Iterable[Path], root: Path) -> str:
 
 
 def digest_of_file(file: Path) -> str:
-    """Return the hexadecimal SHA-256 of a file's content; for a large file it is cached until the file changes."""
-    about = file.stat()
-    if about.st_size < LARGE:
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    key = (str(file.resolve()), str(about.st_size), str(about.st_mtime_ns))
-    try:
-        digests = KeyValues(
-            cache_folder() / "digests.sqlite", "digests", ("file", "size", "changed"), ("digest",)
-        )
-    except (OSError, sqlite3.Error):  # what cannot be remembered is read again
-        return _read(file)
-    try:
-        if (row := digests.get(*key)) is not None:
-            return str(row[0])
-        digest = _read(file)
-        digests.put(*key, digest)
-        return digest
-    finally:
-        digests.close()
-
-
-def _read(file: Path) -> str:
+    """Return the hexadecimal SHA-256 of a file's content."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
@@ -241,19 +209,20 @@ def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
     Raises BlockingIOError if it is still held elsewhere, in this or another process, after ``patience`` seconds.
     Raises another OSError if the file cannot be created.
     """
-    lock = FileLock(
-        file, patience, thread_local=False, poll_interval=PATIENCE / 10, fallback_to_soft=False
-    )  # not a soft lock: that outlives a process that is killed
+    # Never a soft lock, which is a mere file and outlives a killed process: the kernel releases a real one.
+    lock = FileLock(file, patience, thread_local=False, poll_interval=PATIENCE / 10, fallback_to_soft=False)
     try:
         lock.acquire()
     except Timeout:
-        if not file.exists():  # it was tried again and again
-            raise PermissionError(errno.EACCES, "no file can be made there", str(file)) from None
+        if not file.exists():  # filelock retries until the timeout if the folder is not writable
+            raise PermissionError(errno.EACCES, "the lock file cannot be created", str(file)) from None
         raise BlockingIOError(f"{file} is held by another process") from None
     try:
         yield
     finally:
-        with suppress(OSError):  # while it is held: who opened it meanwhile sees that it is gone
+        # Unlink before releasing: a process that opened the file meanwhile gets the lock of a deleted file, notices
+        # that, and opens a new one. The other order could delete the file of a third process that holds its lock.
+        with suppress(OSError):
             file.unlink()
         lock.release()
 
@@ -324,9 +293,7 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
     before = set(folder.glob("*.whl"))
     pip("download", package, "--dest", str(folder), error=error, retry=retry)
     wheel = next(iter(set(folder.glob("*.whl")) - before))
-    with wheel.open("rb") as content:
-        actual = hashlib.file_digest(content, "sha256").hexdigest()
-    if actual != sha256:
+    if (actual := digest_of_file(wheel)) != sha256:
         wheel.unlink()
         raise error(
             f"{wheel.name} from the package registry is refused: its SHA-256 is {actual}, and must be {sha256}"

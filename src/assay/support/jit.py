@@ -17,7 +17,7 @@ _LOCK = RLock()
 
 
 def machine_code(function: Function) -> Function:
-    """Decorator that compiles a function on its first call; thread-safe.
+    """Compile a function on its first call; a thread-safe decorator.
 
     The function may call other compiled functions of its module by name. The machine code is cached on disk if
     possible.
@@ -37,7 +37,7 @@ class _Compiled:
         return (self._code or self.code())(*arguments)
 
     def code(self) -> Function:
-        """The function compiled by Numba, after the compiled functions that it calls, which Numba looks up by
+        """Return the function compiled by Numba, after the compiled functions that it calls, which Numba looks up by
         name.
         """
         with _LOCK:

@@ -93,7 +93,7 @@ def registered_addresses(kind: str) -> Mapping[str, str]:
 
 
 def register(kind: str, name: str) -> Callable[[T], T]:
-    """Decorator that registers a component under a name: a world, experiment, asset pack, measure, ...
+    """Return a decorator that registers a component under a name: a world, experiment, asset pack, measure, ...
 
         @register("experiment", "shouting")
         def shouting(loud: bool = True) -> Experiment: ...
@@ -114,7 +114,7 @@ def register(kind: str, name: str) -> Callable[[T], T]:
 
 def _check_kind(kind: str) -> None:
     if kind not in KINDS:
-        raise PluginError(f"there is no kind of plugin '{kind}': {did_you_mean(kind, KINDS)}")
+        raise PluginError(f"unknown kind of plugin '{kind}': {did_you_mean(kind, KINDS)}")
 
 
 class PluginWarning(UserWarning):
@@ -144,9 +144,13 @@ class Registry(Generic[T]):
     def register(self, name: str, thing: T) -> T:
         """Register a component under a name. Raises PluginError if the name is taken by another one."""
         registered = self._known.get(name)
-        if name in self._addresses or (registered is not None and not _same(registered, thing)):
+        # A function or class of a reimported module is another object with the same source.
+        is_same = registered is thing or (
+            hasattr(thing, "__qualname__") and _source(registered) == _source(thing)
+        )
+        if name in self._addresses or (registered is not None and not is_same):
             raise PluginError(
-                f"there are two {self.noun}s '{name}': {_source(thing)} must choose another name"
+                f"two {self.noun}s are named '{name}': {_source(thing)} must choose another name"
             )
         self._known[name] = thing
         return thing
@@ -172,8 +176,8 @@ class Registry(Generic[T]):
         if name not in self._known and name in self._addresses:
             self._known[name] = import_object(self._addresses[name])
         if name not in self._known:
-            others = f" (or {PYTHON}module:object)"
-            raise self._error(f"there is no {self.noun} '{name}': {did_you_mean(name, self.names())}{others}")
+            advice = f"{did_you_mean(name, self.names())} (or {PYTHON}module:object)"
+            raise self._error(f"there is no {self.noun} '{name}': {advice}")
         return self._known[name]
 
 
@@ -196,10 +200,28 @@ class Plugin:
             return None
         return cls.from_module(module)
 
-    @classmethod
-    def from_module(cls, module: str) -> Plugin:
+    @staticmethod
+    @cache
+    def from_module(module: str) -> Plugin:
         """Return the plugin of a module name."""
-        return _plugin(module)
+        from assay.support.files import digest_of  # imports locks and SQLite, which only plugins need
+
+        top = module.partition(".")[0]
+        names = packages_distributions().get(top, [])
+        try:
+            distribution, number = names[0], version(names[0])
+        except (IndexError, PackageNotFoundError):
+            distribution = number = ""
+        package = sys.modules.get(top) or import_module(top)
+        file = getattr(package, "__file__", None)
+        folders = [Path(folder) for folder in getattr(package, "__path__", ())]
+        files = sorted(file for folder in folders for file in folder.rglob("*.py"))
+        files = files or ([Path(file)] if file and Path(file).is_file() else [])
+        if files:
+            digest = digest_of(files, Path(os.path.commonpath([source.parent for source in files])))[:12]
+        else:  # a notebook, or standard input: it can never be recognised again
+            digest = f"?{uuid.uuid4().hex[:11]}"
+        return Plugin(module, distribution, number, digest)
 
     def as_json(self) -> dict[str, str]:
         """Return a JSON object; a script, whose source may change, has only its name."""
@@ -221,8 +243,8 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
         if module == SCRIPT:
             if record.get("distribution") != _script():
                 problems.append(
-                    f"perturbations or designs of the run were defined in {record.get('distribution')}, not in a "
-                    "module that can be imported: its episodes cannot be played again"
+                    f"the run used objects defined in {record.get('distribution')}, which cannot be imported: its "
+                    "episodes cannot be replayed"
                 )
             continue
         try:
@@ -230,7 +252,7 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
         except PluginError as error:
             problems.append(str(error))
             continue
-        if (now := _plugin(module)).digest != record.get("digest"):
+        if (now := Plugin.from_module(module)).digest != record.get("digest"):
             problems.append(
                 f"the plugin {module} has changed since the run: {record.get('version') or 'unversioned'} "
                 f"({record.get('digest')}) then, {now.version or 'unversioned'} ({now.digest}) now"
@@ -286,7 +308,7 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
 def import_module(module: str) -> ModuleType:
     """Import a user's module, also from the current folder. Raises PluginError with its name."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # as python itself does for a script of one's own
+        sys.path.insert(0, str(Path.cwd()))  # as Python does for a script
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:  # a user's module may raise anything
@@ -303,37 +325,6 @@ def _script() -> str:
     """Return the name of the running script."""
     file = getattr(sys.modules.get(SCRIPT), "__file__", None)
     return Path(file).name if file else "a notebook"
-
-
-@cache
-def _plugin(module: str) -> Plugin:
-    top = module.partition(".")[0]
-    names = packages_distributions().get(top, [])
-    try:
-        distribution, number = names[0], version(names[0])
-    except (IndexError, PackageNotFoundError):
-        distribution = number = ""
-    return Plugin(module, distribution, number, _digest(sys.modules.get(top) or import_module(top)))
-
-
-def _digest(top: ModuleType) -> str:
-    """Return the digest of the source of a module, or of all modules of a package."""
-    from assay.support.files import digest_of  # with locks and SQLite, which only plugins' users pay for
-
-    file = getattr(top, "__file__", None)
-    folders = [Path(folder) for folder in getattr(top, "__path__", ())]
-    files = sorted(file for folder in folders for file in folder.rglob("*.py"))
-    files = files or ([Path(file)] if file and Path(file).is_file() else [])
-    if not files:  # a notebook, or standard input: nobody can say whether it is the same again
-        return f"?{uuid.uuid4().hex[:11]}"
-    return digest_of(files, Path(os.path.commonpath([source.parent for source in files])))[:12]
-
-
-def _same(one: object, other: object) -> bool:
-    """Return whether two objects are the same, including a function or class of a reimported module."""
-    if one is other:
-        return True
-    return hasattr(one, "__qualname__") and hasattr(other, "__qualname__") and _source(one) == _source(other)
 
 
 def _source(thing: object) -> str:

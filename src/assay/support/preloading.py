@@ -19,9 +19,9 @@ starter, _, thread = os.environ.pop(STARTED_BY, "").partition(" ")
 if starter not in ("", str(os.getppid())):
     os._exit(0)
 for module in IMPORTED:
-    with suppress(ImportError):  # who needs it, will be told
+    with suppress(ImportError):  # a worker that needs it reports the error
         import_module(module)
-with suppress(Exception):  # likewise
+with suppress(Exception):  # Numba is optional here
     from numba import njit
 
     # Numba's first function takes half a second, which each worker would need before its first step.

@@ -59,7 +59,7 @@ PASS_VARIABLE = "ASSAY_PASS"
 LONGEST_SOCKET = 100
 """Maximum length of a socket path, bytes; systems allow 104 or 108."""
 DEATHS = 5
-"""Number of consecutive process deaths after which a pool is abandoned."""
+"""Number of consecutive process deaths after which a pool, or the fork server, is abandoned."""
 FIRST_PAUSE = 0.05
 """Pause after the first death, seconds; doubled for each further death."""
 STARTED_BY = "ASSAY_STARTED_BY"
@@ -73,9 +73,8 @@ _changing = threading.RLock()
 
 def context() -> ForkServerContext | SpawnContext:
     """Return the multiprocessing context for processes, pipes and shared values."""
-    with (
-        _changing
-    ):  # two threads that created it at once would have two folders, one of which is removed too early
+    # Two threads that create it at the same time would get two folders, one of which is removed too early.
+    with _changing:
         return _context()
 
 
@@ -121,7 +120,7 @@ def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str]
         with suppress(EOFError, ConnectionError):  # the server was killed meanwhile
             process.start()
             return process
-        _wait_for_the_end(deaths)
+        _pause(deaths)
     raise RunError(f"the server that starts workers keeps dying: {DEATHS} times in a row")
 
 
@@ -132,7 +131,7 @@ def pool(
     from concurrent.futures import ProcessPoolExecutor
 
     _serve()
-    setup = (environment(), initialiser or _nothing, arguments)
+    setup = (environment(), initialiser, arguments)
     return ProcessPoolExecutor(workers, context(), initializer=_call, initargs=setup)
 
 
@@ -148,9 +147,8 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
     while done < len(jobs):
         with pool(min(workers, len(jobs) - done)) as several:
             futures = []
-            with suppress(
-                BrokenProcessPool, EOFError, ConnectionError
-            ):  # the last two: the server was killed
+            # The fork server itself may have been killed: then its socket is closed.
+            with suppress(BrokenProcessPool, EOFError, ConnectionError):
                 futures = [several.submit(function, job) for job in jobs[done:]]
             try:
                 for future in futures:
@@ -165,33 +163,33 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
         if deaths == DEATHS:
             raise RunError(f"workers keep dying: {deaths} times without a result")
         if not futures:
-            _wait_for_the_end(deaths)
+            _pause(deaths)
 
 
-def _wait_for_the_end(deaths: int) -> None:
-    """Wait until a killed process has ended: until then it counts as alive, and no new one is started."""
+def _pause(deaths: int) -> None:
+    """Wait until a killed process has ended: until then multiprocessing takes it for alive, and starts no other."""
     time.sleep(FIRST_PAUSE * 2 ** (deaths - 1))
 
 
 def environment(variables: Iterable[str] = ()) -> dict[str, str]:
     """Return the environment of child processes: allowed variables, and the given ``variables``."""
     with _changing:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many processes as cores; and sums in one order
-        ours = {"LP_NUM_THREADS": "0"} | os.environ  # likewise: software GL draws in the thread that asks
+        # One thread per process: there are as many processes as cores, and a sum over threads has no fixed order, so
+        # results would differ from run to run. LP_NUM_THREADS does the same for Mesa's software renderer.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        ours = {"LP_NUM_THREADS": "0"} | os.environ
     named = {*variables, *(name.strip() for name in ours.get(PASS_VARIABLE, "").split(","))}
-    return {name: value for name, value in ours.items() if name in named or _may_pass(name, value)}
 
+    def may_pass(name: str, value: str) -> bool:
+        is_secret = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
+        return ALLOWED.fullmatch(name) is not None and not is_secret
 
-def _may_pass(name: str, value: str) -> bool:
-    secret = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
-    return ALLOWED.fullmatch(name) is not None and not secret
+    return {name: value for name, value in ours.items() if name in named or may_pass(name, value)}
 
 
 @contextmanager
 def environment_of_others() -> Iterator[None]:
-    """Context manager that reduces this process's environment to that of child processes, which inherit it on
-    start.
-    """
+    """Reduce this process's environment to that of child processes, which inherit it on start."""
     with _changing:
         before, allowed = dict(os.environ), environment()
         hidden, more = before.keys() - allowed.keys(), allowed.keys() - before.keys()
@@ -219,21 +217,23 @@ def _serve() -> None:
                 del os.environ[STARTED_BY]
 
 
-def _call(environment: Mapping[str, str], target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    end_with_parent(True)  # the server, which ends at once with whoever started it
-    os.environ.clear()  # the server's is that of its own start
+def _call(
+    environment: Mapping[str, str], target: Callable[..., None] | None, arguments: tuple[Any, ...]
+) -> None:
+    # The parent of a forked process is the server, which in turn ends with the process that started it.
+    end_with_parent(True)
+    # A forked process inherits the server's environment, which is as old as the server.
+    os.environ.clear()
     os.environ.update(environment)
+    threading.Thread(target=_wait_for_parent, daemon=True).start()
+    if target is not None:
+        target(*arguments)
+
+
+def _wait_for_parent() -> None:
+    """Kill this process when its parent has ended, even in the middle of a computation."""
     parent = multiprocessing.parent_process()
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    target(*arguments)
-
-
-def _nothing() -> None:
-    pass
-
-
-def _end_with(parent: BaseProcess) -> None:
-    """End this process when its parent has ended, even in the middle of a computation."""
+    assert parent is not None
     wait([parent.sentinel])
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -30,9 +30,9 @@ FPS = 20
 JUMP = 48
 """Number of frames from which seeking is faster than decoding the frames in between."""
 ENCODER = {
-    "crf": "18",  # quality: on drawn scenes 2 of 255 off in the mean, at 4 kB a picture of 256 x 256
-    "bf": "0",  # pictures are stored in the order of time, so that packets can be counted
-    "threads": "1",  # the encoder's output depends on how many there are
+    "crf": "18",  # mean error of rendered scenes: 2 of 255, at 4 kB per frame of 256 x 256
+    "bf": "0",  # frames are stored in temporal order, so that packets can be counted
+    "threads": "1",  # the output of the encoder depends on their number
 }
 
 QUICK = {"preset": "veryfast", "crf": "23"}
@@ -72,11 +72,13 @@ class VideoWriter:
     def add(self, picture: np.ndarray) -> None:
         """Add the next frame: uint8, (height, width, 3), top row first."""
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
-            raise ValueError(f"a picture is uint8 (height, width, 3), not {picture.dtype} {picture.shape}")
+            raise ValueError(
+                f"expected a frame of uint8 (height, width, 3), got {picture.dtype} {picture.shape}"
+            )
         if not self._shape:
             self._begin(picture.shape)
         elif picture.shape != self._shape:
-            raise ValueError(f"a picture of {picture.shape} in a video of {self._shape}")
+            raise ValueError(f"expected a frame of shape {self._shape}, got {picture.shape}")
         odd = [(0, size % 2) for size in picture.shape[:2]]
         frame = _av().VideoFrame.from_ndarray(np.pad(picture, [*odd, (0, 0)], mode="edge"), format="rgb24")
         self._container.mux(self._stream.encode(frame))
@@ -107,15 +109,23 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
         spliced: VideoStream | None = None
         written = 0
         for clip in clips:
-            with _open_input(clip.path) as source:
+            try:
+                source: InputContainer = _open(clip.path)
+            except _av().FFmpegError as error:
+                raise AssayError(f"{clip.path}: cannot be read as a video: {error.strerror}") from error
+            with source:
                 stream = source.streams.video[0]
                 if spliced is None:
                     header = stream.codec_context.extradata
                     spliced = target.add_stream_from_template(stream, time_base=tick)
                 elif stream.codec_context.extradata != header:
-                    raise AssayError(f"{clip.path}: was encoded differently from what it is to join")
-                end = written + clip.count
-                for packet in _packets(source, clip.first * tick):
+                    raise AssayError(f"{clip.path}: its encoding differs from that of the other clips")
+                assert stream.time_base is not None
+                start, end = clip.first * tick, written + clip.count
+                source.seek(int(start / stream.time_base), stream=stream)
+                for packet in source.demux(stream):
+                    if packet.pts is None or packet.pts * stream.time_base < start:
+                        continue
                     if written == end:
                         break
                     packet.stream, packet.time_base = spliced, tick
@@ -124,7 +134,7 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
                     target.mux_one(packet)
                     written += 1
                 if written != end:
-                    raise AssayError(f"{clip.path}: ends {end - written} pictures too early")
+                    raise AssayError(f"{clip.path}: ends {end - written} frames too early")
 
 
 def stills(
@@ -137,7 +147,7 @@ def stills(
     try:
         with _open(path) as file:
             stream = file.streams.video[0]
-            stream.thread_type = "NONE"  # several episodes are read at once already
+            stream.thread_type = "NONE"  # callers read several episodes in parallel
             tick = stream.time_base
             assert tick is not None
             zero = float((stream.start_time or 0) * tick)
@@ -161,24 +171,6 @@ def stills(
         raise AssayError(f"{path.name}: {reason}") from error
 
 
-def _packets(source: InputContainer, start: Fraction) -> Iterator[av.Packet[VideoStream]]:
-    """Yield the encoded frames from a time on, seconds."""
-    stream = source.streams.video[0]
-    assert stream.time_base is not None
-    source.seek(int(start / stream.time_base), stream=stream)
-    for packet in source.demux(stream):
-        if packet.pts is not None and packet.pts * stream.time_base >= start:
-            yield packet
-
-
-def _open_input(path: Path) -> InputContainer:
-    try:
-        container: InputContainer = _open(path)
-        return container
-    except _av().FFmpegError as error:
-        raise AssayError(f"{path}: cannot be read as a video: {error.strerror}") from error
-
-
 def _av() -> Any:
     """Return PyAV, imported on first use: codecs load slowly and most commands need none."""
     require("video", "videos need PyAV")
@@ -196,9 +188,9 @@ def _open(path: Path) -> Any:
 
 @contextmanager
 def _growing(path: Path) -> Iterator[OutputContainer]:
-    """Context manager for a new file that gets its final name when it is complete, and is removed on failure."""
-    # The index goes to the front, so that a browser can begin to play at once. No bit rate is noted: it would
-    # be that of the first clip's file, and equal pictures would not give equal files.
+    """Open a new file that gets its final name when it is complete, and is removed on failure."""
+    # The index goes to the front, so that a browser can start playing at once. The bit rate is omitted: it would be
+    # that of the first clip's file, and equal frames would not give equal files.
     options = {"movflags": "faststart", "write_btrt": "0"}
     with (
         replacing(path) as part,

@@ -14,8 +14,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     folder = tmp_path_factory.getbasetemp() / "libero-cache"
     monkeypatch.setenv("ASSAY_CACHE", str(folder))
     monkeypatch.delenv(session.VARIABLE, raising=False)
-    for kept in (session.session, planned.plan, planned._by_name):
+    for kept in (session.session, planned.plan):
         kept.cache_clear()
     yield folder
-    for kept in (session.session, planned.plan, planned._by_name):
+    for kept in (session.session, planned.plan):
         kept.cache_clear()

@@ -242,11 +242,9 @@ def test_errors_and_unplayed_tasks_are_reported(assay: Callable, tmp_path: Path)
     said = assay("libero", "--experiment", "pro", *asked, "--out", out, "--", "python", file)
     assert said.status == 1
     assert "1 x error: step 1: the action contains values that are not finite" in said.out
-    assert "--retry-errors plays" in said.out
+    assert "--retry-errors repeats" in said.out
     assert f"1 episode recorded in {out}, 1 planned episode left\n" in said.out
-    assert (
-        "without playing task 0 of libero_goal. With --experiment these are not LIBERO's numbers" in said.out
-    )
+    assert "did not run task 0 of libero_goal" in said.out
 
 
 def test_run_options_need_an_experiment(assay: Callable):

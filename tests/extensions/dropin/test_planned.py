@@ -53,14 +53,17 @@ def test_missing_tasks_and_states_are_reported(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(benchmark, "task_maps", benchmark.read_task_maps())
     suite = benchmark.get_benchmark("libero_goal")()
     for asked, reason in (
-        (lambda: suite.get_task(7), "task 7 of libero_goal, whose tasks are 0 to 1 .*not LIBERO's numbers"),
-        (lambda: suite.get_task_init_states(0)[1], "initial state 1 of a task that has 1, counted from 0"),
+        (lambda: suite.get_task(7), "task 7 of libero_goal, whose tasks are 0 to 1 .*a separate task"),
+        (
+            lambda: suite.get_task_init_states(0)[1],
+            "requests initial state 1, but the task has 1, one per seed",
+        ),
     ):
         with pytest.raises(IndexError, match=reason) as caught:
             asked()
         assert isinstance(caught.value, AssayError), "the script ends with this one line"
     assert benchmark.task_maps.get("libero_10", {}) == {}, "some scripts put all suites together"
-    with pytest.raises(TaskError, match="none that are left to play; there are some of libero_goal"):
+    with pytest.raises(TaskError, match="no unrecorded episodes: request libero_goal"):
         benchmark.get_benchmark("libero_10")()
 
 
@@ -181,6 +184,16 @@ def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
         recorded = episode(tmp_path, number)
         assert (recorded.outcome, recorded.steps, recorded.error) == (Outcome.FAILURE, steps, "")
         recorder.reset(0)
+
+
+def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):
+    environments = (recorder, Recorder(recorder._suite_task))
+    for environment in environments:
+        environment.reset(0)
+        step(environment)
+    for environment in environments:
+        environment.end(closed=True)
+    assert {file.name for file in tmp_path.glob("*.episode")} == {"2.episode", "3.episode"}
 
 
 def test_a_released_episode_is_chosen_by_another_environment(recorder: Recorder, tmp_path: Path):

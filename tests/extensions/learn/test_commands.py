@@ -30,7 +30,7 @@ def test_collect_reports_its_numbers_and_rejects_other_settings(
     assert said.out.startswith(f"{out}: episodes 1, frames {rows['length'].sum()}, failed attempts left out ")
     assert rows["assay/seed"].item() >= 2
     said = assay("collect", *TASK[:-1], "64", "--out", out)
-    assert said.status == 2 and said.err.count("\n") == 1 and "with images of 32 pixels" in said.err
+    assert said.status == 2 and said.err.count("\n") == 1 and "--size 32" in said.err
     said = assay("collect", *TASK, "--out", out, "--seeds", "2-13")
     assert said.status == 0
 
@@ -52,7 +52,7 @@ def test_invalid_options_of_collect_are_reported(assay: Run, tmp_path: Path):
         ("--tasks", "libero_gaol", "did you mean 'libero_goal'?"),
         ("--assets", "primitive", "did you mean 'primitives'?"),
         ("--assets", "libero", "ASSAY_LIBERO_ASSETS"),
-        ("--size", "33", "valid: even, 16 to 2048"),
+        ("--size", "33", "expected an even number from 16 to 2048"),
     ):
         said = assay("collect", *TASK, option, value, "--out", tmp_path / "set")
         assert said.status == 2 and words in said.err and not (tmp_path / "set").exists()
@@ -65,7 +65,7 @@ def test_invalid_options_of_learn_and_a_missing_torch_are_reported(
     for arguments, words in (
         (("x", "--out", "x.pt"), "a checkpoint is a .safetensors file"),
         ((*checkpoint, "--head", "bin"), "'bin' is not one of"),
-        ((*checkpoint, "--without", "word"), "valid: words, images, state"),
+        ((*checkpoint, "--without", "word"), "choose one of words, images, state"),
         ((*checkpoint, "--orientation", "upside"), "there is no orientation 'upside'"),
         ((*checkpoint, "--pixels", "40"), "--pixels 40: Input should be a multiple of 16"),
     ):

@@ -77,6 +77,15 @@ def test_passing_trouble_is_waited_out(model, endpoint, ask, status: int):
     assert replies[0] is not None and (ledger.requests, ledger.retries) == (3, 2)
 
 
+def test_requests_are_paced_and_wait_as_long_as_the_endpoint_asks(model, endpoint, ask):
+    start = time.monotonic()
+    ask(endpoint(per_minute=600.0), *map(str, range(5)))
+    paced = time.monotonic() - start
+    model.faults[len(model.asked)] = lambda body: (429, {"Retry-After": "0.4"}, b"")
+    ask(endpoint(), "hello")
+    assert paced >= 0.4 and time.monotonic() - start >= paced + 0.4
+
+
 @pytest.mark.parametrize("header", ["soon", "-3", "nan", "inf", "Wed, 21 Oct 2015 07:28:00 GMT"])
 def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
     model.faults[0] = lambda body: (429, {"Retry-After": header}, b"")
@@ -150,11 +159,11 @@ def test_nobody_at_the_address_is_reported(ask):
     ("settings", "words"),
     [
         ({"url": "localhost:8000"}, "must be an address like"),
-        ({"url": "http://host:eight/v1"}, "is no address"),
+        ({"url": "http://host:eight/v1"}, "must be an address like"),
         ({"url": f"https://me:{KEY}@there/v1"}, "belongs into ASSAY_LLM_KEY"),
         ({"url": f"https://there/v1?key={KEY}"}, "belongs into ASSAY_LLM_KEY"),
         ({"url": "http://there.example/v1", "key": KEY}, "not sent over http to there.example"),
-        ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that no key has"),
+        ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that are not allowed in a key"),
         ({"url": "https://there/v1", "model": " "}, "name of a model"),
         ({"url": "https://there/v1", "per_minute": 0}, "must be above 0"),
         ({"url": "https://there/v1", "per_minute": float("nan")}, "must be above 0"),
@@ -168,5 +177,5 @@ def test_settings_that_are_invalid_are_rejected_without_telling_the_key(settings
 
 def test_a_file_that_is_not_a_cache_is_rejected(tmp_path: Path):
     (tmp_path / "answers").write_text("these are my notes, " * 100)
-    with pytest.raises(LLMError, match="is no cache of answers"):
+    with pytest.raises(LLMError, match="not a cache of answers"):
         Cache(tmp_path / "answers")

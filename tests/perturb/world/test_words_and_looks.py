@@ -119,9 +119,12 @@ def test_a_camera_is_moved_from_where_it_is():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: changed(BOWL, Resize(1.5), Resize(1.5)), "world/resize: factor is 2.25; valid: 0.5 to 1.5"),
+        (
+            lambda: changed(BOWL, Resize(1.5), Resize(1.5)),
+            "world/resize: factor is 2.25; expected 0.5 to 1.5",
+        ),
         (lambda: changed(BOWL, Resize(1.25), Resize(0.8)), "nothing is changed"),
-        (lambda: changed(BOWL, Relight(3.0), Relight(2.0)), "intensity is 6.0; valid: 0 to 3"),
+        (lambda: changed(BOWL, Relight(3.0), Relight(2.0)), "intensity is 6.0; expected 0 to 3"),
         (lambda: changed(BOWL, *[StartPose(base=(0.1, 0.0))] * 2), "base is (0.2, 0.0)"),
         (lambda: changed(BOWL, *[MoveCamera(zoom=1.5)] * 2), "zoom is 2.25"),
         (lambda: Distractors(1, ("flat_stove",)), "flat_stove is a fixture; valid: movable things"),

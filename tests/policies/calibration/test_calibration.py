@@ -304,7 +304,7 @@ def test_within_acts_below_its_tolerance_and_waits_above_it():
 
 
 def test_a_reach_of_zero_is_rejected():
-    with pytest.raises(PolicyError, match="reach and delay above 0"):
+    with pytest.raises(PolicyError, match="expected reach > 0"):
         load_policy("within?reach=0")
 
 

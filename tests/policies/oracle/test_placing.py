@@ -10,7 +10,7 @@ import pytest
 
 from assay import tasks
 from assay.policies.oracle.motion import Motion
-from assay.policies.oracle.placement_spots import region_spots
+from assay.policies.oracle.placement_spots import find_spots
 from assay.policies.oracle.placing import RIM_HEIGHT_M, PlacementSpot
 from assay.policies.oracle.scene_state import SceneState
 from assay.policies.oracle.skills import FailedGrasps, pick_and_place
@@ -31,7 +31,7 @@ def begun() -> tuple[SceneState, EntityIndex, RegionIndex]:
     world = study()
     world.reset(world.sample(0))
     scene = SceneState(world)
-    book, compartment = scene.entity(BOOK), scene.region(BACK)
+    book, compartment = scene.entities[BOOK], scene.regions[BACK]
     assert book is not None and compartment is not None
     return scene, book, compartment
 
@@ -46,13 +46,13 @@ def played(scene: SceneState, motion: Motion, steps: int) -> Iterator[None]:
 @pytest.mark.parametrize("aside", [-0.022, 0.022], ids=["on one rim", "on the other"])
 def test_an_object_on_a_rim_is_shifted_before_release(aside: float):
     scene, book, compartment = begun()
-    best = region_spots(scene, book, compartment, inside=True)[0]
+    best = find_spots(scene, book, compartment, Predicate.IN)[0]
     assert best.tight
     narrow = scene.data.site_xmat[compartment.site].reshape(3, 3)[:, int(np.argmin(compartment.half))]
     beside = replace(best, position=best.position + aside * narrow)
     inside = Atom(Predicate.EXACT_IN, (BOOK, BACK))
     assert any(
-        scene.holds(inside)
+        scene.world.holds(inside)
         for _ in played(scene, pick_and_place(scene, book, lambda: [beside], FailedGrasps()), 180)
     )
 

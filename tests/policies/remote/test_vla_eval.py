@@ -260,8 +260,8 @@ def test_a_bad_answer_is_an_error_with_address_and_reason(stub: Stub, observatio
 @pytest.mark.parametrize(
     ("payload", "words"),
     [
-        (HELLO | {"protocol_version": 2}, "has protocol version 2; valid: 1"),
-        ({}, "has protocol version None; valid: 1"),
+        (HELLO | {"protocol_version": 2}, "has protocol version 2; expected 1"),
+        ({}, "has protocol version None; expected 1"),
         ("hi", "with a str"),
     ],
 )

@@ -10,8 +10,15 @@ import assay
 from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.errors import RunError
-from assay.runs.certificates import Certificate, CertificateCache, ClaimVerdict, cache_file, claim
-from assay.runs.certificates.cache import SOURCES, sources_digest
+from assay.runs.certificates import (
+    SOURCES,
+    Certificate,
+    CertificateCache,
+    ClaimVerdict,
+    cache_file,
+    claim,
+    sources_digest,
+)
 
 CLAIM = claim(EpisodeSpec("libero_goal/1", 0))
 CERTIFICATE = Certificate(ClaimVerdict.FAILED, 0, "not reached: On a b")

@@ -19,7 +19,8 @@ from assay.runs.certificates import (
     missing,
     summarise,
 )
-from assay.runs.executor import Died, Event, Source
+from assay.runs.executor import Died, Event
+from assay.runs.schedulers.plan import Scheduler
 
 SUITE = Experiment(
     "some",
@@ -55,7 +56,7 @@ def test_death_of_a_worker_does_not_judge_the_scene(cache: CertificateCache):
     class Deadly:
         workers = 1
 
-        def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+        def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
             while batch := source.take(None):
                 yield from (Died(number, "the worker died: SIGSEGV") for number, _ in batch)
 

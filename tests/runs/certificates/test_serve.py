@@ -44,7 +44,7 @@ def test_episode_without_a_control_is_refused_so_that_pairs_stay_matched(cache: 
     certified(cache, FAILED, SOLVED)
     service = CertifiedPlan(cache)
     assert list(service.admit([CONTROL, MOVED])) == []
-    assert list(count_reasons(service.refused)) == [FAILED.reason, f"its control: {FAILED.reason}"]
+    assert list(count_reasons(service.refused)) == [FAILED.problem, f"its control: {FAILED.problem}"]
 
 
 def test_time_limit_is_a_multiple_of_the_demonstrators_time_in_the_same_scene(cache: CertificateCache):

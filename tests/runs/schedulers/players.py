@@ -9,7 +9,8 @@ import numpy as np
 from assay.episodes import EpisodeSpec, Outcome
 from assay.episodes.episode import Episode, Trajectory
 from assay.runs.execute import Observer
-from assay.runs.executor import Done, Event, Executor, Source
+from assay.runs.executor import Done, Event, Executor
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import WorkerConfig
 
 STILL = Trajectory(*(np.zeros(shape, np.float32) for shape in ((2, 3), (2,), (1, 7))))
@@ -31,7 +32,7 @@ class Played:
     def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
         return self
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         while not stopping():
             batch = [item for _ in range(self.workers) for item in source.take(None)]
             if not batch:

@@ -14,9 +14,10 @@ from assay.episodes.episode import Episode, no_trajectory
 from assay.errors import RunError
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.runs.executor import Done, Event, Source
+from assay.runs.executor import Done, Event
 from assay.runs.options import RunOptions
 from assay.runs.schedulers.duel import Duel, duel
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
 from assay.support.stats.judgement import PairVerdict
 from assay.support.streams import stream
@@ -39,7 +40,7 @@ class Comes(Played):
         super().__init__(never, address=name)
         self._how_far = how_far
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         for event in super().execute(source, stopping):
             assert isinstance(event, Done)
             yield replace(event, episode=replace(event.episode, progress=self._how_far(self.seen[-1])))
@@ -146,14 +147,14 @@ def test_errors_count_for_neither(tmp_path: Path):
 
 def test_invalid_duels_are_refused(tmp_path: Path):
     players = Comes("one", lambda spec: None), Comes("other", lambda spec: None)
-    with pytest.raises(RunError, match="do not record it"):
+    with pytest.raises(RunError, match="does not record progress"):
         duel(WORDS, players, tmp_path / "unrecorded", OPTIONS, measure="progress")
-    with pytest.raises(RunError, match="measure 'speed': valid: success, progress"):
+    with pytest.raises(RunError, match="measure 'speed': choose one of success, progress"):
         duel(WORDS, players, tmp_path / "unknown", OPTIONS, measure="speed")
-    with pytest.raises(RunError, match=r"margin 5: valid: between 0 and 1"):
+    with pytest.raises(RunError, match=r"margin 5: expected a number between 0 and 1"):
         fought(tmp_path, always, never, margin=5.0)
     fought(tmp_path, always, never)
-    with pytest.raises(RunError, match="1 episodes of each start, not all"):
+    with pytest.raises(RunError, match="per_start=1, not None"):
         fought(tmp_path, always, never, per_start=None)
     other = tmp_path / "other"
     with Store.writing(other / "A.assay") as store:
@@ -161,6 +162,12 @@ def test_invalid_duels_are_refused(tmp_path: Path):
         store.append(1, Episode(Outcome.SUCCESS, 1, no_trajectory()))
     with pytest.raises(RunError, match="not of a duel"):
         fought(other, always, never)
+
+
+def test_duel_killed_before_its_first_episode_resumes(tmp_path: Path):
+    with Store.writing(tmp_path / "A.assay"):
+        pass
+    assert fought(tmp_path, always, never).judgement.verdict is PairVerdict.WORSE
 
 
 def test_starts_are_dealt_every_condition_alike(tmp_path: Path):
@@ -182,5 +189,5 @@ def test_policies_that_never_succeed_are_compared_by_progress(tmp_path: Path):
     assert found.judgement.played < found.judgement.planned
     again = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
     assert again is not None and again.judgement == found.judgement, "read from the runs"
-    with pytest.raises(RunError, match="was compared by progress, not success"):
+    with pytest.raises(RunError, match="measure=progress, not success"):
         duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, margin=0.01)

@@ -93,7 +93,7 @@ def test_larger_budget_and_another_axis_resume_the_search(tmp_path: Path):
 def test_floor_and_impossible_axes_are_reported(tmp_path: Path):
     floor = searched(tmp_path / "a.assay", lambda spec: False, budget=100)
     assert floor.played == 10 and len(floor.notes) == 2
-    assert floor.notes[0] == "libero_goal/1: all of 5 controls failed: nothing can be searched at the floor"
+    assert floor.notes[0] == "libero_goal/1: all 5 controls failed, so there is no success to lose"
     fixed = searched(tmp_path / "b.assay", lambda spec: True, axes=("distance",), budget=60)
     assert [each.task for each in fixed.thresholds.found] == ["libero_goal/1"]
     assert fixed.thresholds.cannot == (
@@ -117,10 +117,10 @@ def test_task_without_scored_paraphrases_is_left_out_and_reported(tmp_path: Path
 
 def test_invalid_searches_are_refused_and_leave_no_file(tmp_path: Path):
     for options, message in (
-        ({"axes": ()}, "no axis is named; valid: distance"),
-        ({"axes": ("delay", "delay")}, "each is named once"),
-        ({"budget": 11}, "a budget of 11 episodes is 5 for each of 2 searches"),
-        ({"level": 1.0}, "level 1: valid: between 0 and 1"),
+        ({"axes": ()}, "choose different ones of distance"),
+        ({"axes": ("delay", "delay")}, "choose different ones"),
+        ({"budget": 11}, "a budget of 11 episodes gives 5 to each of 2 searches"),
+        ({"level": 1.0}, "level 1: expected a number between 0 and 1"),
     ):
         with pytest.raises((RunError, ExperimentError), match=message):
             searched(tmp_path / "a.assay", late(5), **options)

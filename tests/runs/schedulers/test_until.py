@@ -7,6 +7,7 @@ import pytest
 
 from assay.errors import RunError
 from assay.runs.schedulers.until import Pairs, in_canonical_order, interval, parse_until
+from assay.runs.store import PlannedEpisode
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.2, 0.5, 0.8, 0.97])
@@ -49,25 +50,29 @@ def test_invalid_rules_are_refused():
 def test_conditions_that_stop_early_share_their_starts():
     """Ten tasks, fifty seeds: the control stops after 60 episodes, the condition after 120."""
     entries = [
-        (condition, f"libero_goal/{task}", seed, f"{condition} {task} {seed}"[::-1])
+        PlannedEpisode(condition, f"{condition} {task} {seed}"[::-1], f"libero_goal/{task}", seed)
         for condition in ("control", "changed")
         for task in range(10)
         for seed in range(50)
     ]
-    order = in_canonical_order(entries, lambda each: each)
+    order = in_canonical_order(entries)
     starts = {
-        name: [(task, seed) for condition, task, seed, _ in order if condition == name]
+        name: [(episode.task, episode.seed) for episode in order if episode.condition == name]
         for name in ("control", "changed")
     }
     assert starts["control"] == starts["changed"] and len({task for task, _ in starts["control"][:60]}) == 10
     assert set(starts["control"][:60]) <= set(starts["changed"][:120])
-    assert [each[0] for each in order[:4]] == ["control", "changed"] * 2, "pairs are played together"
+    assert [episode.condition for episode in order[:4]] == ["control", "changed"] * 2, (
+        "pairs are played together"
+    )
 
 
 def test_every_start_has_its_first_wording_before_any_has_its_second():
-    entries = [("c", "libero_goal/0", seed, f"{word}{seed}") for seed in range(5) for word in "abc"]
-    order = in_canonical_order(reversed(entries), lambda each: each)
-    assert [key[0] for *_, key in order] == list("aaaaabbbbbccccc")
+    entries = [
+        PlannedEpisode("c", f"{word}{seed}", "libero_goal/0", seed) for seed in range(5) for word in "abc"
+    ]
+    order = in_canonical_order(reversed(entries))
+    assert [episode.key[0] for episode in order] == list("aaaaabbbbbccccc")
 
 
 def test_anytime_p_is_rarely_small_by_chance_and_soon_small_under_a_loss():

@@ -120,8 +120,8 @@ class InitialStates(np.ndarray):
             return super().__getitem__(key)
         except IndexError:
             raise NoSuchStateError(
-                f"the script asks for initial state {key} of a task that has {len(self)}, counted from 0, one for each "
-                f"seed: let it do {len(self)} of its trials of each task, or give assay libero more --seeds"
+                f"the script requests initial state {key}, but the task has {len(self)}, one per seed, from 0 on: "
+                f"run {len(self)} trials per task, or increase --seeds"
             ) from None
 
 
@@ -139,11 +139,11 @@ class Benchmark(Partial, abc.ABC):
         if not suite:
             present = ", ".join(dict.fromkeys(task.suite for task in plan()))
             raise TaskError(
-                f"the script asks for {self.name}, but the experiment has no episodes of it, or none that are left to "
-                f"play; there are some of {present}: let the script ask for that, or choose other --tasks"
+                f"the script requests {self.name}, of which the experiment has no unrecorded episodes: "
+                f"request {present}, or choose other --tasks"
             )
         in_order = self.task_order_index and len(suite) == 10
-        order = _ORDERS[self.task_order_index] if in_order else range(len(suite))
+        order = task_orders[self.task_order_index] if in_order else range(len(suite))
         self.tasks = [suite[index] for index in order]
         self.n_tasks = len(self.tasks)
 
@@ -176,9 +176,9 @@ class Benchmark(Partial, abc.ABC):
         try:
             return self.tasks[i]
         except IndexError:
-            hint = " (with --experiment these are not LIBERO's numbers: each condition of each task is one)"
+            hint = " (with --experiment, each condition of each task is a separate task)"
             raise NoSuchTaskError(
-                f"the script asks for task {i} of {self.name}, whose tasks are 0 to {self.n_tasks - 1}"
+                f"the script requests task {i} of {self.name}, whose tasks are 0 to {self.n_tasks - 1}"
                 f"{hint if plan() else ''}"
             ) from None
 
@@ -199,39 +199,18 @@ class Benchmark(Partial, abc.ABC):
         return read_states(Path(get_libero_path("init_states"), task.problem_folder, task.init_states_file))
 
 
-def _register_suite(class_name: str, suite: str) -> None:
-    def make(self: Benchmark, task_order_index: int = 0) -> None:
-        Benchmark.__init__(self, task_order_index)
-        self.name = suite
-        self._make_benchmark()
+class Suite(Benchmark):
+    """Base class of LIBERO's own suites."""
 
-    register_benchmark(type(class_name, (Benchmark,), {"__init__": make, "__doc__": tasks.describe(suite)}))
+    def __init__(self, task_order_index: int = 0) -> None:
+        super().__init__(task_order_index)
+        self._make_benchmark()
 
 
 for _name in libero_suites:
-    _register_suite(_name.upper(), _name)
+    register_benchmark(type(_name.upper(), (Suite,), {"name": _name, "__doc__": tasks.describe(_name)}))
 
-_ORDERS = [
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
-    [4, 6, 8, 7, 3, 1, 2, 0, 9, 5],
-    [6, 3, 5, 0, 4, 2, 9, 1, 8, 7],
-    [7, 4, 3, 0, 8, 1, 2, 5, 9, 6],
-    [4, 5, 6, 3, 8, 0, 2, 7, 1, 9],
-    [1, 2, 3, 0, 6, 9, 5, 7, 4, 8],
-    [3, 7, 8, 1, 6, 2, 9, 4, 0, 5],
-    [4, 2, 9, 7, 6, 8, 5, 1, 3, 0],
-    [1, 8, 5, 4, 0, 9, 6, 7, 2, 3],
-    [8, 3, 6, 4, 9, 5, 1, 2, 0, 7],
-    [6, 9, 0, 5, 7, 1, 2, 8, 3, 4],
-    [6, 8, 3, 1, 0, 2, 5, 9, 7, 4],
-    [8, 0, 6, 9, 4, 1, 7, 3, 2, 5],
-    [3, 8, 6, 4, 2, 5, 0, 7, 1, 9],
-    [7, 1, 5, 6, 3, 2, 8, 9, 4, 0],
-    [2, 0, 9, 5, 3, 6, 8, 7, 1, 4],
-    [3, 5, 9, 6, 2, 4, 8, 7, 1, 0],
-    [7, 6, 5, 9, 0, 3, 4, 2, 8, 1],
-    [2, 5, 0, 9, 3, 1, 6, 4, 8, 7],
-    [3, 5, 1, 2, 7, 8, 6, 0, 4, 9],
-    [3, 4, 1, 9, 7, 6, 8, 2, 0, 5],
-]
+task_orders: list[list[int]] = np.loadtxt(
+    Path(__file__).with_name("task_orders.csv"), dtype=int, delimiter=","
+).tolist()
 """LIBERO's task orders for lifelong learning."""

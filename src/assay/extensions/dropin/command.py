@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,9 +16,6 @@ from assay.support.console import number_of, say
 
 if TYPE_CHECKING:
     from assay.extensions.dropin.planned import SuiteTask
-
-ON_PRIMITIVES = "scores on them are not LIBERO's"
-ON_LIBERO = "LIBERO's own"
 
 
 @run_options(
@@ -52,7 +50,7 @@ def libero(
     from assay.extensions.dropin.executor import run_free
 
     assets = options.assets or PRIMITIVES
-    note = ON_LIBERO if assets == "libero" else ON_PRIMITIVES
+    note = "LIBERO's own" if assets == "libero" else "scores are not comparable with LIBERO's"
     say(f"assay libero: Assay's engine in place of LIBERO; assets: {assets} ({note})", aside=True)
     if experiment is None:
         plain = RunOptions(assets=options.assets, states=options.states)
@@ -80,11 +78,11 @@ def libero(
     status = run.show()
     frame = run.frame()
     if "error" in frame["outcome"] and not options.retry_errors:
-        say("--retry-errors plays episodes that ended in an error again")
+        say("--retry-errors repeats episodes that ended in an error")
     early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
-            f"{number_of(len(early), 'failure')} had less time than usual: {early[0]['error']}. "
+            f"{number_of(len(early), 'failure')} ended before the usual horizon: {early[0]['error']}. "
             "Check the step limit of the script."
         )
     skipped = script.unplayed and not script.status
@@ -96,9 +94,9 @@ def libero(
         say("all episodes were recorded before, so the script was not started")
     if skipped:
         say(
-            f"The script ended without playing {_format_numbers(script.unplayed)}. With --experiment these are not "
-            "LIBERO's numbers: each condition of each task is a task of the suite, numbered from 0. Let the script "
-            "play every task of the suite, and run the same command to resume. --tasks and --conditions choose tasks"
+            f"The script did not run {_format_numbers(script.unplayed)}. With --experiment, each condition of each "
+            "task is a task of the suite, numbered from 0. Run the same command with a script that runs all of them, "
+            "or select fewer with --tasks and --conditions."
         )
     if script.status:
         say(f"the script ended with exit status {script.status}", aside=True)
@@ -111,13 +109,10 @@ def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
     """Format task numbers by suite: ``tasks 0 to 6 and 8 of libero_goal``."""
     parts = []
     for suite, numbers in unplayed.items():
-        runs: list[list[int]] = []
-        for number in numbers:
-            if runs and number == runs[-1][-1] + 1:
-                runs[-1].append(number)
-            else:
-                runs.append([number])
-        ranges = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)) for run in runs]
+        ranges = []
+        for _, consecutive in groupby(enumerate(numbers), key=lambda numbered: numbered[1] - numbered[0]):
+            run = [number for _, number in consecutive]
+            ranges.append(f"{run[0]} to {run[-1]}" if len(run) > 2 else " and ".join(map(str, run)))
         listed = " and ".join([", ".join(ranges[:-1]), ranges[-1]] if len(ranges) > 1 else ranges)
         parts.append(f"{'tasks' if len(numbers) > 1 else 'task'} {listed} of {suite or 'every suite'}")
     return "; ".join(parts)
@@ -128,7 +123,7 @@ def _announce(suite_tasks: Sequence[SuiteTask]) -> None:
     most = len(suite_tasks[0].specs)
     suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
     say(
-        f"assay libero: the script finds {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
-        f"{number_of(most, 'initial state')} each: let it do {number_of(most, 'trial')} of each task",
+        f"assay libero: the script gets {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
+        f"{number_of(most, 'initial state')} each, and should run {number_of(most, 'trial')} per task",
         aside=True,
     )

@@ -350,28 +350,17 @@ class Domain(Partial):
                     return True
         return False
 
-    @property
-    def language_instruction(self) -> str:
-        """Instruction of the current episode."""
-        return self._play.task.instruction.text
-
-    @property
-    def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bounds of actions, (7,) each."""
-        return self.robots[0].action_limits
-
-    @property
-    def observation_names(self) -> set[str]:
-        """Keys of the observations."""
-        return set(self._sensors.read(self._seen))
+    language_instruction = property(lambda self: self._play.task.instruction.text)
+    """Instruction of the current episode."""
+    action_spec = property(lambda self: self.robots[0].action_limits)
+    """Lower and upper bounds of actions, (7,) each."""
+    observation_names = property(lambda self: set(self._sensors.read(self._seen)))
+    """Keys of the observations."""
+    _visualizations = frozenset({"env", "robots", "grippers"})
 
     def observation_spec(self) -> Observations:
         """Return the latest observation."""
         return self._get_observations()
-
-    @property
-    def _visualizations(self) -> set[str]:
-        return {"env", "robots", "grippers"}
 
 
 def _number_instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,6 +47,16 @@ _IGNORED_OPTIONS = (
 """Options without effect: images are rendered on access, and every reset is complete."""
 _FORWARDED = ("_visualizations", "_post_process", "_update_observables", "_get_observations")
 """Private attributes of the domain that scripts access through the wrapper."""
+
+
+def _delegate(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of a wrapper that calls a method of its domain."""
+
+    @wraps(method)
+    def call(self: ControlEnv, *arguments: Any, **named: Any) -> Any:
+        return method(self.env, *arguments, **named)
+
+    return call
 
 
 class ControlEnv(Partial):
@@ -113,21 +124,12 @@ class ControlEnv(Partial):
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *dir(self.__dict__.get("env"))]
 
-    def step(self, action: Any) -> tuple[Observations, float, bool, dict[str, Any]]:
-        """Execute one control step; returns observations, reward, whether the goal holds, and an empty dict."""
-        return self.env.step(action)
-
-    def reset(self) -> Observations:
-        """Start an episode and return its first observation."""
-        return self.env.reset()
-
-    def seed(self, seed: int | None = None) -> None:
-        """Set the seed of the following resets."""
-        self.env.seed(seed)
-
-    def check_success(self) -> bool:
-        """Return whether the goal holds."""
-        return self.env.check_success()
+    step = _delegate(Domain.step)
+    reset = _delegate(Domain.reset)
+    seed = _delegate(Domain.seed)
+    check_success = _delegate(Domain.check_success)
+    close = _delegate(Domain.close)
+    set_init_state = regenerate_obs_from_state = _delegate(Domain.set_init_state)
 
     def get_sim_state(self) -> np.ndarray:
         """Return time, joint positions and velocities in one vector."""
@@ -136,16 +138,6 @@ class ControlEnv(Partial):
     def set_state(self, mujoco_state: Any) -> None:
         """Set time, joint positions and velocities."""
         self.env.sim.set_state_from_flattened(mujoco_state)
-
-    def set_init_state(self, init_state: Any) -> Observations:
-        """Start from a stored state."""
-        return self.env.set_init_state(init_state)
-
-    regenerate_obs_from_state = set_init_state
-
-    def close(self) -> None:
-        """End the episode and free the simulation."""
-        self.env.close()
 
 
 class OffScreenRenderEnv(ControlEnv):
@@ -167,7 +159,7 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
 
     def reset(self) -> Observations:
         """Start an episode, and number the objects of its scene."""
-        observations = super().reset()
+        observations: Observations = super().reset()
         names = self.env.instance_names
         self.segmentation_robot_id = names.index("Panda0")
         self.segmentation_id_mapping = {i: name for i, name in enumerate(names) if name not in ROBOT_PARTS}

@@ -21,7 +21,8 @@ from assay.errors import AssayError, RunError
 from assay.extensions.dropin.planned import EVERYWHERE, SuiteTask, group_specs, write_plan
 from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
 from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
-from assay.runs.executor import Done, Event, Source, Tick
+from assay.runs.executor import Done, Event, Tick
+from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
 from assay.support.files import scratch_folder
@@ -37,7 +38,7 @@ PYTHONS = ("python", "python3")
 def resolve_command(words: Sequence[str]) -> list[str]:
     """Replace ``python`` by the current interpreter. Raises RunError if the command is empty."""
     if not words:
-        raise RunError("nothing to run: valid: assay libero -- python main.py ...")
+        raise RunError("no command given; expected assay libero -- python main.py ...")
     return [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
 
 
@@ -52,7 +53,7 @@ def start(words: Sequence[str], session: DropinSession, folder: Path) -> subproc
             resolve_command(words), env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path}
         )
     except OSError as error:
-        fix = f": valid: assay libero -- python {words[0]} ..." if words[0].endswith(".py") else ""
+        fix = f"; did you mean assay libero -- python {words[0]} ...?" if words[0].endswith(".py") else ""
         raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None
 
 
@@ -98,7 +99,7 @@ class Script:
     words: tuple[str, ...]
     pack: str
     apart: bool = False
-    """Whether each episode is its own task, with one initial state."""
+    """Whether each episode is a separate task with one initial state."""
     announce: Callable[[Sequence[SuiteTask]], None] = lambda suite_tasks: None
     """Called with the tasks that the script will see."""
     status: int = field(default=0, init=False)
@@ -120,7 +121,7 @@ class Script:
         return f"script:{Path(name).name}"
 
     def identity(self) -> dict[str, str]:
-        """Hashes of the command and of the content of the script."""
+        """Return hashes of the command and of the content of the script."""
         hashes = {"command": hashlib.sha256(shlex.join(self.words).encode()).hexdigest()[:12]}
         for word in self.words:
             if word.endswith(".py") and Path(word).is_file():
@@ -132,7 +133,7 @@ class Script:
         self._config, self._specs = config, planned
         return self
 
-    def execute(self, source: Source, stopping: Callable[[], bool]) -> Iterator[Event]:
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """Run the script on the pending episodes; see `assay.runs.executor.Executor`."""
         batch: list[tuple[int, EpisodeSpec]] = []
         while taken := source.take(None):

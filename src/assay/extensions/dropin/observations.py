@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,15 +128,22 @@ class Sensors:
         observations = Observations(proprioception)
         for camera in self._cameras:
             observations.update(self._images(seen, camera))
-        poses = _Poses(seen, self._objects)
+
+        @cache
+        def poses(name: str) -> tuple[np.ndarray, ...]:
+            return _object_poses(seen, self._objects[name])
+
+        def pose(name: str, index: int) -> np.ndarray:
+            return poses(name)[index].copy()
+
         for name in self._objects:
-            observations.update(
-                {f"{name}{ending}": _LazyValue(partial(poses.of, name, ending)) for ending in ENDINGS}
-            )
-        state = np.concatenate(list(proprioception.values()))
-        observations[PROPRIOCEPTION] = state
+            for index, ending in enumerate(ENDINGS):
+                observations[f"{name}{ending}"] = _LazyValue(partial(pose, name, index))
+        observations[PROPRIOCEPTION] = np.concatenate(list(proprioception.values()))
         if self._objects:
-            observations[OBJECTS] = _LazyValue(poses.state)
+            observations[OBJECTS] = _LazyValue(
+                lambda: np.concatenate([part for name in self._objects for part in poses(name)])
+            )
         if multiprocessing.parent_process() is not None:
             observations._compute()
         return observations
@@ -157,36 +164,23 @@ class Sensors:
 ENDINGS = ("_pos", "_quat", "_to_robot0_eef_pos", "_to_robot0_eef_quat")
 
 
-class _Poses:
-    """Poses of the objects at one time step, in the world frame and relative to the end effector."""
+def _object_poses(seen: Observation, address: int) -> tuple[np.ndarray, ...]:
+    """Return position and quaternion of an object in the world, and both relative to the end effector.
 
-    def __init__(self, seen: Observation, addresses: dict[str, int]) -> None:
-        self._seen, self._addresses = seen, addresses
-        self._cache: dict[str, tuple[np.ndarray, ...]] = {}
-
-    def of(self, name: str, ending: str) -> np.ndarray:
-        if name not in self._cache:
-            self._cache[name] = self._poses(name)
-        return self._cache[name][ENDINGS.index(ending)].copy()
-
-    def state(self) -> np.ndarray:
-        return np.concatenate([self.of(name, ending) for name in self._addresses for ending in ENDINGS])
-
-    def _poses(self, name: str) -> tuple[np.ndarray, ...]:
-        at = self._addresses[name]
-        seen = self._seen
-        position, turn = seen.moment.qpos[at : at + 3].copy(), seen.moment.qpos[at + 3 : at + 7]
-        quaternion = (turn / np.linalg.norm(turn))[[1, 2, 3, 0]]
-        effector = _pose_matrix(seen.eef_position, seen.eef_quaternion[[1, 2, 3, 0]])
-        inverse = np.eye(4)
-        inverse[:3, :3] = effector[:3, :3].T
-        inverse[:3, 3] = -inverse[:3, :3] @ effector[:3, 3]
-        relative = inverse @ _pose_matrix(position, quaternion)
-        return position, quaternion, relative[:3, 3].copy(), _quaternion(relative[:3, :3])
+    ``address``: index of the object's position in qpos.
+    """
+    qpos = seen.moment.qpos[address : address + 7]
+    position, quaternion = qpos[:3].copy(), (qpos[3:] / np.linalg.norm(qpos[3:]))[[1, 2, 3, 0]]
+    effector = _pose_matrix(seen.eef_position, seen.eef_quaternion[[1, 2, 3, 0]])
+    inverse = np.eye(4)
+    inverse[:3, :3] = effector[:3, :3].T
+    inverse[:3, 3] = -inverse[:3, :3] @ effector[:3, 3]
+    relative = inverse @ _pose_matrix(position, quaternion)
+    return position, quaternion, relative[:3, 3].copy(), _quaternion(relative[:3, :3])
 
 
 def _pose_matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
-    """Homogeneous matrix (4, 4) of a position and a quaternion (x, y, z, w), in robosuite's single precision."""
+    """Return the homogeneous matrix (4, 4) of a position and a quaternion (x, y, z, w), in single precision."""
     pose = np.eye(4, dtype=np.float32)
     pose[:3, :3] = single_precision_matrix(quaternion[[3, 0, 1, 2]])
     pose[:3, 3] = position
@@ -194,7 +188,7 @@ def _pose_matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
 
 
 def _quaternion(matrix: np.ndarray) -> np.ndarray:
-    """Quaternion (x, y, z, w), w >= 0, of a rotation matrix (3, 3): the main eigenvector of a 4 x 4 matrix.
+    """Return the quaternion (x, y, z, w), w >= 0, of a rotation matrix (3, 3): the main eigenvector of a 4 x 4 matrix.
 
     Computed as robosuite does, in single precision, so that observations are equal to LIBERO's.
     """

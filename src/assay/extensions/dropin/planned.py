@@ -160,13 +160,9 @@ def plan() -> tuple[SuiteTask, ...]:
     )
 
 
-@cache
-def _by_name() -> dict[str, SuiteTask]:
-    return {suite_task.name: suite_task for suite_task in plan()}
-
-
 def planned_task(path: str | os.PathLike[str]) -> SuiteTask | None:
     """Return the planned task of a task file; None if the file does not belong to the plan."""
     file = Path(path)
-    suite_task = _by_name().get(file.stem)
-    return suite_task if suite_task and session().folder in file.absolute().parents else None
+    if session().folder not in file.absolute().parents:
+        return None
+    return next((suite_task for suite_task in plan() if suite_task.name == file.stem), None)

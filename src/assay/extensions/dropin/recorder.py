@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 
 import numpy as np
 
@@ -30,8 +31,8 @@ WARNED = "said-so"
 """Marker file: the script has been warned."""
 MAX_SETTLING_STEPS = 50
 """Maximum number of idle control steps at the start that do not count towards the horizon."""
-CERTAIN, PROVISIONAL = ".episode", ".unsure"
-"""Suffixes of episode files: final ones, and those that count only if the script exits normally."""
+CERTAIN, PROVISIONAL, CLAIMED = ".episode", ".unsure", ".claimed"
+"""Suffixes of episode files: final, valid only if the script exits normally, and claimed by an environment."""
 ENDED_EARLY = "the script ended the episode after"
 """First words of the note of a failed episode that the script ended before its horizon."""
 
@@ -155,7 +156,9 @@ class Recorder:
         """Claim an episode for this environment and release the previous one; returns False if already claimed."""
         if number != self._claimed:
             try:
-                _claim_file(number).touch(exist_ok=False)  # atomic: one of several processes succeeds
+                _episode_file(number, CLAIMED).touch(
+                    exist_ok=False
+                )  # atomic: one of several processes succeeds
             except FileExistsError:
                 return False
             self._release_claim()
@@ -164,7 +167,7 @@ class Recorder:
 
     def _release_claim(self) -> None:
         if self._claimed is not None:
-            _claim_file(self._claimed).unlink(missing_ok=True)
+            _episode_file(self._claimed, CLAIMED).unlink(missing_ok=True)
         self._claimed = None
 
     def _begin(self, index: int) -> Observation:
@@ -239,10 +242,6 @@ def _episode_file(number: int, suffix: str = CERTAIN) -> Path:
     return Path(session().episodes) / f"{number}{suffix}"
 
 
-def _claim_file(number: int) -> Path:
-    return _episode_file(number, ".claimed")
-
-
 def failed_start(reason: str) -> Episode:
     """Return the record of an episode that could not start."""
     return Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(reason, 300))
@@ -274,17 +273,15 @@ def _warn_if_language_unread(spec: EpisodeSpec, task: Task) -> None:
     )
 
 
-def _shorten_errors() -> None:
+_default_hook = sys.excepthook
+
+
+def _print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print Assay's exceptions in one line, without a traceback unless ASSAY_DEBUG is set."""
-    before = sys.excepthook
-
-    def hook(kind: type[BaseException], error: BaseException, trace: object) -> None:
-        if isinstance(error, AssayError) and not os.environ.get("ASSAY_DEBUG"):
-            print(f"assay libero: error: {error}", file=sys.stderr)
-        else:
-            before(kind, error, trace)  # type: ignore[arg-type]
-
-    sys.excepthook = hook
+    if isinstance(error, AssayError) and not os.environ.get("ASSAY_DEBUG"):
+        print(f"assay libero: error: {error}", file=sys.stderr)
+    else:
+        _default_hook(kind, error, trace)
 
 
-_shorten_errors()
+sys.excepthook = _print_error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +45,7 @@ class _MujocoWrapper:
         try:
             return getattr(self._own, self._aliases.get(name, name))
         except AttributeError:
-            raise_missing(self._name, name, [known for known in dir(self._own) if not known.startswith("_")])
+            raise_missing(self._name, name, [other for other in dir(self._own) if other[0] != "_"])
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_"):
@@ -61,24 +61,6 @@ class MjModel(_MujocoWrapper):
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._own = self._model = model
-
-    def get_joint_qpos_addr(self, name: str) -> int | tuple[int, int]:
-        """Return the address of a joint's position in qpos: one index, or the start and end of a slice."""
-        return self._address(
-            name, self._model.jnt_qposadr, {mujoco.mjtJoint.mjJNT_FREE: 7, mujoco.mjtJoint.mjJNT_BALL: 4}
-        )
-
-    def get_joint_qvel_addr(self, name: str) -> int | tuple[int, int]:
-        """Return the address of a joint's velocity in qvel: one index, or the start and end of a slice."""
-        return self._address(
-            name, self._model.jnt_dofadr, {mujoco.mjtJoint.mjJNT_FREE: 6, mujoco.mjtJoint.mjJNT_BALL: 3}
-        )
-
-    def _address(self, name: str, addresses: np.ndarray, sizes: dict[Any, int]) -> int | tuple[int, int]:
-        joint = find_id(self._model, "joint", name)
-        first = int(addresses[joint])
-        size = sizes.get(mujoco.mjtJoint(self._model.jnt_type[joint]), 1)
-        return first if size == 1 else (first, first + size)
 
 
 def find_id(model: mujoco.MjModel, kind: str, name: str) -> int:
@@ -134,30 +116,39 @@ class MjData(_MujocoWrapper):
         """Return the orientation of a body, (w, x, y, z)."""
         return np.asarray(self._data.xquat[find_id(self._owner._model, "body", name)])
 
-    def get_joint_qpos(self, name: str) -> Any:
-        """Return the position of a joint: a number, or an array."""
-        return self._data.qpos[_slice(self._owner.get_joint_qpos_addr(name))]
-
-    def set_joint_qpos(self, name: str, value: Any) -> None:
-        """Set the position of a joint."""
-        self._data.qpos[_slice(self._owner.get_joint_qpos_addr(name))] = value
-
-    def get_joint_qvel(self, name: str) -> Any:
-        """Return the velocity of a joint: a number, or an array."""
-        return self._data.qvel[_slice(self._owner.get_joint_qvel_addr(name))]
-
-    def set_joint_qvel(self, name: str, value: Any) -> None:
-        """Set the velocity of a joint."""
-        self._data.qvel[_slice(self._owner.get_joint_qvel_addr(name))] = value
-
     def get_sensor(self, name: str) -> float:
         """Return the first value of a sensor."""
         sensor = find_id(self._owner._model, "sensor", name)
         return float(self._data.sensordata[self._owner._model.sensor_adr[sensor]])
 
 
-def _slice(address: int | tuple[int, int]) -> int | slice:
-    return slice(*address) if isinstance(address, tuple) else address
+def _add_joint_methods(vector: str, addresses: str, sizes: Mapping[Any, int]) -> None:
+    """Add ``get_joint_qpos_addr``, ``get_joint_qpos`` and ``set_joint_qpos``, and the same for qvel."""
+
+    def address(self: MjModel, name: str) -> int | tuple[int, int]:
+        joint = find_id(self._model, "joint", name)
+        first = int(getattr(self._model, addresses)[joint])
+        size = sizes.get(mujoco.mjtJoint(self._model.jnt_type[joint]), 1)
+        return first if size == 1 else (first, first + size)
+
+    def place(self: MjData, name: str) -> int | slice:
+        at = address(self._owner, name)
+        return slice(*at) if isinstance(at, tuple) else at
+
+    def get(self: MjData, name: str) -> Any:
+        return getattr(self._data, vector)[place(self, name)]
+
+    def set_(self: MjData, name: str, value: Any) -> None:
+        getattr(self._data, vector)[place(self, name)] = value
+
+    setattr(MjModel, f"get_joint_{vector}_addr", address)
+    setattr(MjData, f"get_joint_{vector}", get)
+    setattr(MjData, f"set_joint_{vector}", set_)
+
+
+_FREE, _BALL = mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL
+_add_joint_methods("qpos", "jnt_qposadr", {_FREE: 7, _BALL: 4})
+_add_joint_methods("qvel", "jnt_dofadr", {_FREE: 6, _BALL: 3})
 
 
 def _add_pose_methods(kind: str, prefix: str) -> None:
@@ -195,19 +186,15 @@ for _kind, _prefix in (("body", ""), ("geom", "geom_"), ("site", "site_"), ("cam
     _add_pose_methods(_kind, _prefix)
 
 
-class MjSim:
+class MjSim(Partial):
     """The simulation of an environment, with robosuite's methods."""
+
+    shown_as = "sim"
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self.model = MjModel(simulation.model)
         self.data = MjData(self.model, simulation.data)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        public = [known for known in dir(type(self)) if not known.startswith("_")]
-        raise_missing("sim", name, [*public, "model", "data"])
 
     def get_state(self) -> MjSimState:
         """Return the current time, joint positions and velocities."""
@@ -284,35 +271,18 @@ class RobotController(Partial):
         self.initial_joint = np.array(simulation.compiled.home)
         """Joint angles towards which the null-space term pulls the arm, radians, (7,)."""
 
-    @property
-    def ee_pos(self) -> np.ndarray:
-        """Position of the grip site at the controller's last update, metres, (3,)."""
-        return self._simulation.controller.seen_pose[0]
-
-    @property
-    def ee_ori_mat(self) -> np.ndarray:
-        """Rotation of the grip site at the controller's last update, (3, 3)."""
-        return self._simulation.controller.seen_pose[1]
-
-    @property
-    def goal_pos(self) -> np.ndarray:
-        """Target position, metres, (3,)."""
-        return self._simulation.controller.drive().goal_position
-
-    @property
-    def goal_ori(self) -> np.ndarray:
-        """Target rotation, (3, 3)."""
-        return self._simulation.controller.drive().goal_rotation
-
-    @property
-    def joint_pos(self) -> np.ndarray:
-        """Joint angles of the arm, radians, (7,)."""
-        return np.array(self._simulation.data.qpos[:ARM])
-
-    @property
-    def joint_vel(self) -> np.ndarray:
-        """Joint velocities of the arm, rad/s, (7,)."""
-        return np.array(self._simulation.data.qvel[:ARM])
+    ee_pos = property(lambda self: self._simulation.controller.seen_pose[0])
+    """Position of the grip site at the controller's last update, metres, (3,)."""
+    ee_ori_mat = property(lambda self: self._simulation.controller.seen_pose[1])
+    """Rotation of the grip site at the controller's last update, (3, 3)."""
+    goal_pos = property(lambda self: self._simulation.controller.drive().goal_position)
+    """Target position, metres, (3,)."""
+    goal_ori = property(lambda self: self._simulation.controller.drive().goal_rotation)
+    """Target rotation, (3, 3)."""
+    joint_pos = property(lambda self: np.array(self._simulation.data.qpos[:ARM]))
+    """Joint angles of the arm, radians, (7,)."""
+    joint_vel = property(lambda self: np.array(self._simulation.data.qvel[:ARM]))
+    """Joint velocities of the arm, rad/s, (7,)."""
 
     def update(self, force: bool = False) -> None:
         """Update the controller with the current pose of the arm."""
@@ -327,12 +297,10 @@ class RobotModel(Partial):
     """Names of the robot's parts."""
 
     shown_as = "robots[0].robot_model"
-
-    def __init__(self) -> None:
-        self.naming_prefix = "robot0_"
-        self.eef_name = "robot0_right_hand"
-        self.name = "Panda0"
-        self.root_body = "robot0_base"
+    naming_prefix = "robot0_"
+    eef_name = "robot0_right_hand"
+    name = "Panda0"
+    root_body = "robot0_base"
 
 
 class Robot(Partial):
@@ -352,18 +320,10 @@ class Robot(Partial):
         self.eef_site_id = simulation.model.site("gripper0_grip_site").id
         self.init_qpos = np.array(simulation.compiled.home)
 
-    @property
-    def sim(self) -> MjSim:
-        """The simulation of the robot."""
-        return MjSim(self._simulation)
-
-    @property
-    def _joint_positions(self) -> np.ndarray:
-        return self.controller.joint_pos
-
-    @property
-    def _joint_velocities(self) -> np.ndarray:
-        return self.controller.joint_vel
+    sim = property(lambda self: MjSim(self._simulation))
+    """Simulation of the robot."""
+    _joint_positions = property(lambda self: self.controller.joint_pos)
+    _joint_velocities = property(lambda self: self.controller.joint_vel)
 
 
 class SceneObject(Partial):
@@ -378,6 +338,16 @@ class SceneObject(Partial):
         self.root_body = model.body(index.body).name
         self.joints = [model.joint(joint).name for joint in index.joints]
         self.contact_geoms = [model.geom(geom).name for geom in sorted(index.geoms)]
+
+
+def _tests(predicate: Predicate, *, swapped: bool = False) -> Callable[..., bool]:
+    """Return a method that tests whether a predicate holds for an object and, if it relates two, another one."""
+
+    def holds(self: ObjectState, *others: ObjectState) -> bool:
+        names = (self.object_name, *(other.object_name for other in others))
+        return self._simulation.holds(Atom(predicate, names[::-1] if swapped else names))
+
+    return holds
 
 
 class ObjectState(Partial):
@@ -404,33 +374,10 @@ class ObjectState(Partial):
         addresses = self._simulation.model.jnt_qposadr
         return [np.array([self._simulation.data.qpos[addresses[joint]]]) for joint in index.inner_joints]
 
-    def _holds(self, predicate: Predicate, *names: str) -> bool:
-        return self._simulation.holds(Atom(predicate, names or (self.object_name,)))
-
-    def is_open(self) -> bool:
-        """Return whether the object is open."""
-        return self._holds(Predicate.OPEN)
-
-    def is_close(self) -> bool:
-        """Return whether the object is closed."""
-        return self._holds(Predicate.CLOSE)
-
-    def turn_on(self) -> bool:
-        """Return whether the object is turned on."""
-        return self._holds(Predicate.TURN_ON)
-
-    def turn_off(self) -> bool:
-        """Return whether the object is turned off."""
-        return self._holds(Predicate.TURN_OFF)
-
-    def check_contact(self, other: ObjectState) -> bool:
-        """Return whether the object touches another one."""
-        return self._holds(Predicate.IN_CONTACT, self.object_name, other.object_name)
-
-    def check_contain(self, other: ObjectState) -> bool:
-        """Return whether the object or region contains another object."""
-        return self._holds(Predicate.IN, other.object_name, self.object_name)
-
-    def check_ontop(self, other: ObjectState) -> bool:
-        """Return whether another object is on top of this one."""
-        return self._holds(Predicate.ON, other.object_name, self.object_name)
+    is_open, is_close = _tests(Predicate.OPEN), _tests(Predicate.CLOSE)
+    turn_on, turn_off = _tests(Predicate.TURN_ON), _tests(Predicate.TURN_OFF)
+    check_contact = _tests(Predicate.IN_CONTACT)
+    check_contain = _tests(Predicate.IN, swapped=True)
+    """Return whether the object or region contains another object."""
+    check_ontop = _tests(Predicate.ON, swapped=True)
+    """Return whether another object is on top of this one."""

@@ -33,6 +33,12 @@ _CALLS = (
 """Methods of an environment that its worker has as well."""
 
 
+try:
+    _pickle: ModuleType = importlib.import_module("cloudpickle")
+except ImportError:
+    _pickle = pickle
+
+
 class CloudpickleWrapper:
     """A picklable function, including lambdas if cloudpickle is installed."""
 
@@ -40,25 +46,25 @@ class CloudpickleWrapper:
         self.data = data
 
     def __getstate__(self) -> bytes:
-        content: bytes = (_cloudpickle() or pickle).dumps(self.data)
+        content: bytes = _pickle.dumps(self.data)
         return content
 
     def __setstate__(self, data: bytes) -> None:
         self.data = pickle.loads(data)
 
 
-def _cloudpickle() -> ModuleType | None:
-    try:
-        return importlib.import_module("cloudpickle")
-    except ImportError:
-        return None
+_GET, _SET = "__getattr__", "__setattr__"
+
+
+def _perform(env: Any, name: str, *arguments: Any, **named: Any) -> Any:
+    """Call a method of an environment, or get or set one of its attributes."""
+    if name in (_GET, _SET):
+        return (getattr if name == _GET else setattr)(env, *arguments)
+    return getattr(env, name)(*arguments, **named)
 
 
 class EnvWorker(Partial):
-    """Base class of workers, each with one environment.
-
-    Subclasses implement send_call, recv, get_env_attr, set_env_attr and close_env.
-    """
+    """Base class of workers, each with one environment. Subclasses implement send_call, recv and close_env."""
 
     is_closed = False
 
@@ -72,6 +78,14 @@ class EnvWorker(Partial):
         """Call a method of the environment and return its result."""
         self.send_call(name, *arguments, **named)
         return self.recv()
+
+    def get_env_attr(self, key: str) -> Any:
+        """Return an attribute of the environment."""
+        return self.call(_GET, key)
+
+    def set_env_attr(self, key: str, value: Any) -> None:
+        """Set an attribute of the environment."""
+        self.call(_SET, key, value)
 
     def send(self, action: Any, **named: Any) -> None:
         """Start a step, or a reset if the action is None."""
@@ -96,19 +110,11 @@ class DummyEnvWorker(EnvWorker):
 
     def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
         """Call the method immediately."""
-        self._result = getattr(self.env, name)(*arguments, **named)
+        self._result = _perform(self.env, name, *arguments, **named)
 
     def recv(self) -> Any:
         """Return the result of the last call."""
         return self._result
-
-    def get_env_attr(self, key: str) -> Any:
-        """Return an attribute of the environment."""
-        return getattr(self.env, key)
-
-    def set_env_attr(self, key: str, value: Any) -> None:
-        """Set an attribute of the environment."""
-        setattr(self.env, key, value)
 
     def close_env(self) -> None:
         """Close the environment."""
@@ -116,7 +122,7 @@ class DummyEnvWorker(EnvWorker):
 
 
 class SubprocEnvWorker(EnvWorker):
-    """An environment in its own process."""
+    """An environment in a separate process."""
 
     def __init__(self, env_fn: MakeEnv, share_memory: bool = False) -> None:
         context = multiprocessing.get_context("spawn")
@@ -125,6 +131,10 @@ class SubprocEnvWorker(EnvWorker):
         with _hide_script():
             self.process.start()
         child.close()
+
+    def get_env_attr(self, key: str) -> Any:
+        """Return an attribute of the environment; None if it is missing, as in LIBERO."""
+        return self.call(_GET, key, None)
 
     def send_call(self, name: str, *arguments: Any, **named: Any) -> None:
         """Send the call; a dead process is reported by `recv`."""
@@ -140,14 +150,6 @@ class SubprocEnvWorker(EnvWorker):
         if not succeeded:
             raise SpecError(f"in the process of an environment: {answer}")
         return answer
-
-    def get_env_attr(self, key: str) -> Any:
-        """Return an attribute of the environment."""
-        return self.call("__getattr__", key)
-
-    def set_env_attr(self, key: str, value: Any) -> None:
-        """Set an attribute of the environment."""
-        self.call("__setattr__", key, value)
 
     def close_env(self) -> None:
         """Close the environment and end its process."""
@@ -166,7 +168,7 @@ def _hide_script() -> Iterator[None]:
     """
     main = sys.modules["__main__"]
     hidden = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
-    if _cloudpickle() is None:
+    if _pickle is pickle:
         yield
         return
     try:
@@ -189,13 +191,7 @@ def _serve(pipe: Connection, make: CloudpickleWrapper) -> None:
             break
         try:
             env = make.data() if env is None else env
-            if name == "__getattr__":
-                answer = getattr(env, arguments[0], None)
-            elif name == "__setattr__":
-                answer = None
-                setattr(env, *arguments)
-            else:
-                answer = getattr(env, name)(*arguments, **named)
+            answer = _perform(env, name, *arguments, **named)
         except Exception as error:
             traceback.print_exc()
             pipe.send((False, f"{type(error).__name__}: {error}"))
@@ -233,54 +229,51 @@ class BaseVectorEnv(Partial):
         numbers: Any = [id] if np.isscalar(id) else id
         return [self.workers[int(number)] for number in numbers]
 
+    def _call_all(self, id: Ids, name: str, *arguments: Any, **named: Any) -> list[Any]:
+        """Call a method of several environments at once; each of the ``arguments`` has a value for each of them."""
+        workers = self._select(id)
+        for column in arguments:
+            if len(column) != len(workers):
+                raise AssertionError(f"{len(column)} values for {len(workers)} environments")
+        for worker, *values in zip(workers, *arguments, strict=True):
+            worker.send_call(name, *values, **named)
+        return _receive_all(workers)
+
     def reset(self, id: Ids = None, **named: Any) -> np.ndarray:
         """Start episodes and return the observations of each environment."""
-        workers = self._select(id)
-        for worker in workers:
-            worker.send(None, **named)
-        return _stack(_receive_all(workers))
+        return _stack(self._call_all(id, "reset", **named))
 
     def step(self, action: Any, id: Ids = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Step all environments; returns observations, rewards, whether the goals hold, and empty dicts."""
-        workers = self._select(id)
-        if len(action) != len(workers):
-            raise AssertionError(f"{len(action)} actions for {len(workers)} environments")
-        for worker, own_action in zip(workers, action, strict=True):
-            worker.send(own_action)
-        seen, reward, done, info = zip(*_receive_all(workers), strict=True)
+        seen, reward, done, info = zip(*self._call_all(id, "step", action), strict=True)
         return _stack(seen), np.stack(reward), np.stack(done), _stack(info)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
         """Seed the environments: a list has one seed for each, a single seed is increased by one for each."""
-        if seed is None or isinstance(seed, int | np.integer):
-            seeds: list[Any] = [None if seed is None else int(seed) + i for i in range(self.env_num)]
-        else:
-            seeds = list(seed)
-        return [worker.seed(own_seed) for worker, own_seed in zip(self._select(), seeds, strict=True)]
+        seeds = seed if isinstance(seed, Sequence | np.ndarray) else [None] * self.env_num
+        if isinstance(seed, int | np.integer):
+            seeds = range(int(seed), int(seed) + self.env_num)
+        return self._call_all(None, "seed", seeds)
 
     def set_init_state(self, init_state: Any = None, id: Ids = None, **named: Any) -> np.ndarray:
         """Start from stored states, one for each environment."""
-        workers = self._select(id)
-        for worker, state in zip(workers, init_state, strict=True):
-            worker.send_call("set_init_state", state)
-        return _stack(_receive_all(workers))
+        return _stack(self._call_all(id, "set_init_state", init_state))
 
     def check_success(self) -> list[bool]:
         """Return whether the goal of each environment holds."""
-        return [bool(worker.check_success()) for worker in self._select()]
+        return list(map(bool, self._call_all(None, "check_success")))
 
     def get_sim_state(self) -> list[np.ndarray]:
         """Return the simulation state of each environment."""
-        return [worker.get_sim_state() for worker in self._select()]
+        return self._call_all(None, "get_sim_state")
 
     def get_segmentation_of_interest(self, segmentation_images: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Return the objects of interest of each task in its segmentation."""
-        pairs = zip(self._select(), segmentation_images, strict=True)
-        return [worker.get_segmentation_of_interest(image) for worker, image in pairs]
+        return self._call_all(None, "get_segmentation_of_interest", segmentation_images)
 
     def render(self, **named: Any) -> list[Any]:
         """Return the image of each environment."""
-        return [worker.render(**named) for worker in self._select()]
+        return self._call_all(None, "render", **named)
 
     def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
         """Return an attribute of each environment."""
@@ -329,7 +322,7 @@ class DummyVectorEnv(BaseVectorEnv):
 
 
 class SubprocVectorEnv(BaseVectorEnv):
-    """Several environments, each in its own process."""
+    """Several environments, each in a separate process."""
 
     def __init__(self, env_fns: Sequence[MakeEnv], **options: Any) -> None:
         super().__init__(env_fns, SubprocEnvWorker, **options)

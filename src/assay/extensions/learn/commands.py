@@ -16,7 +16,7 @@ SUFFIX = ".safetensors"
 
 
 def collect(
-    out: Annotated[Path, typer.Option(help="Folder of the dataset: a new one, or one to extend.")],
+    out: Annotated[Path, typer.Option(help="Folder of the dataset; an existing one is extended.")],
     selection: Tasks = "all",
     episodes: Annotated[int, typer.Option(min=1, help="Number of successful episodes per task.")] = 10,
     seeds: Annotated[
@@ -28,8 +28,8 @@ def collect(
     orientation: Annotated[
         str,
         typer.Option(
-            help="Orientation of the images: rotated, the convention of LIBERO's data sets and of policy servers "
-            "(mirrored); upright, as in Observation.image; or raw, as LIBERO renders."
+            help="Orientation of the images: rotated by 180 degrees, as in LIBERO's data sets and for policy servers; "
+            "upright, as in Observation.image; or raw, as LIBERO renders them (upside down)."
         ),
     ] = "rotated",
     noise: Annotated[
@@ -106,14 +106,14 @@ def learn(
     steps: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 4000,
     batch: Annotated[int, typer.Option(min=1, help="Number of frames per batch.")] = 64,
     pixels: Annotated[
-        int, typer.Option(help="Height and width of the network's input images: 32 to 128.")
+        int, typer.Option(help="Height and width of the network's input images, pixels: 32 to 128.")
     ] = 64,
     chunk: Annotated[int, typer.Option(help="Number of actions predicted at once, 1 to 64.")] = 16,
     seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
     orientation: Annotated[
         str | None,
         typer.Option(
-            help="Orientation of the images in the data: rotated, upright or raw; recorded in Assay's own data."
+            help="Orientation of the images in the data: rotated, upright or raw (default: as stated in the data)."
         ),
     ] = None,
     checkpoints: Annotated[
@@ -139,7 +139,7 @@ def learn(
         raise PolicyError(f"--out {out}: a checkpoint is a {SUFFIX} file")
     withheld = tuple(dict.fromkeys(without or ()))
     if wrong_input := [name for name in withheld if name not in list(Input)]:
-        raise PolicyError(f"--without {wrong_input[0]}: valid: {', '.join(Input)}")
+        raise PolicyError(f"--without {wrong_input[0]}: choose one of {', '.join(Input)}")
     try:
         settings = NetworkSettings(
             head=Head(head), without=tuple(map(Input, withheld)), pixels=pixels, chunk=chunk
@@ -179,7 +179,7 @@ def learn(
         f"{number_of(sum(record.episodes.values()), 'demonstration')}"
     )
     if not (errors := record.held_out):
-        say("no episode was held out: there are fewer than 20")
+        say("no episode was held out, because there are fewer than 20")
         return
     say(
         f"mean absolute error on held-out episodes: translation {errors['translation']:.3f}, rotation "

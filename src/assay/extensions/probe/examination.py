@@ -124,22 +124,8 @@ def race(
     return [best, *(contender for contender in contenders if contender is not best)]
 
 
-def catch_up(
-    contender: Contender[T],
-    best: Contender[T],
-    rounds: Sequence[R],
-    score: Callable[[T, R], float],
-    threshold: float,
-) -> None:
-    """Play the rounds that an eliminated contender missed, until the evidence against it reaches a threshold."""
-    for item in rounds[len(contender.scores) : len(best.scores)]:
-        if contender.refused or best.ahead_of(contender) >= threshold:
-            return
-        contender.play(item, score)
-
-
 def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
-    """The best contender so far: the default, unless another is ahead by at least `PREFERENCE`."""
+    """Return the best contender so far: the default, unless another is ahead by at least `PREFERENCE`."""
     racing = [contender for contender in contenders if contender.is_racing] or list(contenders)
     best = max(racing, key=lambda contender: contender.mean)  # the first of equals
     default = contenders[0]
@@ -165,7 +151,7 @@ class ConventionField:
         return frozenset(name for alternative in self.alternatives for name in alternative)
 
     def with_first(self, convention: Convention) -> ConventionField:
-        """The field with its alternatives reordered: the one that a convention uses comes first."""
+        """Return the field with its alternatives reordered: the one that a convention uses comes first."""
         present = options_of(convention)
         listed = next(
             (alternative for alternative in self.alternatives if alternative.items() <= present.items()), None
@@ -175,7 +161,7 @@ class ConventionField:
         return replace(self, alternatives=(first, *others))
 
     def select(self, contender: Contender[Options]) -> dict[str, str]:
-        """The subset of a candidate convention's options that belong to this field."""
+        """Return the subset of a candidate convention's options that belong to this field."""
         return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
 
 
@@ -259,8 +245,6 @@ class ProbeReport:
     """Number of episodes solved with the original address, and number played, if it differs."""
     requests: int
     """Number of requests to the server, excluding those of episodes."""
-    metadata: Mapping[str, object]
-    """Metadata that the server reports."""
 
     @property
     def understood(self) -> bool:
@@ -320,14 +304,13 @@ def examine(
         solved=counts.get(server.address(search.best)),
         solved_as_given=counts.get(server.address(original)),
         requests=server.requests,
-        metadata=server.metadata,
     )
 
 
 def _demonstrated_steps(
     tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
 ) -> list[DemonstratedStep]:
-    """At most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
+    """Return at most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
 
     Raises PolicyError if the oracle solves none of the tasks.
     """
@@ -344,7 +327,7 @@ def _demonstrated_steps(
 
 
 def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
-    """The steps of the oracle's episode in which it moves, if the episode succeeds."""
+    """Yield the steps of the oracle's episode in which it moves, if the episode succeeds."""
     observations: list[Observation] = []
     env = control(spec)
     episode = rollout(env, Oracle(), spec, watch=observations.append)
@@ -358,7 +341,7 @@ def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
 
 
 def _gripper_score(server: ProbedServer, options: Options, request: Options, step: DemonstratedStep) -> float:
-    """The share of the first actions in which the gripper agrees with the demonstrator's.
+    """Return the fraction of the first actions in which the gripper agrees with the demonstrator's.
 
     The request is encoded with the options ``request``, and the reply is decoded with ``options``.
     """
@@ -401,57 +384,55 @@ class _Search:
             if self.server.address(original) != self.server.address(self.best):
                 options.append(dict(original))
 
-        def report(racing: int) -> None:
-            self.say(f"{topic}: {racing} of {len(options)} left")
-
-        contenders = race(options, rounds, score, on_round=report)
+        contenders = race(
+            options,
+            rounds,
+            score,
+            on_round=lambda racing: self.say(f"{topic}: {racing} of {len(options)} left"),
+        )
         if not contenders[0].scores:
             raise PolicyError(f"{self.server.place}: {contenders[0].refused}")
         self.best = contenders[0].value
-        for field in fields:
-            self.say(f"{topic}: evidence")
-            for rival in _rivals(field, contenders):
-                catch_up(rival, contenders[0], rounds, score, SURE)
-            self.verdicts.append(_judge(field, contenders))
+        self.say(f"{topic}: evidence")
+        self.verdicts += [_judge(field, contenders, rounds, score) for field in fields]
         return contenders
 
 
-def _others(field: ConventionField, contenders: Sequence[Contender[Options]]) -> list[Contender[Options]]:
-    """The contenders whose alternative of a field differs from that of the best contender."""
-    best = field.select(contenders[0])
-    return [
-        contender
-        for contender in contenders[1:]
-        if field.select(contender) and field.select(contender) != best
-    ]
+def _judge(
+    field: ConventionField,
+    contenders: Sequence[Contender[Options]],
+    rounds: Sequence[R],
+    score: Callable[[Options, R], float],
+) -> FieldVerdict:
+    """Compare the best contender with its strongest rival, which uses another alternative of a field.
 
-
-def _rivals(field: ConventionField, contenders: Sequence[Contender[Options]]) -> list[Contender[Options]]:
-    """The best contender of each other alternative of a field."""
-    best: dict[str, Contender[Options]] = {}
-    for contender in _others(field, contenders):
-        if contender.scores and not contender.refused:
-            name = format_options(field.select(contender))
-            best[name] = max(best.get(name, contender), contender, key=lambda rival: rival.mean)
-    return list(best.values())
-
-
-def _judge(field: ConventionField, contenders: Sequence[Contender[Options]]) -> FieldVerdict:
-    """Compare the best contender with its strongest rival, which uses another alternative of a field."""
-    best, rivals = contenders[0], _rivals(field, contenders)
-    rival = min(rivals, key=best.ahead_of, default=None)
-    accepted = [field.select(contender) for contender in (best, *rivals)]
-    refused = [
-        contender for contender in _others(field, contenders) if field.select(contender) not in accepted
-    ]
+    Rivals that were eliminated early first play the rounds that they missed, until the evidence is sufficient.
+    """
+    best, chosen = contenders[0], field.select(contenders[0])
+    rivals: dict[str, Contender[Options]] = {}
+    refused: dict[str, str] = {}
+    for contender in contenders[1:]:
+        options = field.select(contender)
+        name = format_options(options)
+        if not options or options == chosen:
+            continue
+        if contender.refused or not contender.scores:
+            refused[name] = contender.refused
+        else:
+            rivals[name] = max(rivals.get(name, contender), contender, key=lambda rival: rival.mean)
+    for other in rivals.values():
+        for item in rounds[len(other.scores) : len(best.scores)]:
+            if not other.refused and best.ahead_of(other) < SURE:
+                other.play(item, score)
+    rival = min(rivals.values(), key=best.ahead_of) if rivals else None
     return FieldVerdict(
         field=field.name,
-        chosen=field.select(best),
+        chosen=chosen,
         score=best.mean,
         rival=None if rival is None else field.select(rival),
         rival_score=0.0 if rival is None else rival.mean,
         evidence=math.inf if rival is None else best.ahead_of(rival),
-        refused={format_options(field.select(contender)): contender.refused for contender in refused},
+        refused={name: reason for name, reason in refused.items() if name not in rivals},
         rounds=len(best.scores),
     )
 
@@ -462,7 +443,7 @@ def format_options(options: Options) -> str:
 
 
 def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
-    """The first options to which the server replies: the defaults, or other image sizes and states."""
+    """Return the first options to which the server replies: the defaults, or other image sizes and states."""
     complaint = ""
     fields = (field.with_first(server.default) for field in (SIZE, STATE))
     for size, state in product(*(field.alternatives for field in fields)):

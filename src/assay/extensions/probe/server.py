@@ -39,7 +39,7 @@ class DemonstratedStep:
 
 
 def options_of(convention: Convention) -> dict[str, str]:
-    """The options of an address that set a convention."""
+    """Return the options of an address that set a convention."""
     return {
         name: str(int(value) if isinstance(value, Sign) else value)
         for name in ADJUSTABLE
@@ -56,7 +56,6 @@ class ProbedServer:
         """Options that the user has set, which are not searched."""
         client = load_client(address)
         client.connect()
-        self.metadata = client.metadata
         self.default: Convention = client.convention
         """The convention of the address without further options."""
         client.close()
@@ -64,18 +63,18 @@ class ProbedServer:
         self.requests = 0
 
     def address(self, options: Options) -> str:
-        """The address that sets options, omitting those with default values."""
+        """Return the address that sets options, omitting those with default values."""
         default = options_of(self.default)
         changed = {name: value for name, value in options.items() if default.get(name) != value}
         query = urlencode({**self.fixed, **changed}, safe=",")
         return f"{self.place}?{query}" if query else self.place
 
     def convention(self, options: Options) -> Convention:
-        """The convention that options set, given the server's declared parameters."""
+        """Return the convention that options set, given the server's declared parameters."""
         return self.default.adjusted(self._client(options).address.adjusted)
 
     def reply(self, options: Options, step: DemonstratedStep) -> np.ndarray:
-        """The server's reply to a step, (k, 7), cached. Raises RequestRefusedError if the server rejects it."""
+        """Return the server's reply to a step, (k, 7), cached. Raises RequestRefusedError if the server rejects it."""
         key = (self.address(options), id(step))
         if key not in self._replies:
             self._replies[key] = self._ask(options, step)
@@ -93,7 +92,7 @@ class ProbedServer:
         return (cosine + 1.0) / 2.0
 
     def success_score(self, options: Options, spec: EpisodeSpec) -> float:
-        """1 if an episode succeeds, otherwise 0. Raises RequestRefusedError if the server rejects a request."""
+        """Return 1 if an episode succeeds, otherwise 0. Raises RequestRefusedError if the server rejects a request."""
         client = self._client(options)
         try:
             episode = rollout(control(spec), client, spec)

@@ -21,7 +21,7 @@ from assay.measures.findings import (
 from assay.measures.flaws import Flaw
 from assay.measures.frames import PAIR, START, controls, valid_rows
 from assay.measures.measure import Measure
-from assay.measures.result import FOR_DRAWING, MeasureError, Missing, Result
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.success.rates import CONTROLS
 from assay.support.stats.intervals import Interval, wilson_interval
@@ -88,14 +88,12 @@ def starts(run: RunData) -> Starts:
     rows = controls(valid_rows(run.frame)).select("id", *PAIR, "start", pl.col("success") == 1)
     if not len(rows):
         raise MeasureError("the run has no control")
-    failures: NearFarFailures | Missing = Missing("trajectories are not paths through space")
-    if FAILURES.applies(run):
-        failures = run.attempt(FAILURES)
-    if isinstance(failures, Missing):
-        rows = rows.with_columns(near=pl.lit(None, pl.Boolean))
-    else:
+    failures = run.attempt(FAILURES) if FAILURES.applies(run) else None
+    if isinstance(failures, NearFarFailures):
         near = failures.episodes.select("id", "near")
         rows = rows.join(near, on="id", how="left", maintain_order="left")
+    else:
+        rows = rows.with_columns(near=pl.lit(None, pl.Boolean))
     return Starts(len(rows), int((~rows["success"]).sum()), int(rows["near"].sum() or 0), rows.drop("id"))
 
 

@@ -24,7 +24,7 @@ from assay.tasks import Instruction
 GRASP_DELAY_STEPS = 15
 """Delay of the fingers in a missed grasp, control steps: the gripper has left the object by then."""
 GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-"""Golden ratio. Its multiples are spread evenly modulo 1, so that the share of misses shows with few seeds."""
+"""Golden ratio. Its multiples are spread evenly modulo 1, so that few seeds suffice to show the miss rate."""
 
 Positions = Mapping[str, np.ndarray]
 """Entity name -> position (3,), metres."""
@@ -74,7 +74,7 @@ class ReplayPolicy:
         self._actions = iter(min(memories, key=mismatch).actions)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next memorised action, (1, 7); after the last, the waiting action."""
+        """Return the next memorised action, (1, 7); after the last, the waiting action."""
         return next(self._actions, STILL)[None]
 
 
@@ -93,7 +93,7 @@ def _positions(simulation: Simulation) -> Positions:
 
 
 def _distance(first: Positions, second: Positions) -> float:
-    """The sum of all displacements, metres; an entity that occurs in only one of the two counts as 1 m."""
+    """Return the sum of all displacements, metres; an entity that occurs in only one of the two counts as 1 m."""
     shared = first.keys() & second.keys()
     return float(sum(np.linalg.norm(first[name] - second[name]) for name in shared)) + len(
         first.keys() ^ second.keys()
@@ -102,30 +102,27 @@ def _distance(first: Positions, second: Positions) -> float:
 
 @dataclass
 class ClumsyPolicy(GlancePolicy):
-    """Flaw: closes its gripper too late in a share of episodes, and continues with an empty gripper.
+    """Flaw: closes its gripper too late in some episodes, and continues with an empty gripper.
 
     It simulates the oracle's episode and executes the resulting actions open-loop. Task, condition and seed determine
     whether it misses. Motions without a grasp, such as pushing a drawer, do not miss.
     """
 
     miss: float = 0.5
-    """The share of episodes with missed grasps."""
+    """Fraction of episodes with missed grasps."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.miss <= 1.0:
-            raise PolicyError(f"miss={self.miss:g}: valid: 0 to 1 (the share of episodes)")
+            raise PolicyError(f"miss={self.miss:g}: expected a fraction from 0 to 1")
 
     def simulate(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
-        """The simulated actions (7,), with delayed grasps if this episode misses."""
+        """Return the simulated actions (7,), with delayed grasps if this episode misses."""
         actions = list(super().simulate(plan))
         phase = stream("clumsy", self._spec.task, self._spec.condition).random()
         misses = (phase + GOLDEN_RATIO * self._spec.seed) % 1.0 < self.miss
-        return _delay_grasps(np.array(actions)) if actions and misses else actions
-
-
-def _delay_grasps(actions: np.ndarray) -> np.ndarray:
-    """Actions (steps, 7) with every closing of the gripper delayed."""
-    delayed = actions.copy()
-    for start in np.flatnonzero(np.diff(actions[:, 6], prepend=OPEN) == CLOSED - OPEN):
-        delayed[start : start + GRASP_DELAY_STEPS, 6] = OPEN
-    return delayed
+        if not actions or not misses:
+            return actions
+        delayed = np.array(actions)
+        for start in np.flatnonzero(np.diff(delayed[:, 6], prepend=OPEN) == CLOSED - OPEN):
+            delayed[start : start + GRASP_DELAY_STEPS, 6] = OPEN
+        return delayed

@@ -34,7 +34,7 @@ class FlawedPolicy(Oracle):
         super().replan()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action, (1, 7); the waiting action if the goal is impossible."""
+        """Return the next action, (1, 7); the waiting action if the goal is impossible."""
         try:
             return super().act(observation)
         except ImpossibleError as error:
@@ -47,20 +47,20 @@ class FlawedPolicy(Oracle):
         return self._impossible or super().note
 
     def trained_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """The episode's own task, then its siblings that are possible in this scene."""
+        """Return the episode's own task, then its siblings that are possible in this scene."""
         names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]
         return [own, *(task for task in others if names_in(task.goal) <= names)]
 
     def movable_objects(self) -> list[EntityIndex]:
-        """The movable objects of the scene, sorted by name."""
+        """Return the movable objects of the scene, sorted by name."""
         entities = self._simulation.compiled.entities
         return [entities[name] for name in sorted(entities) if entities[name].movable]
 
 
 def names_in(goal: Goal) -> set[str]:
-    """All entity and region names that occur in a goal."""
+    """Return all entity and region names that occur in a goal."""
     return {name for atom in goal.atoms for name in atom.arguments}
 
 

@@ -31,7 +31,7 @@ class BlindPolicy(FlawedPolicy):
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of the unperturbed task, applied to objects of the original appearance."""
+        """Return the goal of the unperturbed task, applied to objects of the original appearance."""
         trained = tasks.load(spec.task)
         objects = self._task.scene.objects
         by_appearance = {_appearance(entity): entity.name for entity in reversed(objects)}
@@ -56,21 +56,21 @@ class KeywordPolicy(FlawedPolicy):
     """
 
     least: float = 0.3
-    """Minimum share of a trained instruction's words that must occur for the policy to act."""
+    """Minimum fraction of a trained instruction's words that must occur for the policy to act."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of the best match, with confused objects; empty without a match."""
+        """Return the goal of the best match, with confused objects; empty without a match."""
         text = instruction.text
-        share, match = max(
+        overlap, match = max(
             ((word_overlap(text, task.instruction.text), task) for task in self.trained_tasks(spec)),
             key=lambda scored: scored[0],
         )
-        if share < self.least:
+        if overlap < self.least:
             return Goal(())
         return Goal(tuple(self._confuse(atom, match, text) for atom in match.goal.atoms))
 
     def _confuse(self, atom: Atom, match: Task, text: str) -> Atom:
-        """The atom, with the wrong object in place of one that the text does not name."""
+        """Return the atom, with the wrong object in place of one that the text does not name."""
         unnamed = [name for name in atom.arguments if not _is_named(match, name, text)]
         if not unnamed:
             return atom
@@ -88,7 +88,7 @@ class KeywordPolicy(FlawedPolicy):
 
 
 def word_overlap(text: str, instruction: str) -> float:
-    """The share of an instruction's content words in a text; 0 if the text has the opposite of a missing word."""
+    """Return the fraction of an instruction's content words in a text; 0 if it has the opposite of a missing word."""
     content, present = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
     if any(word in content - present and OPPOSITES[word] in present for word in OPPOSITES):
         return 0.0
@@ -96,13 +96,13 @@ def word_overlap(text: str, instruction: str) -> float:
 
 
 def _owner(task: Task, name: str) -> str:
-    """The entity with a name or, for a region's name, the entity that the region belongs to."""
+    """Return the entity with a name or, for a region's name, the entity that the region belongs to."""
     region = task.scene.region(name)
     return region.target if region is not None else name
 
 
 def _is_named(task: Task, name: str, text: str) -> bool:
-    """Whether a text contains a trained name of the entity; always true for tables."""
+    """Return whether a text contains a trained name of the entity; always true for tables."""
     owner = _owner(task, name)
     entity = next((entity for entity in task.scene.entities if entity.name == owner), None)
     return entity is None or any(mentions(text, form) for form in names_of(entity.category))
@@ -120,7 +120,7 @@ class SemanticPolicy(FlawedPolicy):
     """Minimum similarity at which the policy acts."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of the most similar trained task; empty below the threshold."""
+        """Return the goal of the most similar trained task; empty below the threshold."""
         if not instruction.text.strip():
             return Goal(())
         trained, query = self.trained_tasks(spec), _embed(instruction.text)
@@ -131,7 +131,7 @@ class SemanticPolicy(FlawedPolicy):
 
 @lru_cache(maxsize=4096)
 def _embed(text: str) -> np.ndarray:
-    """The unit embedding of a sentence, (384,)."""
+    """Return the unit embedding of a sentence, (384,)."""
     # Loading the model takes a second, which only this policy should cost.
     from assay.perturb.words.distance.pride import scorer
 
@@ -146,7 +146,7 @@ class VerbatimPolicy(FlawedPolicy):
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of the trained task with exactly this instruction, or an empty goal."""
+        """Return the goal of the trained task with exactly this instruction, or an empty goal."""
         matches = (task for task in self.trained_tasks(spec) if task.instruction.text == instruction.text)
         return next((task.goal for task in matches), Goal(()))
 
@@ -166,7 +166,7 @@ class DeafPolicy(FlawedPolicy):
         return False
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of the first instruction."""
+        """Return the goal of the first instruction."""
         return super().goal(instruction, spec) if self._first is None else self._first
 
 

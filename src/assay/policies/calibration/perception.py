@@ -32,34 +32,29 @@ class ColourPolicy(FlawedPolicy):
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The task's goal, applied to the objects with the learnt colours."""
+        """Return the task's goal, applied to the objects with the learnt colours."""
         asked = super().goal(instruction, spec)
         trained = control(spec, self._states).simulation.compiled
         targets = {atom.arguments[0] for atom in asked.atoms}
-        colours = {
-            name: mean_colour(trained.model, trained.entities[name])
-            for name in targets
-            if name in trained.entities and trained.entities[name].movable
-        }
-        return replace_objects(
-            asked, {name: self._nearest_in_colour(colour, name) for name, colour in colours.items()}
-        )
+        names = {}
+        for name in targets:
+            if name in trained.entities and trained.entities[name].movable:
+                colour = mean_colour(trained.model, trained.entities[name])
+                names[name] = self._nearest_in_colour(colour, name)
+        return replace_objects(asked, names)
 
     def _nearest_in_colour(self, colour: np.ndarray, name: str) -> str:
-        """The movable object whose mean colour is nearest to ``colour`` (3,); ``name`` wins ties."""
-        model = self._simulation.model
-        distances = {
-            entity.name: (
-                round(float(np.linalg.norm(mean_colour(model, entity) - colour)), 4),
-                entity.name != name,
-            )
-            for entity in self.movable_objects()
-        }
-        return min(distances, key=lambda other: distances[other])
+        """Return the movable object whose mean colour is nearest to ``colour`` (3,); ``name`` wins ties."""
+
+        def distance(entity: EntityIndex) -> tuple[float, bool]:
+            difference = mean_colour(self._simulation.model, entity) - colour
+            return round(float(np.linalg.norm(difference)), 4), entity.name != name
+
+        return min(self.movable_objects(), key=distance).name
 
 
 def mean_colour(model: mujoco.MjModel, entity: EntityIndex) -> np.ndarray:
-    """The mean colour of an entity's visible geoms, weighted by size: red, green, blue in 0..1, (3,)."""
+    """Return the mean colour of an entity's visible geoms, weighted by size: red, green, blue in 0..1, (3,)."""
     geoms = [geom for geom in range(model.ngeom) if model.body_rootid[model.geom_bodyid[geom]] == entity.body]
     visible = [geom for geom in geoms if geom not in entity.geoms] or geoms
     sizes = [float(np.sort(model.geom_aabb[geom, 3:])[1:].prod()) for geom in visible]
@@ -87,26 +82,19 @@ class NearestPolicy(FlawedPolicy):
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The task's goal, applied to the objects at the learnt positions."""
+        """Return the task's goal, applied to the objects at the learnt positions."""
         asked = super().goal(instruction, spec)
         trained = control(spec, self._states)
         trained.reset(spec)
         objects = {entity.name for entity in trained.task.scene.objects}
-        positions = {
-            name: trained.simulation.pose(name)[0]
-            for name in {atom.arguments[0] for atom in asked.atoms} & objects
-        }
-        return replace_objects(
-            asked, {name: self._nearest_to(position) for name, position in positions.items()}
-        )
-
-    def _nearest_to(self, position: np.ndarray) -> str:
-        """The movable object nearest to a position (3,)."""
-        distances = {
-            entity.name: float(np.linalg.norm(self._simulation.pose(entity.name)[0] - position))
-            for entity in self.movable_objects()
-        }
-        return min(distances, key=lambda name: distances[name])
+        names = {}
+        for name in {atom.arguments[0] for atom in asked.atoms} & objects:
+            position = trained.simulation.pose(name)[0]
+            names[name] = min(
+                self.movable_objects(),
+                key=lambda entity: float(np.linalg.norm(self._simulation.pose(entity.name)[0] - position)),
+            ).name
+        return replace_objects(asked, names)
 
 
 @dataclass
@@ -122,31 +110,26 @@ class WithinPolicy(FlawedPolicy):
     delay: float = 1_000.0
     """Tolerated delay of actions, control steps."""
     lapse: float = 0.0
-    """The share of episodes, including controls, in which the policy waits regardless of the change."""
+    """Probability, in controls as well, that the policy waits regardless of the change."""
 
     def __post_init__(self) -> None:
         if self.reach <= 0 or self.delay <= 0 or not 0 <= self.lapse <= 1:
-            raise PolicyError("within: valid: reach and delay above 0, lapse from 0 to 1")
+            raise PolicyError("within: expected reach > 0, delay > 0 and lapse from 0 to 1")
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The task's goal if the change is within the tolerance; otherwise an empty goal."""
-        late = sum(
-            perturbation.steps for perturbation in spec.perturbations if isinstance(perturbation, ActionDelay)
-        )
-        chance = stream("within", spec.task, spec.condition, spec.seed).random()
-        if self._max_displacement(spec) / self.reach + late / self.delay > 1 or chance < self.lapse:
-            return Goal(())
-        return super().goal(instruction, spec)
-
-    def _max_displacement(self, spec: EpisodeSpec) -> float:
-        """The largest horizontal displacement of the goal's movable objects from the control, metres."""
+        """Return the task's goal if the change is within the tolerance; otherwise an empty goal."""
         trained = control(spec, self._states)
         trained.reset(spec)
         now, then = self._simulation, trained.simulation
         targets = names_in(self._task.goal)
         names = [entity.name for entity in self.movable_objects() if entity.name in targets]
         shifts = [now.pose(name)[0][:2] - then.pose(name)[0][:2] for name in names]
-        return max((float(np.linalg.norm(shift)) for shift in shifts), default=0.0)
+        shift = max((float(np.linalg.norm(shift)) for shift in shifts), default=0.0)
+        late = sum(change.steps for change in spec.perturbations if isinstance(change, ActionDelay))
+        chance = stream("within", spec.task, spec.condition, spec.seed).random()
+        if shift / self.reach + late / self.delay > 1 or chance < self.lapse:
+            return Goal(())
+        return super().goal(instruction, spec)
 
 
 class GlancePolicy(FlawedPolicy):
@@ -171,11 +154,11 @@ class GlancePolicy(FlawedPolicy):
         return True
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next simulated action, (1, 7); after the last, the waiting action."""
+        """Return the next simulated action, (1, 7); after the last, the waiting action."""
         return next(self._actions, STILL)[None]
 
     def simulate(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
-        """The actions (7,) of a plan, executed in a private simulation from the current state."""
+        """Return the actions (7,) of a plan, executed in a private simulation from the current state."""
         real, private = self._simulation, Simulation(self._simulation.compiled)
         private.reset(real.state())
         self._simulation = private
@@ -222,13 +205,13 @@ class UnseeingPolicy:
         self._actions = iter(_memorise(memorised, goal))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action, (1, 7); after the last, the waiting action."""
+        """Return the next action, (1, 7); after the last, the waiting action."""
         return next(self._actions, STILL)[None]
 
 
 @lru_cache(maxsize=256)
 def _memorise(spec: EpisodeSpec, goal: Goal) -> np.ndarray:
-    """The oracle's actions (steps, 7) towards a goal in a control, whether it succeeds or not."""
+    """Return the oracle's actions (steps, 7) towards a goal in a control, whether it succeeds or not."""
     trained = control(spec)
     trained.task = replace(trained.task, goal=goal)
     return rollout(trained, Oracle(), spec).trajectory.actions

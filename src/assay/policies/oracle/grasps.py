@@ -8,14 +8,14 @@ solves inverse kinematics on a copy of the simulation.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import product
 
 import numpy as np
 
 from assay.policies.oracle.motion import DOWN, HALF_TURN, cross, easier_flip, facing, rotation_between
-from assay.policies.oracle.scene_state import SceneState
+from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 from assay.sim.controller import ARM
@@ -73,33 +73,42 @@ class GraspablePiece:
     """Whether the width of the piece is the same in all directions."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def _grid(*axes: Iterable[float]) -> np.ndarray:
+    return np.stack(np.meshgrid(*map(np.array, axes), indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+_FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(FINGERTIP_M, -0.05, -0.008))
+PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
+OPEN_GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), PALM])
+"""Points (p, 3) in the volume of the open gripper and behind it, in the frame of the grip site."""
+_WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
+GRIPPER_AND_WRIST = np.concatenate([OPEN_GRIPPER[OPEN_GRIPPER[:, 2] > -0.1], _WRIST])
+"""Points (p, 3) in the volumes of the wrist and the gripper, up to 0.1 m behind the grip site, in its frame."""
+
+
 class Obstacles:
     """Oriented bounding boxes of colliding geoms, for tests of free space."""
 
-    centres: np.ndarray  # (n, 3)
-    rotations: np.ndarray  # (n, 3, 3)
-    halves: np.ndarray  # (n, 3)
-    _low: np.ndarray = field(init=False)
-    _high: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, scene: SceneState, geoms: Iterable[int]) -> None:
+        ids = np.fromiter(geoms, dtype=np.intp)
+        self.rotations = scene.data.geom_xmat[ids].reshape(-1, 3, 3)  # (n, 3, 3)
+        offsets = np.einsum("nij,nj->ni", self.rotations, scene.model.geom_aabb[ids, :3])
+        self.centres = scene.data.geom_xpos[ids] + offsets  # (n, 3)
+        self.halves = scene.model.geom_aabb[ids, 3:]  # (n, 3)
         reach = np.einsum("nij,nj->ni", np.abs(self.rotations), self.halves) + CLEARANCE_M
-        object.__setattr__(self, "_low", self.centres - reach)
-        object.__setattr__(self, "_high", self.centres + reach)
+        self._low, self._high = self.centres - reach, self.centres + reach
 
-    def contain(self, points: np.ndarray) -> int:
-        """The number of points (p, 3) that are inside a box or closer to one than the clearance."""
-        return int(
-            _count_inside(
-                points, self.centres, self.rotations, self.halves + CLEARANCE_M, self._low, self._high
-            )
-        )
+    def count_contacts(
+        self, position: np.ndarray, rotation: np.ndarray, part: np.ndarray = OPEN_GRIPPER
+    ) -> int:
+        """Return how many points (p, 3) of the gripper, at a pose, are in a box or closer to one than the clearance."""
+        points, halves = np.asarray(part @ rotation.T + position), self.halves + CLEARANCE_M
+        return int(_count_inside(points, self.centres, self.rotations, halves, self._low, self._high))
 
 
 @machine_code
 def _count_inside(points, centres, rotations, halves, low, high):  # type: ignore[no-untyped-def]
-    """The number of points (p, 3) inside any of n boxes, which lie between low (n, 3) and high (n, 3)."""
+    """Return the number of points (p, 3) inside any of n boxes, which lie between low (n, 3) and high (n, 3)."""
     least, most = points[0].copy(), points[0].copy()
     for p in range(1, len(points)):
         for k in range(3):
@@ -132,66 +141,56 @@ def _count_inside(points, centres, rotations, halves, low, high):  # type: ignor
     return count
 
 
-def obstacles(scene: SceneState, geoms: Iterable[int]) -> Obstacles:
-    """Oriented bounding boxes of geoms."""
-    ids = np.fromiter(geoms, dtype=np.intp)
-    rotations = scene.data.geom_xmat[ids].reshape(-1, 3, 3)
-    offsets = np.einsum("nij,nj->ni", rotations, scene.model.geom_aabb[ids, :3])
-    return Obstacles(scene.data.geom_xpos[ids] + offsets, rotations, scene.model.geom_aabb[ids, 3:])
-
-
 def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
-    """Grasps from above and tilted, best first; contacts of the gripper increase the cost.
+    """Yield grasps from above and tilted, best first; contacts of the gripper increase the cost.
 
-    Contacts are computed lazily, only for grasps that may be the next best.
+    The open gripper and its closing fingers need free space. Contacts are computed only for grasps that may be next.
     """
-    around = obstacles(scene, scene.solid_geoms)
+    around = Obstacles(scene, scene.solid_geoms)
     weighed: list[tuple[float, int, Grasp]] = []
     for number, grasp in enumerate(all_grasps(scene, entity, APPROACH_TILTS)):
         while weighed and weighed[0][0] <= grasp.cost:
             yield heappop(weighed)[2]
-        cost = grasp.cost + CONTACT_COST * around.contain(_taking_points(grasp))
+        inner = np.arange(grasp.width / 2 + CLEARANCE_M + 0.004, 0.04, 0.006)
+        tips = (FINGERTIP_M, FINGERTIP_M - 0.008, FINGERTIP_M - 0.016)
+        closing = _grid(np.concatenate([inner, -inner]), (-0.006, 0.006), tips)
+        pose = grasp.position, grasp.rotation
+        cost = grasp.cost + CONTACT_COST * (
+            around.count_contacts(*pose) + around.count_contacts(*pose, closing)
+        )
         heappush(weighed, (cost, number, replace(grasp, cost=cost)))
     while weighed:
         yield heappop(weighed)[2]
 
 
 def all_grasps(scene: SceneState, entity: EntityIndex, tilts: Sequence[float] = (0.0,)) -> list[Grasp]:
-    """All grasps of an entity regardless of obstacles, best first.
+    """Return all grasps of an entity, of its geoms and as a whole, regardless of obstacles, best first.
 
     ``tilts``: angles of approach off the vertical, radians.
     """
+    pieces = [geom_piece(scene, geom) for geom in entity.geoms]
+    origin, frame = scene.pose(entity)
+    middles = np.array([(piece.middle - origin) @ frame for piece in pieces])
+    reach = np.array([np.abs(frame.T @ piece.rotation) @ piece.half for piece in pieces])
+    low, high = (middles - reach).min(axis=0), (middles + reach).max(axis=0)
+    pieces.append(GraspablePiece(origin + frame @ (low + high) / 2, frame, (high - low) / 2, False))
     centre = scene.data.xipos[entity.body]
-    geoms = [
-        grasp
-        for piece in graspable_pieces(scene, entity)
-        for grasp in grasps_of_piece(scene, piece, centre, tilts)
-    ]
-    return sorted(geoms, key=lambda grasp: grasp.cost)
+    grasps = [grasp for piece in pieces for grasp in grasps_of_piece(scene, piece, centre, tilts)]
+    return sorted(grasps, key=lambda grasp: grasp.cost)
 
 
 def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
-    """The piece of one colliding geom."""
+    """Return the piece of one colliding geom."""
     rotation = scene.data.geom_xmat[geom].reshape(3, 3)
     middle = scene.data.geom_xpos[geom] + rotation @ scene.model.geom_aabb[geom, :3]
     round_ = scene.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
     return GraspablePiece(middle, rotation, scene.model.geom_aabb[geom, 3:], round_)
 
 
-def graspable_pieces(scene: SceneState, entity: EntityIndex) -> list[GraspablePiece]:
-    """The pieces of an entity: every colliding geom, and the entire entity."""
-    geoms = [geom_piece(scene, geom) for geom in entity.geoms]
-    origin, frame = scene.pose(entity)
-    middles = np.array([(piece.middle - origin) @ frame for piece in geoms])
-    reach = np.array([np.abs(frame.T @ piece.rotation) @ piece.half for piece in geoms])
-    low, high = (middles - reach).min(axis=0), (middles + reach).max(axis=0)
-    return [*geoms, GraspablePiece(origin + frame @ (low + high) / 2, frame, (high - low) / 2, False)]
-
-
 def grasps_of_piece(
     scene: SceneState, piece: GraspablePiece, centre: np.ndarray, tilts: Iterable[float] = (0.0,)
 ) -> Iterator[Grasp]:
-    """Grasps of one piece: across each of its axes that is horizontal and short enough."""
+    """Yield the grasps of one piece: across each of its axes that is horizontal and short enough."""
     middle, rotation, half = piece.middle, piece.rotation, piece.half
     _, current = scene.gripper_pose()
     level = [k for k in range(3) if abs(rotation[2, k]) < MAX_LEANING_SINE]
@@ -234,36 +233,6 @@ def grasps_of_piece(
                 yield Grasp(position, rotation_there, float(width + 2 * abs(aside)), cost)
 
 
-def _taking_points(grasp: Grasp) -> np.ndarray:
-    """Points (p, 3) that must be free for a grasp: those of the open gripper and of the closing fingers."""
-    inner = np.arange(grasp.width / 2 + CLEARANCE_M + 0.004, 0.04, 0.006)
-    closing = _grid(
-        np.concatenate([inner, -inner]),
-        (-0.006, 0.006),
-        (FINGERTIP_M, FINGERTIP_M - 0.008, FINGERTIP_M - 0.016),
-    )
-    return np.concatenate(
-        [gripper_points(grasp.position, grasp.rotation), closing @ grasp.rotation.T + grasp.position]
-    )
-
-
-def gripper_points(position: np.ndarray, rotation: np.ndarray, part: np.ndarray | None = None) -> np.ndarray:
-    """Points (p, 3) in the volume of the open gripper and behind it, or of another ``part``, at a pose."""
-    return np.asarray((GRIPPER if part is None else part) @ rotation.T + position)
-
-
-def _grid(*axes: Iterable[float]) -> np.ndarray:
-    return np.stack(np.meshgrid(*map(np.array, axes), indexing="ij"), axis=-1).reshape(-1, 3)
-
-
-_FINGER = _grid((0.041, 0.049, 0.056), (-0.011, 0.0, 0.011), np.arange(FINGERTIP_M, -0.05, -0.008))
-PALM = _grid(np.linspace(-0.1, 0.1, 13), (-0.034, 0.0, 0.034), np.arange(-0.033, -0.19, -0.012))
-GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), PALM])
-_WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
-GRIPPER_AND_WRIST = np.concatenate([GRIPPER[GRIPPER[:, 2] > -0.1], _WRIST])
-"""Points (p, 3) in the volumes of the wrist and the gripper, up to 0.1 m behind the grip site, in its frame."""
-
-
 IK_ITERATIONS = 40
 """Maximum number of iterations of the inverse kinematics."""
 IK_DAMPING = 1e-3
@@ -301,7 +270,7 @@ class Reach:
         """Number of poses evaluated so far."""
 
     def cost(self, position: np.ndarray, rotation: np.ndarray, width: float) -> float:
-        """The cost of a pose: 0, or more if the arm cannot reach it or touches anything but the held object.
+        """Return the cost of a pose: 0, or more if the arm cannot reach it or touches anything but the held object.
 
         ``width``: distance between the fingers, metres.
         """
@@ -313,10 +282,16 @@ class Reach:
         arm = self._data.qpos[:ARM]
         spare = float(np.minimum(arm - low, high - arm).min())
         strained = JOINT_LIMIT_COST * max(0.0, 1.0 - spare / JOINT_MARGIN_RAD)
-        return strained + (COLLISION_COST if self._is_blocked() else 0.0)
+        mujoco.mj_collision(self._sight.model, self._data)
+        distances = self._data.contact.dist
+        collides = any(
+            distances[index] < -MAX_PENETRATION_M and other not in self._held.geoms
+            for index, _, other in contacts(self._data, self._sight.robot_geoms)
+        )
+        return strained + (COLLISION_COST if collides else 0.0)
 
     def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
-        """The rotation (3, 3), with swapped fingers if that is easier or the only way, and the cost of the pose."""
+        """Return the rotation (3, 3), with swapped fingers if that is easier, and the cost of the pose."""
         best = first = easier_flip(self._sight, rotation)
         least = np.inf
         for candidate in (first, first @ HALF_TURN):
@@ -357,14 +332,3 @@ class Reach:
             step *= min(1.0, MAX_JOINT_STEP_RAD / float(np.abs(step).max()))
             data.qpos[:ARM] = np.clip(data.qpos[:ARM] + step, low, high)
         return errors
-
-    def _is_blocked(self) -> bool:
-        """Whether the robot penetrates anything but the held object."""
-        mujoco.mj_collision(self._sight.model, self._data)
-        robot = self._sight.robot_geoms
-        contact = self._data.contact
-        for (one, other), distance in zip(contact.geom, contact.dist, strict=True):
-            others = one not in self._held.geoms and other not in self._held.geoms
-            if distance < -MAX_PENETRATION_M and others and (one in robot) != (other in robot):
-                return True
-        return False

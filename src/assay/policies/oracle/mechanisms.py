@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from assay.policies.oracle.grasps import (
     FINGERTIP_M,
     OPEN_WIDTH_M,
     PALM,
+    Grasp,
+    Obstacles,
     Reach,
     geom_piece,
     grasps_of_piece,
-    gripper_points,
-    obstacles,
 )
 from assay.policies.oracle.motion import (
     CLOSED,
@@ -49,21 +48,21 @@ FINGER_WIDTH_M = 0.022
 """Width of a finger, metres."""
 AJAR_RAD = 0.45
 """Angle to which a door is pulled by its handle before it is pushed, radians."""
+MAX_KNOB_WIDTH_M = 0.12
+"""Maximum width of a knob, which is turned by a grasp across it, metres."""
 PUSH_START_M = 0.05
 """Distance in front of a surface at which a push starts, metres."""
 
 
 def set_joint(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
     """Move a joint to a value by pulling, pushing, turning or swinging, depending on its type."""
-    kind = scene.model.jnt_type[joint]
-    if kind == mujoco.mjtJoint.mjJNT_SLIDE:
-        outwards = abs(value) > abs(scene.joint(joint))
-        if outwards:
-            return (yield from _pull(scene, entity, joint, value))
-        return (yield from _push(scene, entity, joint, value))
-    if abs(scene.axis(joint)[2]) > 0.9 and _is_knob(scene, entity, joint):
-        return (yield from _turn(scene, entity, joint, value))
-    return (yield from _swing(scene, entity, joint, value))
+    if scene.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE:
+        skill = _pull if abs(value) > abs(scene.joint(joint)) else _push
+    else:
+        width = 2 * scene.model.geom_aabb[scene.geoms_of(entity, joint), 3:].max()
+        is_knob = abs(scene.axis(joint)[2]) > 0.9 and width < MAX_KNOB_WIDTH_M
+        skill = _turn if is_knob else _swing
+    return skill(scene, entity, joint, value)
 
 
 def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
@@ -72,29 +71,29 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     slides = scene.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
 
     def way() -> np.ndarray:
-        """Direction of motion of the handle, (3,)."""
         if slides:
             return np.asarray(scene.axis(joint) * sense)
         tangent = cross(scene.axis(joint), scene.data.geom_xpos[handle] - scene.anchor(joint)) * sense
         return np.asarray(tangent / np.linalg.norm(tangent))
 
     handle = _handle(scene, entity, joint, sense)
-    for hold in sorted(_handle_grips(scene, handle, way()), key=lambda hold: hold.touching):
+    for hold in sorted(_handle_grips(scene, handle, way()), key=lambda hold: hold.cost):
+        gripper = OPEN if hold.width == OPEN_WIDTH_M else CLOSED
         start = scene.joint(joint)
         before = hold.position - hold.rotation[:, 2] * 0.09
         rotation, _ = Reach(scene, entity).easier(before, hold.rotation, OPEN_WIDTH_M)
         here, _ = scene.gripper_pose()
         clearance = max(before[2], scene.highest_between(here[:2], before[:2], entity)) + 0.04
-        yield from travel(scene, before, rotation, hold.gripper, clearance=clearance)
-        yield from move(scene, hold.position, rotation, hold.gripper, steps=30, near=0.006)
-        yield from grip(scene, CLOSED, steps=10 if hold.gripper == OPEN else 1)
+        yield from travel(scene, before, rotation, gripper, clearance=clearance)
+        yield from move(scene, hold.position, rotation, gripper, steps=30, near=0.006)
+        yield from grip(scene, CLOSED, steps=10 if gripper == OPEN else 1)
         last = scene.joint(joint)
         for step in range(70):
             if (scene.joint(joint) - value) * sense >= 0:
                 break
             here, _ = scene.gripper_pose()
             goal = here + way() * 0.03
-            if hold.gripper == CLOSED:
+            if gripper == CLOSED:
                 goal = hold.position + way() * (abs(scene.joint(joint) - start) + 0.03)
             yield action_towards(scene, goal, rotation, CLOSED)
             if step % 12 == 11:
@@ -109,23 +108,12 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     return False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HandleGrip:
-    """A pose of the gripper for pulling a handle."""
+def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterator[Grasp]:
+    """Yield open grasps of a handle (geom id), and closed ones that hook it, for pulling along ``outward`` (3,).
 
-    position: np.ndarray
-    """Position of the grip site, metres, (3,)."""
-    rotation: np.ndarray
-    """Rotation of the grip site, (3, 3)."""
-    gripper: float
-    """Gripper component during the approach: OPEN to grasp the handle, CLOSED to hook it."""
-    touching: int
-    """Number of points of the palm that would be inside an obstacle."""
-
-
-def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterator[HandleGrip]:
-    """Gripper poses for pulling a handle (geom id) in the direction ``outward`` (3,)."""
-    around = obstacles(scene, scene.solid_geoms)
+    The cost is the number of points of the palm inside obstacles.
+    """
+    around = Obstacles(scene, scene.solid_geoms)
     box = scene.geom_box(handle)
     is_vertical = int(np.argmax(box.size)) == 2
     across = cross(outward, DOWN)
@@ -133,7 +121,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, cross(approach, DOWN if is_vertical else across))
         position = box.centre + approach * 0.006
-        yield HandleGrip(position, rotation, OPEN, around.contain(gripper_points(position, rotation, PALM)))
+        yield Grasp(position, rotation, OPEN_WIDTH_M, around.count_contacts(position, rotation, PALM))
     for tilt in () if is_vertical else HOOK_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, across)
@@ -143,7 +131,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
         behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK_DEPTH_M)
         behind[2] = box.high[2] - HOOK_DEPTH_M
         position = behind - lowest
-        yield HandleGrip(position, rotation, CLOSED, around.contain(gripper_points(position, rotation, PALM)))
+        yield Grasp(position, rotation, CLOSED_WIDTH_M, around.count_contacts(position, rotation, PALM))
 
 
 def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
@@ -216,8 +204,8 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
     rotation = easier_flip(scene, facing(DOWN, outwards()))
     start = push_point(-PUSH_START_M)
     body = scene.model.jnt_bodyid[joint]
-    frame = obstacles(scene, (geom for geom in entity.geoms if scene.model.geom_bodyid[geom] != body))
-    if frame.contain(gripper_points(start, rotation)):  # no room behind it
+    frame = Obstacles(scene, (geom for geom in entity.geoms if scene.model.geom_bodyid[geom] != body))
+    if frame.count_contacts(start, rotation):  # no room behind it
         yield from _pull(scene, entity, joint, scene.joint(joint) + sense * AJAR_RAD)
         rotation = easier_flip(scene, facing(DOWN, outwards()))
         start = push_point(-PUSH_START_M)
@@ -237,13 +225,8 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
     return bool((value - scene.joint(joint)) * sense <= 0.05)
 
 
-def _is_knob(scene: SceneState, entity: EntityIndex, joint: int) -> bool:
-    """Whether the moving part is small enough to grasp."""
-    return bool(2 * scene.model.geom_aabb[scene.geoms_of(entity, joint), 3:].max() < 0.12)
-
-
 def _handle(scene: SceneState, entity: EntityIndex, joint: int, sense: float) -> int:
-    """The geom of a moving part that protrudes furthest in the direction of motion; ``sense`` is 1 or -1."""
+    """Return the geom of a moving part that protrudes furthest in the direction of motion; ``sense`` is 1 or -1."""
     parts = scene.geoms_of(entity, joint)
     outward = scene.axis(joint) * sense
     if scene.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:

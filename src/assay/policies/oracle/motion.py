@@ -11,7 +11,7 @@ from collections.abc import Generator
 import numpy as np
 
 from assay.policies.oracle.scene_state import SceneState
-from assay.sim.controller import SCALE
+from assay.sim.controller import ARM, SCALE
 
 Motion = Generator[np.ndarray, None, bool]
 
@@ -19,7 +19,7 @@ OPEN, CLOSED = -1.0, 1.0
 """Gripper component of an action."""
 
 GAIN = 1.6
-"""Proportional gain: the share of the remaining error that one action requests."""
+"""Proportional gain: one action requests this multiple of the remaining error."""
 POSITION_TOLERANCE_M = 0.008
 """Tolerance of a target position, metres."""
 STALL_STEPS = 10
@@ -37,12 +37,12 @@ HALF_TURN = np.diag([-1.0, -1.0, 1.0])
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The cross product of two vectors (3,), ten times as fast as numpy's."""
+    """Return the cross product of two vectors (3,), ten times as fast as numpy's."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def facing(approach: np.ndarray, opening: np.ndarray) -> np.ndarray:
-    """The rotation (3, 3) of a gripper that points along ``approach`` and opens along ``opening``."""
+    """Return the rotation (3, 3) of a gripper that points along ``approach`` and opens along ``opening``."""
     z = approach / np.linalg.norm(approach)
     x = opening - z * (opening @ z)
     x /= np.linalg.norm(x)
@@ -50,13 +50,13 @@ def facing(approach: np.ndarray, opening: np.ndarray) -> np.ndarray:
 
 
 def rotation_about_z(angle: float) -> np.ndarray:
-    """The rotation (3, 3) about the world's z axis by an angle in radians."""
+    """Return the rotation (3, 3) about the world's z axis by an angle in radians."""
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
 
 
 def shortest_rotation(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """The shortest rotation (3, 3) that takes one direction (3,) to another."""
+    """Return the shortest rotation (3, 3) that takes one direction (3,) to another."""
     axis, cosine = cross(start, end), float(start @ end)
     if cosine < -0.9999:  # opposite: about any axis across
         axis = cross(start, np.eye(3)[int(np.argmin(np.abs(start)))])
@@ -67,12 +67,12 @@ def shortest_rotation(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 
 def easier_flip(scene: SceneState, rotation: np.ndarray) -> np.ndarray:
-    """The same grasp, (3, 3), with swapped fingers if that is easier for the wrist."""
+    """Return a grasp's rotation (3, 3), with swapped fingers if that is easier for the wrist."""
     _, now = scene.gripper_pose()
 
     def strain(goal: np.ndarray) -> float:
         way = rotation_between(now, goal)
-        wrist = scene.wrist() + float(now[:, 2] @ way)
+        wrist = float(scene.data.qpos[ARM - 1]) + float(now[:, 2] @ way)
         return (
             float(np.linalg.norm(way)) + 0.7 * abs(wrist - WRIST_REST_RAD) + 10 * max(0.0, abs(wrist) - 2.7)
         )
@@ -81,7 +81,7 @@ def easier_flip(scene: SceneState, rotation: np.ndarray) -> np.ndarray:
 
 
 def rotation_between(current: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """The rotation vector (3,) in the world that takes ``current`` (3, 3) to ``goal`` (3, 3)."""
+    """Return the rotation vector (3,) in the world that takes ``current`` (3, 3) to ``goal`` (3, 3)."""
     relative = goal @ current.T
     sine = 0.5 * np.array(
         [relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0], relative[1, 0] - relative[0, 1]]

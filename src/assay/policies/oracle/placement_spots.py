@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.policies.oracle.grasps import obstacles
+from assay.policies.oracle.grasps import Obstacles
 from assay.policies.oracle.motion import (
     LEVEL_DIRECTIONS,
     rotation_about_z,
@@ -43,6 +43,16 @@ SPOTS_PER_ROTATION = 8
 MIN_SPACING = 0.23
 """Minimum distance of the returned spots along one axis, in units of the region's half-lengths."""
 
+UP_SLOPE_M = 0.04
+"""Distance up a sloping region at which objects are placed, metres."""
+LEANING_COST = 0.1
+"""Cost per radian of leaning."""
+UP = np.array([0.0, 0.0, 1.0])
+LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
+"""Leaning angles of objects that do not fit upright, radians."""
+LEVEL_TOLERANCE = 0.1
+"""Maximum sine of a lying object's axis to the horizontal, and maximum 1 - cosine of an upright object's axis."""
+
 
 class PlacementArea:
     """The free space of a region for one object.
@@ -51,18 +61,30 @@ class PlacementArea:
     world coordinates.
     """
 
-    def __init__(self, scene: SceneState, entity: EntityIndex, region: RegionIndex, *, inside: bool) -> None:
-        self._sight, self._entity, self._inside = scene, entity, inside
-        self._righting = _righting(scene.up_direction(entity)) if inside else np.eye(3)
-        self._site = scene.data.site_xmat[region.site].reshape(3, 3)
+    def __init__(
+        self, scene: SceneState, entity: EntityIndex, region: RegionIndex, *, inside: bool, more: int
+    ) -> None:
+        """``more``: the number of other objects that still have to be placed in the region."""
+        self._sight, self._entity, self._inside, self._more = scene, entity, inside, more
+        up = scene.up_direction(entity)
+        leans = inside and LYING_COSINE < up[2] < UPRIGHT_COSINE
+        self._righting = shortest_rotation(up, UP) if leans else np.eye(3)
+        site = self._site = scene.data.site_xmat[region.site].reshape(3, 3)
+        flat = int(np.argmax(np.abs(site[0, :]) + np.abs(site[1, :])))
+        yaw = float(np.arctan2(site[1, flat], site[0, flat]))
+        self._axes = rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)  # of the region's edges
         self._half = np.array(region.half)
-        self._axes = _axes(self._site)
         self._middle = scene.data.site_xpos[region.site].copy()
-        self._counts = scene.world.predicates.box_of(scene.data, region)
-        self._shared = inside and self._holds_others(region)
+        low, high = self._counts = scene.world.predicates.box_of(scene.data, region)
+        others = (
+            scene.pose(movable)[0]
+            for movable in scene.movable_objects()
+            if movable.name not in (entity.name, region.parent)
+        )
+        self._shared = inside and any(np.all((low < origin) & (origin < high)) for origin in others)
         middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
         self._box = Box(middle - half, middle + half)
-        around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+        around = Obstacles(scene, scene.solid_geoms_except(entity))
         reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ around.rotations), around.halves)
         centres = around.centres @ self._axes
         self._low, self._high = centres - reach, centres + reach
@@ -76,22 +98,33 @@ class PlacementArea:
         return None if self._outward is None else self._axes @ self._outward
 
     def turns(self) -> list[np.ndarray]:
-        """Rotations (3, 3) in which the object may be inserted: upright and turned about the vertical."""
-        angles = [self._fitting_turn(), *self._squaring()]
+        """Return rotations (3, 3) in which the object may be inserted: upright and turned about the vertical."""
+
+        def size(angle: float) -> np.ndarray:
+            rotation = self._axes.T @ rotation_about_z(angle) @ self._righting
+            return self._sight.rotated_box(self._entity, rotation).size[:2]
+
+        def misfit(angle: float) -> float:
+            sticking_out = float(np.maximum(size(angle) - self._box.size[:2], 0.0).sum())
+            return sticking_out * 100 + abs(angle) * 0.01
+
+        fitting = float(min(np.radians(np.arange(-90, 91, 5)), key=misfit))
+        angles = [fitting if abs(fitting) > 0.05 else 0.0]
+        areas = {float(angle): float(np.prod(size(angle))) for angle in np.radians(np.arange(-45, 46, 3))}
+        aligned = min(areas, key=lambda angle: areas[angle])
+        if areas[aligned] <= ROUND_RATIO * max(areas.values()):  # not round: along the region's axes
+            angles += [aligned, aligned - float(np.sign(aligned or 1.0)) * np.pi / 2]
         if self._outward is not None:
             angles += [float(angle) for angle in np.radians(np.arange(-90, 91, 30))]
         return [rotation_about_z(angle) @ self._righting for angle in angles]
 
-    def places(self, rotations: Sequence[np.ndarray], *, more: int = 0) -> list[PlacementSpot]:
-        """The best spots for the object after each of several rotations (3, 3), best first.
-
-        ``more``: the number of other objects that still have to be placed there.
-        """
-        candidates = [spot for rotation in rotations for spot in self._spots_after(rotation, more)]
+    def places(self, rotations: Sequence[np.ndarray]) -> list[PlacementSpot]:
+        """Return the best spots for the object after each of several rotations (3, 3), best first."""
+        candidates = [spot for rotation in rotations for spot in self._spots_after(rotation)]
         return sorted(candidates, key=lambda spot: spot.cost)
 
-    def _spots_after(self, rotation: np.ndarray, more: int) -> Iterator[PlacementSpot]:
-        """The best spots for the object after a rotation (3, 3)."""
+    def _spots_after(self, rotation: np.ndarray) -> Iterator[PlacementSpot]:
+        """Yield the best spots for the object after a rotation (3, 3)."""
         box, outward = self._box, self._outward
         relative = self._sight.rotated_box(self._entity, self._axes.T @ rotation)
         pieces = self._sight.rotated_pieces(self._entity, self._axes.T @ rotation)
@@ -119,12 +152,24 @@ class PlacementArea:
         world = positions @ self._axes.T
         blocked += SIDE_OVERLAP_COST * self._beyond(world)
         self.fits |= bool(blocked.min() < SIDE_OVERLAP_COST * GAP_M)
-        best = self._target(relative.size, more)
+        best = np.asarray(box.centre[:2])
+        if self._more:  # the far side, to leave room for the others
+            narrow = int(np.argmax((box.size - relative.size)[:2]))
+            base = self._sight.base() @ self._axes[:2, :2]
+            offset = np.zeros(2)
+            offset[narrow] = 0.35 * box.size[narrow] * np.sign(box.centre[narrow] - base[narrow])
+            best = best + offset
         if outward is not None and rotation[2, 2] < UPRIGHT_COSINE:
             best = best + 0.6 * outward[:2] * box.size[:2] / 2
         rotation_cost = ROTATION_COST * float(np.linalg.norm(rotation_between(np.eye(3), rotation)))
         costs = np.linalg.norm(places - best, axis=1) + blocked + rotation_cost
-        for p in _spread_out(grid, costs):
+        chosen: list[int] = []
+        for p in map(int, np.argsort(costs, kind="stable")):
+            if any(np.abs(grid[p] - grid[other]).max() <= MIN_SPACING for other in chosen):
+                continue
+            if len(chosen) == SPOTS_PER_ROTATION:
+                return
+            chosen.append(p)
             threshold = lift = 0.0
             if outward is not None:
                 lift = float(np.clip((box.high[2] - positions[p, 2] - relative.high[2]) / 2, 0.004, 0.015))
@@ -134,18 +179,8 @@ class PlacementArea:
             tight = bool(blocked[p] > 0)
             yield PlacementSpot(world[p], rotation, float(costs[p]), self.outward, threshold, lift, tight)
 
-    def _holds_others(self, region: RegionIndex) -> bool:
-        """Whether the region contains other objects."""
-        low, high = self._counts
-        others = (
-            self._sight.pose(movable)[0]
-            for movable in self._sight.movable_objects()
-            if movable.name not in (self._entity.name, region.parent)
-        )
-        return any(np.all((low < origin) & (origin < high)) for origin in others)
-
     def _beyond(self, positions: np.ndarray) -> np.ndarray:
-        """Distances (p,), metres, of origins (p, 3) from the volume in which they count as in or on the region.
+        """Return the distances (p,), metres, of origins (p, 3) from the volume that counts as in or on the region.
 
         The predicates rotate in the wrong direction, as LIBERO's do, so in a rotated region the two differ.
         """
@@ -159,18 +194,8 @@ class PlacementArea:
             over[:, 2] = 0.0
         return np.asarray(np.maximum(over, 0.0).sum(axis=1))
 
-    def _target(self, size: np.ndarray, more: int) -> np.ndarray:
-        """The preferred position (2,) without obstacles: the centre, or the far side if more objects follow."""
-        box = self._box
-        if not more:
-            return np.asarray(box.centre[:2])
-        narrow = int(np.argmax(box.size[:2] - size[:2]))
-        offset = np.zeros(2)
-        base = self._sight.base() @ self._axes[:2, :2]
-        offset[narrow] = 0.35 * box.size[narrow] * np.sign(box.centre[narrow] - base[narrow])
-        return np.asarray(box.centre[:2] + offset)
-
     def _way_in(self) -> np.ndarray | None:
+        """Return the free horizontal direction (3,) out of a region that is covered; None if it is open above."""
         centre, size = self._box.centre, self._box.size
 
         def is_crossed(start: np.ndarray, end: np.ndarray) -> bool:
@@ -187,110 +212,6 @@ class PlacementArea:
                     return outward
         return None
 
-    def _rotated_size(self, angle: float) -> np.ndarray:
-        """The object's size (2,) along the region's axes after a rotation about the vertical, radians."""
-        return self._sight.rotated_box(
-            self._entity, self._axes.T @ rotation_about_z(angle) @ self._righting
-        ).size[:2]
-
-    def _squaring(self) -> list[float]:
-        """Angles, radians, that align the object's sides with the region's axes; empty for a round object."""
-        angles = [float(angle) for angle in np.radians(np.arange(-45, 46, 3))]
-        areas = {angle: float(np.prod(self._rotated_size(angle))) for angle in angles}
-        least = min(angles, key=lambda angle: areas[angle])
-        if areas[least] > ROUND_RATIO * max(areas.values()):
-            return []
-        return [least, least - float(np.sign(least or 1.0)) * np.pi / 2]
-
-    def _fitting_turn(self) -> float:
-        """The angle at which the object fits into the region's box, radians."""
-        best, least = 0.0, np.inf
-        for angle in np.radians(np.arange(-90, 91, 5)):
-            sticking_out = float(np.maximum(self._rotated_size(angle) - self._box.size[:2], 0.0).sum())
-            cost = sticking_out * 100 + abs(angle) * 0.01
-            if cost < least:
-                best, least = float(angle), cost
-        return best if abs(best) > 0.05 else 0.0
-
-
-def _axes(site: np.ndarray) -> np.ndarray:
-    """The rotation (3, 3) of a site's edges about the vertical, by less than an eighth of a turn."""
-    flat = int(np.argmax(np.abs(site[0, :]) + np.abs(site[1, :])))
-    yaw = float(np.arctan2(site[1, flat], site[0, flat]))
-    return rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
-
-
-def _spread_out(grid: np.ndarray, costs: np.ndarray) -> list[int]:
-    """Indices of the cheapest positions of a grid (p, 2) that are not close to a cheaper one."""
-    chosen: list[int] = []
-    for p in np.argsort(costs, kind="stable"):
-        if all(np.abs(grid[p] - grid[other]).max() > MIN_SPACING for other in chosen):
-            chosen.append(int(p))
-            if len(chosen) == SPOTS_PER_ROTATION:
-                break
-    return chosen
-
-
-def _righting(up: np.ndarray) -> np.ndarray:
-    """The rotation (3, 3) that turns a leaning object's axis (3,) upright; identity if it is upright or lies."""
-    return (
-        shortest_rotation(up, np.array([0.0, 0.0, 1.0]))
-        if LYING_COSINE < up[2] < UPRIGHT_COSINE
-        else np.eye(3)
-    )
-
-
-UP_SLOPE_M = 0.04
-"""Distance up a sloping region at which objects are placed, metres."""
-LEANING_COST = 0.1
-"""Cost per radian of leaning."""
-UP = np.array([0.0, 0.0, 1.0])
-LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
-"""Leaning angles of objects that do not fit upright, radians."""
-LEVEL_TOLERANCE = 0.1
-"""Maximum sine of a lying object's axis to the horizontal, and maximum 1 - cosine of an upright object's axis."""
-
-
-def region_spots(
-    scene: SceneState,
-    entity: EntityIndex,
-    region: RegionIndex,
-    rotations: Sequence[np.ndarray] | None = None,
-    *,
-    inside: bool,
-    more: int = 0,
-) -> list[PlacementSpot]:
-    """Spots for an object in or on a region, best first.
-
-    ``rotations`` (3, 3): the allowed rotations; by default rotations about the vertical, and leaning if the object is
-    inserted from the side or does not fit upright. ``more``: the number of other objects that still have to be
-    placed.
-    """
-    slope = scene.data.site_xmat[region.site].reshape(3, 3)[2]
-    if not inside and rotations is None and abs(slope[2]) < 0.99:
-        target = scene.data.site_xpos[region.site] + slope * UP_SLOPE_M
-        height = target[2] + scene.pose(entity)[0][2] - scene.box(entity).low[2]
-        return [PlacementSpot(np.append(target[:2], height))]
-    area = PlacementArea(scene, entity, region, inside=inside)
-    if rotations is not None:
-        return area.places(rotations, more=more)
-    turns = area.turns() if inside else [np.eye(3)]
-    candidates = area.places(turns, more=more)
-    if not inside or (area.fits and area.outward is None):
-        return candidates
-    ways = LEVEL_DIRECTIONS if area.outward is None else (area.outward,)
-    for angle in LEAN_ANGLES:
-        leaning = [
-            shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle)) @ turn
-            for way in ways
-            for turn in turns
-        ]
-        places = area.places(leaning, more=more)
-        candidates += [replace(spot, cost=spot.cost + LEANING_COST * angle) for spot in places]
-        if area.fits and area.outward is None:
-            break
-    return sorted(candidates, key=lambda spot: spot.cost)
-
 
 def find_spots(
     scene: SceneState,
@@ -300,9 +221,10 @@ def find_spots(
     *,
     more: int = 0,
 ) -> list[PlacementSpot]:
-    """Spots for an object in or on a region, or at the centre of another object, best first.
+    """Return spots for an object in or on a region, or at the centre of another object, best first.
 
-    The predicate determines the rotations: upright, on its side, or any. ``more``: the number of other objects that
+    The predicate determines the rotations: upright, on its side, or any, which means rotations about the vertical, and
+    leaning if the object is inserted from the side or does not fit upright. ``more``: the number of other objects that
     still have to be placed there.
     """
     axis = scene.up_direction(entity)
@@ -313,12 +235,35 @@ def find_spots(
         rotations = turns if lies else [shortest_rotation(axis, way) for way in LEVEL_DIRECTIONS]
     elif predicate is Predicate.UPRIGHT_ON and axis[2] <= 1 - LEVEL_TOLERANCE:
         rotations = [turn @ shortest_rotation(axis, UP) for turn in turns]
-    if isinstance(target, RegionIndex):
-        inside = predicate in (Predicate.IN, Predicate.EXACT_IN)
-        return region_spots(scene, entity, target, rotations, inside=inside, more=more)
-    floor = float(scene.box(target).low[2]) + 0.01
-    place = scene.pose(target)[0][:2]
-    return [
-        PlacementSpot(np.append(place, floor - scene.rotated_box(entity, rotation).low[2]), rotation)
-        for rotation in rotations or [np.eye(3)]
-    ]
+    if isinstance(target, EntityIndex):
+        floor = float(scene.box(target).low[2]) + 0.01
+        place = scene.pose(target)[0][:2]
+        return [
+            PlacementSpot(np.append(place, floor - scene.rotated_box(entity, rotation).low[2]), rotation)
+            for rotation in rotations or [np.eye(3)]
+        ]
+    inside = predicate in (Predicate.IN, Predicate.EXACT_IN)
+    slope = scene.data.site_xmat[target.site].reshape(3, 3)[2]
+    if not inside and rotations is None and abs(slope[2]) < 0.99:
+        point = scene.data.site_xpos[target.site] + slope * UP_SLOPE_M
+        height = point[2] + scene.pose(entity)[0][2] - scene.box(entity).low[2]
+        return [PlacementSpot(np.append(point[:2], height))]
+    area = PlacementArea(scene, entity, target, inside=inside, more=more)
+    if rotations is not None:
+        return area.places(rotations)
+    turns = area.turns() if inside else [np.eye(3)]
+    candidates = area.places(turns)
+    if not inside or (area.fits and area.outward is None):
+        return candidates
+    ways = LEVEL_DIRECTIONS if area.outward is None else (area.outward,)
+    for angle in LEAN_ANGLES:
+        leaning = [
+            shortest_rotation(UP, UP * np.cos(angle) + way * np.sin(angle)) @ turn
+            for way in ways
+            for turn in turns
+        ]
+        places = area.places(leaning)
+        candidates += [replace(spot, cost=spot.cost + LEANING_COST * angle) for spot in places]
+        if area.fits and area.outward is None:
+            break
+    return sorted(candidates, key=lambda spot: spot.cost)

@@ -17,7 +17,7 @@ from assay.policies.oracle.motion import (
     move,
     rotation_between,
 )
-from assay.policies.oracle.scene_state import SceneState
+from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.compile import EntityIndex
 
 CARRY_CLEARANCE_M = 0.03
@@ -100,22 +100,34 @@ def place(
     if not scene.fingers_touching(entity) or (spot.outward is None and off > astray):
         return False
     if spot.outward is not None:
-        yield from _slide_in(scene, entity, spot, outward, rotation)
+        for _ in range(2):
+            goal = _gripper_position_for(scene, entity, spot.position + outward + (0.0, 0.0, spot.lift))
+            yield from move(scene, goal, rotation, CLOSED, steps=50, near=0.008)
+        for _ in range(60):
+            left = spot.position - scene.pose(entity)[0]
+            if -left @ spot.outward < 0.005 or not scene.fingers_touching(entity):
+                break
+            goal = scene.gripper_pose()[0] + left + (0.0, 0.0, spot.lift)
+            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
         if not scene.fingers_touching(entity):
             here, _ = scene.gripper_pose()
             yield from move(scene, here + outward, rotation, OPEN, steps=20, near=0.02)
             return False
     if not (yield from _let_down(scene, entity, spot, rotation, spot.rotation @ standing)):
         return False
+    gripper = OPEN
     if spot.tight and spot.outward is None:
-        yield from _let_go(scene)
-        return True
-    yield from grip(scene, OPEN, steps=8)
-    here, rotation = scene.gripper_pose()
-    if spot.outward is None:
-        yield from move(scene, here + (0.0, 0.0, 0.1), rotation, OPEN, steps=20, near=0.02)
+        gripper = HOLD_WIDTH  # a wide-open gripper may get caught between walls and lift them
+        enough = scene.opening() + RELEASE_WIDTH_M
+        for _ in range(8):
+            if scene.opening() > enough:
+                break
+            yield from grip(scene, OPEN, steps=1)
     else:
-        yield from move(scene, here - rotation[:, 2] * 0.05 + outward, rotation, OPEN, steps=20, near=0.02)
+        yield from grip(scene, OPEN, steps=8)
+    here, rotation = scene.gripper_pose()
+    retreat = here + (0.0, 0.0, 0.1) if spot.outward is None else here - rotation[:, 2] * 0.05 + outward
+    yield from move(scene, retreat, rotation, gripper, steps=20, near=0.02)
     return True
 
 
@@ -159,29 +171,12 @@ def _carry(
 def _corrected_rotation(
     scene: SceneState, entity: EntityIndex, plain: np.ndarray, wanted: np.ndarray
 ) -> np.ndarray:
-    """The gripper's rotation (3, 3) that gives an object, which may have slipped, the rotation ``wanted`` (3, 3).
+    """Return the gripper's rotation (3, 3) that gives an object the rotation ``wanted`` (3, 3) although it slipped.
 
     ``plain`` (3, 3): the rotation without slip, returned if the slip is too large to correct.
     """
     corrected = wanted @ scene.pose(entity)[1].T @ scene.gripper_pose()[1]
     return corrected if np.linalg.norm(rotation_between(plain, corrected)) < MAX_SLIP_RAD else plain
-
-
-def _slide_in(
-    scene: SceneState, entity: EntityIndex, spot: PlacementSpot, outward: np.ndarray, rotation: np.ndarray
-) -> Motion:
-    """Move a held object in from the side."""
-    assert spot.outward is not None
-    for _ in range(2):
-        goal = _gripper_position_for(scene, entity, spot.position + outward + (0.0, 0.0, spot.lift))
-        yield from move(scene, goal, rotation, CLOSED, steps=50, near=0.008)
-    for _ in range(60):
-        left = spot.position - scene.pose(entity)[0]
-        if -left @ spot.outward < 0.005 or not scene.fingers_touching(entity):
-            break
-        goal = scene.gripper_pose()[0] + left + (0.0, 0.0, spot.lift)
-        yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
-    return True
 
 
 def _let_down(
@@ -196,7 +191,11 @@ def _let_down(
         above = scene.pose(entity)[0][2] - spot.position[2]
         if not spot.tight or above < RIM_HEIGHT_M or not scene.fingers_touching(entity):
             return True
-        if _is_gripper_blocked(scene, entity) or not scene.is_resting(entity):
+        is_gripper_blocked = any(
+            other not in entity.geoms and abs(scene.data.contact.frame[index, 2]) > VERTICAL_COSINE
+            for index, _, other in contacts(scene.data, scene.robot_geoms)
+        )
+        if is_gripper_blocked or not scene.is_resting(entity):
             return bool(above < MAX_FALL_M)
         aimed = replace(aimed, position=aimed.position + _off_the_rim(scene, entity, nudge % 2))
         here, _ = scene.gripper_pose()
@@ -210,20 +209,8 @@ def _let_down(
     return False
 
 
-def _is_gripper_blocked(scene: SceneState, entity: EntityIndex) -> bool:
-    """Whether the robot rests on anything but an entity."""
-    contact = scene.data.contact
-    return any(
-        (first in scene.robot_geoms) != (second in scene.robot_geoms)
-        and first not in entity.geoms
-        and second not in entity.geoms
-        and abs(frame[2]) > VERTICAL_COSINE
-        for (first, second), frame in zip(contact.geom, contact.frame, strict=True)
-    )
-
-
 def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
-    """The horizontal shift (3,), metres, that moves an object off its support.
+    """Return the horizontal shift (3,), metres, that moves an object off its support.
 
     If the support is beside the object, the shift is along the contact normal; if it is under the object's edge,
     along one of the object's axes: 0 for the one on which the edge is farther out, 1 for the other.
@@ -264,18 +251,6 @@ def _lower(scene: SceneState, entity: EntityIndex, spot: PlacementSpot, rotation
     return False
 
 
-def _let_go(scene: SceneState) -> Motion:
-    """Open the gripper slightly and move up: a wide-open gripper may get caught between walls and lift them."""
-    enough = scene.opening() + RELEASE_WIDTH_M
-    for _ in range(8):
-        if scene.opening() > enough:
-            break
-        yield from grip(scene, OPEN, steps=1)
-    here, rotation = scene.gripper_pose()
-    yield from move(scene, here + (0.0, 0.0, 0.1), rotation, HOLD_WIDTH, steps=20, near=0.02)
-    return True
-
-
 def _gripper_position_for(scene: SceneState, entity: EntityIndex, origin: np.ndarray) -> np.ndarray:
-    """The position (3,) of the gripper for which a held object's origin is at ``origin`` (3,)."""
+    """Return the position (3,) of the gripper for which a held object's origin is at ``origin`` (3,)."""
     return np.asarray(origin + scene.gripper_pose()[0] - scene.pose(entity)[0])

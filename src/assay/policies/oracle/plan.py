@@ -24,13 +24,13 @@ MAX_ROUNDS = 3
 ATTEMPTS_PER_ATOM = 2
 """Number of attempts at an atom before the next one is tried."""
 
-_ACTIVE = {Predicate.OPEN: True, Predicate.CLOSE: False, Predicate.TURN_ON: True, Predicate.TURN_OFF: False}
-_TABLES = {
-    Predicate.OPEN: OPENING,
-    Predicate.CLOSE: OPENING,
-    Predicate.TURN_ON: SWITCHING,
-    Predicate.TURN_OFF: SWITCHING,
+_MECHANISMS = {
+    Predicate.OPEN: (OPENING, True),
+    Predicate.CLOSE: (OPENING, False),
+    Predicate.TURN_ON: (SWITCHING, True),
+    Predicate.TURN_OFF: (SWITCHING, False),
 }
+"""Mechanisms by category, and whether the predicate is about their active state."""
 _INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
 """Order of predicates: switches first, then opening, placing (2), and closing last."""
@@ -54,7 +54,7 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
             goal.atoms, key=lambda atom: (_ORDER.get(atom.predicate, 2), _height(scene, goal, atom))
         ):
             for _ in range(ATTEMPTS_PER_ATOM):  # later atoms may make it harder, as a closed door does
-                if scene.holds(atom):
+                if scene.world.holds(atom):
                     break
                 for motion in _steps(scene, goal, atom, failures):
                     if not (yield from motion):
@@ -65,22 +65,20 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
 
 
 def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) -> Iterator[Motion]:
-    """The motions that make one atom true."""
-    if atom.predicate in _TABLES:
-        device, joints, mechanism = _mechanism(scene, atom)
-        yield _to_range(scene, device, joints, mechanism, active=_ACTIVE[atom.predicate])
+    """Yield the motions that make one atom true."""
+    if atom.predicate in _MECHANISMS:
+        yield _operate(scene, *_mechanism(scene, atom), active=_MECHANISMS[atom.predicate][1])
         return
-    entity = scene.entity(atom.arguments[0])
-    assert entity is not None
+    entity = scene.entities[atom.arguments[0]]
     if atom.predicate is Predicate.UP:
         yield lift(scene, entity, UP_HEIGHT)
         return
-    region = scene.region(atom.arguments[1])
-    support = scene.entity(region.parent or "") if region is not None else scene.entity(atom.arguments[1])
+    region = scene.regions.get(atom.arguments[1])
+    support = scene.entities.get(atom.arguments[1] if region is None else region.parent or "")
     if atom.predicate in _INSIDE and region is not None and support is not None and region.inner_joints:
         opens = OPENING.get(support.category)
         if opens is not None and not any(opens.active.holds(scene.joint(j)) for j in region.inner_joints):
-            yield _to_range(scene, support, region.inner_joints, opens, active=True)
+            yield _operate(scene, support, region.inner_joints, opens, active=True)
     if region is not None and _is_slid(scene, atom, entity):
         room = scene.region_box(region)
         inset = np.minimum(0.015, room.size[:2] / 2)
@@ -90,7 +88,7 @@ def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) ->
     target = support if region is None else region
     assert target is not None
     more = sum(  # other objects that still have to be placed there
-        other is not atom and other.arguments[1:] == atom.arguments[1:] != () and not scene.holds(other)
+        other is not atom and other.arguments[1:] == atom.arguments[1:] != () and not scene.world.holds(other)
         for other in goal.atoms
     )
     spots = partial(find_spots, scene, entity, target, atom.predicate, more=more)
@@ -98,12 +96,12 @@ def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) ->
 
 
 def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
-    """The height of an atom in a stack of placed objects: 0 for the lowest."""
+    """Return the height of an atom in a stack of placed objects: 0 for the lowest."""
     below: Atom | None = atom
     level = -1
     while level < len(goal.atoms) and below is not None:  # ends for a circle as well
         level += 1
-        region = scene.region(below.arguments[-1])
+        region = scene.regions.get(below.arguments[-1])
         support = below.arguments[-1] if region is None else region.parent
         others = (other for other in goal.atoms if len(other.arguments) > 1)
         below = next((other for other in others if other.arguments[0] == support), None)
@@ -111,8 +109,8 @@ def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
 
 
 def _is_slid(scene: SceneState, atom: Atom, entity: EntityIndex) -> bool:
-    """Whether an object is slid instead of carried: it is flat and wide, and its destination is on the table."""
-    region = scene.region(atom.arguments[-1])
+    """Return whether an object is slid instead of carried: it is flat and wide, and its destination is on the table."""
+    region = scene.regions.get(atom.arguments[-1])
     size = scene.box(entity).size
     return bool(region is not None and region.parent is None and size[2] < 0.03 and size[:2].min() > 0.1)
 
@@ -120,14 +118,14 @@ def _is_slid(scene: SceneState, atom: Atom, entity: EntityIndex) -> bool:
 def _check(scene: SceneState, atom: Atom) -> None:
     """Raise ImpossibleError if an atom is false and the oracle has no skill to change that."""
     for name in atom.arguments:
-        if scene.region(name) is None and scene.entity(name) is None:
+        if name not in scene.regions and name not in scene.entities:
             raise ImpossibleError(f"'{atom}': there is no {name} in the scene")
-    if scene.holds(atom):
+    if scene.world.holds(atom):
         return
-    if atom.predicate in _TABLES:
+    if atom.predicate in _MECHANISMS:
         _mechanism(scene, atom)
         return
-    entity = scene.entity(atom.arguments[0])
+    entity = scene.entities.get(atom.arguments[0])
     if entity is None or not entity.movable:
         raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
     if len(set(atom.arguments)) < len(atom.arguments):
@@ -137,26 +135,24 @@ def _check(scene: SceneState, atom: Atom) -> None:
 
 
 def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:
-    """The entity, joint ids and mechanism of an atom about opening or switching."""
+    """Return the entity, joint ids and mechanism of an atom about opening or switching."""
     name = atom.arguments[0]
-    region = scene.region(name)
-    entity = scene.entity(name if region is None else region.parent or "")
-    mechanism = None if entity is None else _TABLES[atom.predicate].get(entity.category)
+    region = scene.regions.get(name)
+    entity = scene.entities.get(name if region is None else region.parent or "")
+    mechanism = None if entity is None else _MECHANISMS[atom.predicate][0].get(entity.category)
     joints = () if entity is None else entity.inner_joints if region is None else region.inner_joints
     if entity is None or mechanism is None or not joints:
         raise ImpossibleError(f"'{atom}': {name} has nothing that opens or switches that way")
     return entity, joints, mechanism
 
 
-def _to_range(
+def _operate(
     scene: SceneState, entity: EntityIndex, joints: tuple[int, ...], mechanism: Mechanism, *, active: bool
 ) -> Motion:
     """Move joints well into the range of a mechanism's state."""
     low, high = mechanism.active_range if active else mechanism.passive_range
-    for joint in joints:
-        bound = mechanism.active if active else mechanism.passive
-        if bound.holds(scene.joint(joint)):
-            continue
-        yield from set_joint(scene, entity, joint, low + (high - low) * (0.6 if active else 0.5))
     bound = mechanism.active if active else mechanism.passive
+    for joint in joints:
+        if not bound.holds(scene.joint(joint)):
+            yield from set_joint(scene, entity, joint, low + (high - low) * (0.6 if active else 0.5))
     return all(bound.holds(scene.joint(joint)) for joint in joints)

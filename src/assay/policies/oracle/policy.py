@@ -71,7 +71,7 @@ class Oracle:
         return (yield from pursue(scene, self._goal))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The next action of the plan, (1, 7); after the last, the waiting action."""
+        """Return the next action of the plan, (1, 7); after the last, the waiting action."""
         if self._env.happened != self._happened:
             self.replan()
         return next(self._motion, STILL)[None]
@@ -83,7 +83,7 @@ class Oracle:
         return f"not reached: {Goal(tuple(missed))}" if missed else ""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """The goal of an instruction; empty if instruction or scene is implausible."""
+        """Return the goal of an instruction; empty if instruction or scene is implausible."""
         goal = self._task.goal
         for perturbation in spec.perturbations:
             if isinstance(perturbation, Counterfactual):

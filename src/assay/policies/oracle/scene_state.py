@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,6 @@ from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
-from assay.tasks import Atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +42,17 @@ class SceneState:
         self.world = world
         self.model = world.model
         self.site = self.model.site(f"{GRIPPER}grip_site").id
-        self._pads = {
-            self.model.geom(f"{GRIPPER}finger{i}{part}_collision").id for i in (1, 2) for part in ("", "_pad")
-        }
-        robot = (ROBOT, GRIPPER)
+        self.entities, self.regions = world.compiled.entities, world.compiled.regions
         self.robot_geoms = {
             geom
             for geom in range(self.model.ngeom)
-            if self.model.body(self.model.geom_bodyid[geom]).name.startswith(robot)
+            if self.model.body(self.model.geom_bodyid[geom]).name.startswith((ROBOT, GRIPPER))
         }
-
+        self._fingers = {
+            self.model.geom(f"{GRIPPER}finger{finger}{part}_collision").id: finger
+            for finger in (1, 2)
+            for part in ("", "_pad")
+        }
         self.solid_geoms = tuple(
             geom
             for geom in range(self.model.ngeom)
@@ -66,44 +67,33 @@ class SceneState:
         """MuJoCo's data of the running simulation."""
         return self.world.data
 
-    def entity(self, name: str) -> EntityIndex | None:
-        """The entity with a name; None if it does not exist."""
-        return self.world.compiled.entities.get(name)
-
     def movable_objects(self) -> list[EntityIndex]:
-        """The movable entities."""
-        return [entity for entity in self.world.compiled.entities.values() if entity.movable]
+        """Return the movable entities."""
+        return [entity for entity in self.entities.values() if entity.movable]
 
-    def region(self, name: str) -> RegionIndex | None:
-        """The region with a name; None if it does not exist."""
-        return self.world.compiled.regions.get(name)
+    def solid_geoms_except(self, entity: EntityIndex) -> list[int]:
+        """Return the ids of all colliding geoms except those of an entity, the robot and planes."""
+        return [geom for geom in self.solid_geoms if geom not in entity.geoms]
 
     def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of the grip site: the fingers open along x, z points out of the gripper."""
-        return (
-            self.data.site_xpos[self.site].copy(),
-            self.data.site_xmat[self.site].reshape(3, 3).copy(),
-        )
+        """Return position (3,) and rotation (3, 3) of the grip site: fingers open along x, z points outwards."""
+        return self.data.site_xpos[self.site].copy(), self.data.site_xmat[self.site].reshape(3, 3).copy()
 
     def pose(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of an entity."""
+        """Return the position (3,) and rotation (3, 3) of an entity."""
         return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
 
-    def speed(self, entity: EntityIndex) -> float:
-        """Speed of an entity's centre, metres per second."""
-        return float(np.linalg.norm(self.data.cvel[entity.body][3:]))
-
     def box(self, entity: EntityIndex) -> Box:
-        """Bounding box of an entity's colliding geoms."""
+        """Return the bounding box of an entity's colliding geoms."""
         return Box(*bounding_box(self.model, self.data, entity.geoms))
 
     def rotated_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Bounding box of an entity after a rotation (3, 3) about its origin, relative to the origin."""
+        """Return the bounding box of an entity after a rotation (3, 3) about its origin, relative to the origin."""
         pieces = self.rotated_pieces(entity, rotation)
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
     def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Bounding boxes as in `rotated_box`, one per colliding geom: low and high are (geoms, 3)."""
+        """Return boxes as in `rotated_box`, one per colliding geom: low and high are (geoms, 3)."""
         ids = np.fromiter(entity.geoms, dtype=np.intp)
         now = self.data.geom_xmat[ids].reshape(-1, 3, 3)
         centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", now, self.model.geom_aabb[ids, :3])
@@ -112,58 +102,50 @@ class SceneState:
         return Box(middle - half, middle + half)
 
     def up_direction(self, entity: EntityIndex) -> np.ndarray:
-        """Direction (3,) of the entity's axis that points up when it is upright."""
+        """Return the direction (3,) of the entity's axis that points up when it is upright."""
         return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
     def region_box(self, region: RegionIndex) -> Box:
-        """Bounding box of a region."""
+        """Return the bounding box of a region."""
         centre = self.data.site_xpos[region.site]
         half = np.abs(self.data.site_xmat[region.site].reshape(3, 3)) @ region.half
         return Box(centre - half, centre + half)
 
     def joint(self, joint: int) -> float:
-        """The value of a joint, radians or metres."""
+        """Return the value of a joint, radians or metres."""
         return float(self.data.qpos[self.model.jnt_qposadr[joint]])
 
     def axis(self, joint: int) -> np.ndarray:
-        """A joint's axis in the world, (3,)."""
+        """Return a joint's axis in the world, (3,)."""
         return np.asarray(self.data.xaxis[joint].copy())
 
     def anchor(self, joint: int) -> np.ndarray:
-        """A point on a joint's axis in the world, (3,)."""
+        """Return a point on a joint's axis in the world, (3,)."""
         return np.asarray(self.data.xanchor[joint].copy())
 
     def geoms_of(self, entity: EntityIndex, joint: int) -> list[int]:
-        """The colliding geoms of an entity that a joint moves."""
+        """Return the colliding geoms of an entity that a joint moves."""
         body = self.model.jnt_bodyid[joint]
         return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
 
     def geom_box(self, geom: int) -> Box:
-        """Bounding box of one geom."""
+        """Return the bounding box of one geom."""
         return Box(*bounding_box(self.model, self.data, (geom,)))
 
     def base(self) -> np.ndarray:
-        """Position of the robot's base, (2,)."""
+        """Return the position of the robot's base, (2,)."""
         return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
 
     def opening(self) -> float:
-        """Distance between the fingers, metres."""
+        """Return the distance between the fingers, metres."""
         return float(self.data.qpos[ARM] - self.data.qpos[ARM + 1])
 
-    def wrist(self) -> float:
-        """The angle of the arm's last joint, radians."""
-        return float(self.data.qpos[ARM - 1])
-
-    def holds(self, atom: Atom) -> bool:
-        """Whether an atom is true."""
-        return self.world.holds(atom)
-
     def highest_between(self, start: np.ndarray, end: np.ndarray, carried: EntityIndex) -> float:
-        """The top of the highest entity within 12 cm of the line between two points (2,), metres."""
+        """Return the top of the highest entity within 12 cm of the line between two points (2,), metres."""
         highest = -np.inf
         along = end - start
         length = float(np.linalg.norm(along)) or 1.0
-        for entity in self.world.compiled.entities.values():
+        for entity in self.entities.values():
             if entity is carried or not entity.geoms:
                 continue
             box = self.box(entity)
@@ -174,33 +156,33 @@ class SceneState:
         return highest
 
     def is_resting(self, entity: EntityIndex) -> bool:
-        """Whether an entity touches anything but the robot."""
-        for first, second in self.data.contact.geom[: self.data.ncon]:
-            for mine, theirs in ((first, second), (second, first)):
-                if mine in entity.geoms and theirs not in entity.geoms and theirs not in self.robot_geoms:
-                    return True
-        return False
+        """Return whether an entity touches anything but the robot."""
+        return any(other not in self.robot_geoms for _, _, other in contacts(self.data, entity.geoms))
 
     def support(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
-        """Mean position (3,) of an entity's contacts with anything but the robot, and their mean normal (3,).
+        """Return the mean position (3,) and mean normal (3,) of an entity's contacts with anything but the robot.
 
-        Without contacts, the entity's centre and zero.
+        Without contacts, return the entity's centre and zero.
         """
         contact = self.data.contact
         points, normals = [], []
-        for (first, second), point, frame in zip(contact.geom, contact.pos, contact.frame, strict=True):
-            if (first in entity.geoms) != (second in entity.geoms) and not {first, second} & self.robot_geoms:
-                points.append(point)
-                normals.append(frame[:3] if second in entity.geoms else -frame[:3])
+        for index, own, other in contacts(self.data, entity.geoms):
+            if other not in self.robot_geoms:
+                points.append(contact.pos[index])
+                normal = contact.frame[index, :3]
+                normals.append(normal if contact.geom[index, 1] == own else -normal)
         if not points:
             return self.box(entity).centre, np.zeros(3)
         return np.mean(points, axis=0), np.mean(normals, axis=0)
 
     def fingers_touching(self, entity: EntityIndex) -> int:
-        """The number of fingers that touch an entity, 0 to 2."""
-        fingers = set()
-        for first, second in self.data.contact.geom[: self.data.ncon]:
-            for mine, theirs in ((first, second), (second, first)):
-                if mine in self._pads and theirs in entity.geoms:
-                    fingers.add(self.model.geom(int(mine)).name[: len(GRIPPER) + len("finger1")])
-        return len(fingers)
+        """Return the number of fingers that touch an entity, 0 to 2."""
+        touching = (other for _, _, other in contacts(self.data, entity.geoms) if other in self._fingers)
+        return len({self._fingers[geom] for geom in touching})
+
+
+def contacts(data: mujoco.MjData, geoms: Container[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the contacts between geoms and any other geoms: index of the contact, own geom, other geom."""
+    for index, (first, second) in enumerate(data.contact.geom.tolist()):
+        if (first in geoms) != (second in geoms):
+            yield (index, first, second) if first in geoms else (index, second, first)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count, islice
-from typing import NamedTuple
 
 import numpy as np
 
 from assay.policies.oracle.grasps import (
     FINGERTIP_M,
     GRIPPER_AND_WRIST,
+    OPEN_GRIPPER,
     OPEN_WIDTH_M,
     Grasp,
+    Obstacles,
     Reach,
-    gripper_points,
-    obstacles,
     ranked_grasps,
 )
 from assay.policies.oracle.motion import (
@@ -75,39 +74,31 @@ EXTRA_CLOSING_STEPS = 8
 """Maximum number of additional closing steps for thin objects, until both fingers touch."""
 
 
-@dataclass(slots=True)
 class FailedGrasps:
-    """Failed grasps of each object, so that other grasps are tried first."""
+    """Failed grasps of each object, in its frame, so that other grasps are tried first."""
 
-    _grasps: defaultdict[str, list[RelativeGrasp]] = field(default_factory=lambda: defaultdict(list))
+    def __init__(self) -> None:
+        self._grasps: defaultdict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
 
     def add(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> None:
-        """Record a failed grasp relative to the object's current pose."""
+        """Record a failed grasp."""
         self._grasps[entity.name].append(_relative_grasp(scene, entity, grasp))
 
     def cost(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> float:
-        """The additional cost of a grasp that is similar to failed ones."""
-        mine = _relative_grasp(scene, entity, grasp)
-        alike = (
-            np.linalg.norm(mine.position - hold.position) < SIMILAR_DISTANCE_M
-            and mine.approach @ hold.approach > SIMILAR_COSINE
-            for hold in self._grasps[entity.name]
+        """Return the additional cost of a grasp that is similar to failed ones."""
+        position, approach = _relative_grasp(scene, entity, grasp)
+        similar = (
+            np.linalg.norm(position - failed_position) < SIMILAR_DISTANCE_M
+            and approach @ failed_approach > SIMILAR_COSINE
+            for failed_position, failed_approach in self._grasps[entity.name]
         )
-        return REPEAT_COST * sum(map(bool, alike))
+        return REPEAT_COST * sum(map(bool, similar))
 
 
-class RelativeGrasp(NamedTuple):
-    """A grasp in the frame of the object."""
-
-    position: np.ndarray
-    """Position of the grip site, metres, (3,)."""
-    approach: np.ndarray
-    """Direction of approach, (3,)."""
-
-
-def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> RelativeGrasp:
+def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> tuple[np.ndarray, np.ndarray]:
+    """Return the position (3,) and the direction of approach (3,) of a grasp in the frame of its object."""
     origin, frame = scene.pose(entity)
-    return RelativeGrasp((grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame)
+    return (grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame
 
 
 def pick_and_place(
@@ -122,9 +113,7 @@ def pick_and_place(
         choice = _choose(scene, entity, spots(), failures)
         if choice is None:
             return False
-        open_place = None
-        if attempt == 0 and not _from_the_side(scene, entity, choice[0]).any():
-            open_place = _open_place(scene, entity, choice[0])
+        open_place = _open_place(scene, entity, choice[0]) if attempt == 0 else None
         if open_place is not None:
             yield from slide(scene, entity, open_place, near=SLIDE_DISTANCE_M / 3)
             choice = _choose(scene, entity, spots(), failures) or choice
@@ -143,11 +132,13 @@ def pick_and_place(
 
 
 def _open_place(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
-    """A nearby position (2,) of a low object with free space for the gripper; None if it already has free space."""
-    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+    """Return a nearby position (2,) of a low object with free space for the gripper; None if none is needed."""
+    if _from_the_side(scene, entity, grasp).any():
+        return None
+    around = Obstacles(scene, scene.solid_geoms_except(entity))
 
     def touching(way: np.ndarray) -> int:
-        return around.contain(gripper_points(grasp.position + way, grasp.rotation))
+        return around.count_contacts(grasp.position + way, grasp.rotation)
 
     if scene.box(entity).size[2] > LOW_OBJECT_M or touching(np.zeros(3)) < MIN_CONTACTS:
         return None
@@ -177,7 +168,7 @@ def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
     """Wait until an object is at rest, at least one step: in initial states it may be in the air."""
     for _ in range(15):
         yield from grip(scene, OPEN, steps=1)
-        if scene.speed(entity) < STILL_SPEED:
+        if np.linalg.norm(scene.data.cvel[entity.body][3:]) < STILL_SPEED:
             return True
     return False
 
@@ -185,11 +176,11 @@ def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
 def _choose(
     scene: SceneState, entity: EntityIndex, spots: Sequence[PlacementSpot], failures: FailedGrasps
 ) -> tuple[Grasp, PlacementSpot] | None:
-    """The grasp and the spot with the lowest total cost.
+    """Return the grasp and the spot with the lowest total cost.
 
     Best-first search: obstacles and reachability, which are expensive, are computed only for pairs that may be best.
     """
-    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+    around = Obstacles(scene, scene.solid_geoms_except(entity))
     reach = Reach(scene, entity)
     origin, _ = scene.pose(entity)
     grasps = islice(ranked_grasps(scene, entity), MAX_CANDIDATES)
@@ -208,36 +199,26 @@ def _choose(
         cost, _, stage, grasp, spot = heappop(queue)
         if stage == 3 or reach.checks > MAX_REACH_CHECKS:
             return grasp, spot
+        hand = spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
         if stage == 0:
-            cost += CROWDING_COST * around.contain(gripper_points(*_hand_at(spot, grasp, origin)))
+            cost += CROWDING_COST * around.count_contacts(*hand)
         elif stage == 1:
             if grasp not in flipped:
                 flipped[grasp] = _with_easier_flip(reach, grasp)
             grasp, strain = flipped[grasp]
             cost += strain
         else:
-            cost += max(reach.cost(*pose, grasp.width) for pose in _hand_on_the_way(spot, grasp, origin))
+            strain = reach.cost(*hand, grasp.width)
+            if spot.outward is not None:  # the gripper also has to reach the pose in front of the spot
+                before = hand[0] + spot.outward * spot.threshold + (0.0, 0.0, spot.lift)
+                strain = max(strain, reach.cost(before, hand[1], grasp.width))
+            cost += strain
         heappush(queue, (cost, next(number), stage + 1, grasp, spot))
     return None
 
 
-def _hand_at(spot: PlacementSpot, grasp: Grasp, origin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The pose of the gripper, (3,) and (3, 3), when an object with this grasp and origin (3,) is at a spot."""
-    return spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
-
-
-def _hand_on_the_way(
-    spot: PlacementSpot, grasp: Grasp, origin: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The gripper's pose at a spot and, if the object is inserted from the side, its pose in front of the spot."""
-    position, rotation = _hand_at(spot, grasp, origin)
-    yield position, rotation
-    if spot.outward is not None:
-        yield position + spot.outward * spot.threshold + (0.0, 0.0, spot.lift), rotation
-
-
 def _with_easier_flip(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
-    """A grasp, with swapped fingers if that is easier or the only way, and the cost of its pose."""
+    """Return a grasp, with swapped fingers if that is easier, and the cost of its pose."""
     rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
     return replace(grasp, rotation=rotation), strain
 
@@ -286,23 +267,24 @@ def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
 
 
 def _from_the_side(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
-    """The shortest horizontal offset (3,) at which the gripper can descend beside an overhang.
+    """Return the shortest horizontal offset (3,) at which the gripper can descend beside an overhang.
 
     Zero if there is no overhang above the grasp, or no free offset.
     """
-    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+    around = Obstacles(scene, scene.solid_geoms_except(entity))
     over, rotation = _over(scene, entity, grasp), grasp.rotation
-    if not around.contain(gripper_points(over, rotation)) or around.contain(
-        gripper_points(over, rotation, GRIPPER_AND_WRIST)
-    ):
+    blocked, wrist_blocked = (
+        around.count_contacts(over, rotation, part) for part in (OPEN_GRIPPER, GRIPPER_AND_WRIST)
+    )
+    if not blocked or wrist_blocked:
         return np.zeros(3)
     ways = (length * way for length in SIDE_APPROACHES_M for way in LEVEL_DIRECTIONS)
-    free = (way for way in ways if not around.contain(gripper_points(over + way, rotation)))
+    free = (way for way in ways if not around.count_contacts(over + way, rotation))
     return np.asarray(next(free, np.zeros(3)))
 
 
 def _over(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
-    """The position (3,) on the axis of a grasp at which the object just fits below the fingers."""
+    """Return the position (3,) on the axis of a grasp at which the object just fits below the fingers."""
     approach = grasp.rotation[:, 2]
     tips = float((grasp.position + approach * FINGERTIP_M)[2])
     back = max(0.0, float(scene.box(entity).high[2]) + FINGERTIP_GAP_M - tips) / max(-float(approach[2]), 0.5)
@@ -310,12 +292,12 @@ def _over(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
 
 
 def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
-    """The shortest horizontal offset (3,) out from under an overhang, or zero."""
+    """Return the shortest horizontal offset (3,) out from under an overhang, or zero."""
     mine = scene.box(entity)
-    over = [scene.geom_box(geom) for geom in scene.solid_geoms if geom not in entity.geoms]
+    boxes = (scene.geom_box(geom) for geom in scene.solid_geoms_except(entity))
     over = [
         box
-        for box in over
+        for box in boxes
         if box.low[2] > mine.high[2]
         and np.all(
             (box.low < mine.high + OVERHANG_MARGIN_M)[:2] & (box.high > mine.low - OVERHANG_MARGIN_M)[:2]
@@ -334,10 +316,10 @@ def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
 
 def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
     """Slide a flat object over the table with the fingers until its origin is near ``target`` (2,)."""
-    around = obstacles(scene, (geom for geom in scene.solid_geoms if geom not in entity.geoms))
+    around = Obstacles(scene, scene.solid_geoms_except(entity))
     above = scene.box(entity).centre + (0.0, 0.0, 0.02)
     rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
-    rotation = min(rotations, key=lambda candidate: around.contain(gripper_points(above, candidate)))
+    rotation = min(rotations, key=lambda candidate: around.count_contacts(above, candidate))
     for _ in range(3):
         origin, _ = scene.pose(entity)
         if np.linalg.norm(target - origin[:2]) < near:

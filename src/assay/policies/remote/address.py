@@ -49,24 +49,24 @@ class Access:
     """Environment variable with the key, sent as ``Authorization: Bearer ...`` (vLLM)."""
 
     def secret(self, address: str) -> str:
-        """The key; empty if the server needs none. Raises PolicyError."""
+        """Return the key; empty if the server needs none. Raises PolicyError."""
         name = self.key or self.bearer
         option = "key" if self.key else "bearer"
         if name and not VARIABLE.fullmatch(name):  # perhaps the key itself, which must not be printed
             raise PolicyError(
-                f"{address}: {option}: not the name of an environment variable (letters, digits and _), which "
-                f"should hold the key; valid: {option}=ROBOT_KEY"
+                f"{address}: {option}: expected the name of an environment variable that contains the key, "
+                f"such as {option}=ROBOT_KEY"
             )
         value = os.environ.get(name, "")
         if name and not value:
             raise PolicyError(
-                f"{address}: {option}: there is no environment variable of that name, or it is empty; valid: "
-                f"{option}=NAME of one that holds the key"
+                f"{address}: {option}: the environment variable is not set or empty; expected the name of a "
+                "variable that contains the key"
             )
         return value
 
     def headers(self, address: str) -> dict[str, str]:
-        """HTTP headers of every request. Raises PolicyError."""
+        """Return the HTTP headers of every request. Raises PolicyError."""
         secret = self.secret(address)
         return {"Authorization": f"{'Api-Key' if self.key else 'Bearer'} {secret}"} if secret else {}
 
@@ -108,7 +108,7 @@ class Address:
         except ValueError as error:
             # The error may repeat a password.
             reason = "its host or its port is invalid" if "@" in address else error
-            raise PolicyError(f"'{shown}': {reason}; valid: {valid}") from None
+            raise PolicyError(f"'{shown}': {reason}; expected {valid}") from None
         beyond = parts.path if parts.path != "/" else ""
         if (
             parts.scheme != scheme
@@ -147,13 +147,13 @@ class Address:
 
 
 def hide_secrets(address: str) -> str:
-    """The address without passwords and keys, for error messages."""
+    """Return the address without passwords and keys, for error messages."""
     hidden = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may contain a slash
     return re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", hidden)
 
 
 def _parse_options(query: str, address: str, extra: tuple[str, ...]) -> dict[str, str]:
-    """The options of an address as text; those of a named ``client`` are defaults."""
+    """Return the options of an address as text; those of a named ``client`` are defaults."""
     valid = (
         *ADJUSTABLE,
         "client",

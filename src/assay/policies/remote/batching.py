@@ -11,12 +11,14 @@ import contextlib
 import queue
 import threading
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from assay.errors import one_line
 from assay.policies.remote import codec
@@ -24,9 +26,7 @@ from assay.policies.remote.address import Address
 from assay.policies.remote.transport import (
     MAX_REPLY_BYTES,
     Channel,
-    LostError,
     RemoteError,
-    StalledError,
     Transport,
     UnreachableError,
 )
@@ -48,28 +48,51 @@ class BatchRequest:
     """A parsed request."""
 
     signature: bytes
-    """Encoded request without its observations: requests with the same signature can be sent as one."""
-    message: Mapping[Any, Any]
+    """Encoded request with shapes in place of observations: requests with the same signature can be sent as one."""
+    message: Mapping[str, Any]
 
 
-class BatchCodec(ABC):
-    """Protocol-specific functions that join requests and split the reply."""
+@dataclass(frozen=True)
+class BatchCodec:
+    """Joins requests of a protocol and splits the reply: observations and actions have a leading batch axis."""
 
-    @abstractmethod
+    encode: codec.Encoder
+    kind: tuple[str, str]
+    """Key and value that mark a request for actions."""
+    request: tuple[str, str]
+    """Keys that lead to the observations of a request."""
+    reply: tuple[str | int, ...]
+    """Keys and indices that lead to the actions of a reply."""
+
     def parse(self, message: bytes) -> BatchRequest | None:
-        """Parse a request for actions; None for any other message."""
+        """Parse a request for actions; return None for any other message."""
+        request = _decode_or_none(message, MAX_REQUEST_BYTES)
+        key, value = self.kind
+        if not isinstance(request, dict) or request.get(key) != value or not _at(request, self.request):
+            return None
+        shapes = _map_arrays(_at(request, self.request), lambda array: str(getattr(array, "shape", "")))
+        return BatchRequest(self.encode(_replaced(request, self.request, shapes)), request)
 
-    @abstractmethod
     def join(self, requests: Sequence[BatchRequest]) -> bytes:
         """Join requests with the same signature into one."""
+        observations = _concatenate([_at(request.message, self.request) for request in requests])
+        return self.encode(_replaced(requests[0].message, self.request, observations))
 
-    @abstractmethod
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """Split a reply into those of ``count`` requests; None for an error, or another number of replies."""
+        """Split a reply into those of ``count`` requests; return None for an error, or another number of replies."""
+        content = _decode_or_none(reply)
+        actions = _at(content, self.reply)
+        arrays = list(actions.values()) if isinstance(actions, dict) else [actions]
+        if not all(isinstance(array, np.ndarray) and len(array) == count for array in arrays):
+            return None
+
+        def part(index: int) -> Any:
+            return _map_arrays(actions, lambda array: array[index : index + 1])
+
+        return [self.encode(_replaced(content, self.reply, part(index))) for index in range(count)]
 
 
-def decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> Any:
-    """Decode a message; None if it is invalid."""
+def _decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> Any:
     if isinstance(message, str):
         return None
     try:
@@ -78,41 +101,56 @@ def decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> An
         return None
 
 
+def _at(content: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path through nested maps and lists; None if there is none."""
+    for key in path:
+        try:
+            content = content[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return content
+
+
+def _replaced(content: Any, path: Sequence[str | int], value: Any) -> Any:
+    """Return a copy of nested maps and lists with another value at a path."""
+    if not path:
+        return value
+    copy = content.copy()
+    copy[path[0]] = _replaced(content[path[0]], path[1:], value)
+    return copy
+
+
+def _map_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Apply a function to all leaves of nested maps and lists."""
+    if isinstance(value, dict):
+        return {name: _map_arrays(item, change) for name, item in value.items()}
+    return [_map_arrays(item, change) for item in value] if isinstance(value, list) else change(value)
+
+
+def _concatenate(values: Sequence[Any]) -> Any:
+    """Join nested maps of arrays or lists along their first axis."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {name: _concatenate([value[name] for value in values]) for name in first}
+    return np.concatenate(values) if isinstance(first, np.ndarray) else list(chain.from_iterable(values))
+
+
 class RelayChannel(Channel):
     """A worker's connection to the relay of its run."""
 
-    def __init__(self, address: Address, url: str, seconds: float, turn: int = 0) -> None:
+    def __init__(self, address: Address, url: str, seconds: float) -> None:
         self._address = address
-        try:
-            self._connection: Connection = Client(url, "AF_UNIX")
-            self._connection.send_bytes(str(turn).encode())
-        except OSError as error:
-            raise UnreachableError(address.text, f"the relay of the run does not answer ({error})") from None
-        try:
-            self.receive(seconds)  # the relay is connected to the server
-        except BaseException as error:
-            self.abort()
-            if isinstance(error, TimeoutError):
-                raise StalledError(address.text, f"no answer within {seconds:g} s") from None
-            raise
+        self._connection: Connection = Client(url, "AF_UNIX")
 
     def send(self, message: bytes, seconds: float) -> None:
         """Send a message to the server."""
-        try:
-            self._connection.send_bytes(message)
-        except OSError as error:
-            raise self._lost(error) from None
+        self._connection.send_bytes(message)
 
     def receive(self, seconds: float) -> bytes | str:
         """Receive the server's reply. Raises the RemoteError that occurred in the relay."""
-        try:
-            if not self._connection.poll(seconds):
-                raise TimeoutError
-            reply = self._connection.recv_bytes()
-        except TimeoutError:
-            raise
-        except (OSError, EOFError) as error:
-            raise self._lost(error) from None
+        if not self._connection.poll(seconds):
+            raise TimeoutError
+        reply = self._connection.recv_bytes()
         kind, content = reply[:1], reply[1:]
         if kind == _ERROR:
             name, _, reason = content.decode().partition(" ")
@@ -123,9 +161,6 @@ class RelayChannel(Channel):
     def abort(self) -> None:
         """Close the connection."""
         self._connection.close()
-
-    def _lost(self, error: Exception) -> LostError:
-        return LostError(self._address.text, f"the relay of the run is gone ({error!r})")
 
 
 class RelayTransport(Transport):
@@ -138,8 +173,12 @@ class RelayTransport(Transport):
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
         """Open a new connection; the relay connects to copy number ``turn`` of the server."""
         self.close()
-        timeouts = self.address.timeouts
-        self._channel = RelayChannel(self.address, self._socket, timeouts.connect + timeouts.timeout, turn)
+        try:
+            self._channel = RelayChannel(self.address, self._socket, 0.0)
+        except OSError as error:
+            reason = f"the relay of the run does not answer ({error})"
+            raise UnreachableError(self.address.text, reason) from None
+        self.ask(str(turn).encode())
         return b"" if hello is None else self.ask(hello)
 
     def receive(self) -> bytes | str:
@@ -148,7 +187,8 @@ class RelayTransport(Transport):
 
     @property
     def _reply_timeout(self) -> float:
-        return 3 * self.address.timeouts.timeout  # after another request, joined, and then alone
+        timeouts = self.address.timeouts
+        return timeouts.connect + 3 * timeouts.timeout  # after another request, joined, and then alone
 
 
 @dataclass

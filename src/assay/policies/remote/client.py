@@ -68,14 +68,14 @@ class RemotePolicy(ABC):
         for name, valid in (("layout", self.layouts), ("rotation", self.rotations)):
             value = getattr(self.convention, name)
             if value not in valid:
-                raise RemoteError(text, f"{name}={value} is not possible; valid: {', '.join(valid)}")
+                raise RemoteError(text, f"{name}={value} is not supported; choose one of {', '.join(valid)}")
         batch = self.address.extra.get("batch", "1")
         if batch != "1" and self.batches is None:
             raise PolicyError(
-                f"{text}: batch: such a server takes one observation per request; valid for starvla:// and gr00t://"
+                f"{text}: batch: only starvla:// and gr00t:// servers accept several observations per request"
             )
         if not batch.isascii() or not batch.isdecimal() or not 1 <= int(batch) <= MAX_BATCH:
-            raise PolicyError(f"{text}: batch={batch}: valid: 1 to {MAX_BATCH}")
+            raise PolicyError(f"{text}: batch={batch}: expected an integer from 1 to {MAX_BATCH}")
         self.batch = int(batch)
         """Maximum number of requests of several workers that are sent as one."""
         self.metadata: Mapping[str, Any] = {}
@@ -127,7 +127,7 @@ class RemotePolicy(ABC):
         """Request actions for an observation and return them undecoded."""
 
     def act(self, observation: Observation) -> np.ndarray:
-        """The remaining waiting actions at the start of an episode, or the server's next actions, (k, 7)."""
+        """Return the remaining waiting actions at the start of an episode, or the server's next actions, (k, 7)."""
         left = self.convention.wait - observation.step
         self.absolute = self.convention.absolute and left <= 0
         if left > 0:
@@ -135,13 +135,13 @@ class RemotePolicy(ABC):
         return self.convention.decode_actions(self.reply(observation))
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """All actions of the reply, (k, 7), and the number of them that are executed."""
+        """Return all actions of the reply, (k, 7), and the number of them that are executed."""
         self.absolute = self.convention.absolute
         chunk = self.convention.adjusted({"replan": None}).decode_actions(self.reply(observation))
         return chunk, self.convention.replan or len(chunk)
 
     def reply(self, observation: Observation) -> np.ndarray:
-        """The server's actions for an observation, undecoded: (k, 7). Raises RemoteError."""
+        """Return the server's actions for an observation, undecoded: (k, 7). Raises RemoteError."""
         try:
             return check_actions(self._ask(observation))
         except ValueError as error:
@@ -152,7 +152,7 @@ class RemotePolicy(ABC):
         self._transport.close()
 
     def _content(self, observation: Observation) -> dict[str, Any]:
-        """Images, state and prompt by their names on the wire."""
+        """Return images, state and prompt by their names on the wire."""
         convention = self.convention
         return {
             **convention.images(observation),
@@ -191,5 +191,7 @@ def load_client(address: str) -> RemotePolicy:
     """Create a client for the server at ``scheme://host:port`` without connecting. Raises PolicyError."""
     client = load_policy(address)
     if not isinstance(client, RemotePolicy):
-        raise PolicyError(f"'{address}' is not a policy server; valid: e.g. openpi://host:8000")
+        raise PolicyError(
+            f"'{address}' is not a policy server; expected an address such as openpi://host:8000"
+        )
     return client

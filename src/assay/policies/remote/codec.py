@@ -15,6 +15,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Sized
+from functools import partial
 from typing import Any, cast
 
 import msgpack
@@ -30,31 +31,12 @@ MAX_IMAGE_SIDE = 4096
 """Maximum width or height of an image, pixels."""
 
 _NUMERIC = re.compile(r"[<>|=]?([biuf])\d{1,2}")
+Encoder = Callable[[object], bytes]
 _SCALARS = (bool, int, float, str, bytes, type(None))
 
 
 class CodecError(ValueError):
     """Error for bytes that are not a valid message, with the reason."""
-
-
-def encode_openpi(message: object) -> bytes:
-    """Encode a message exactly as openpi-client does. Raises TypeError for values other than numbers and text."""
-    return cast(bytes, msgpack.packb(message, default=_to_openpi))
-
-
-def encode_vla_eval(message: object) -> bytes:
-    """Encode a message for vla-eval; images are not compressed."""
-    return cast(bytes, msgpack.packb(message, default=_to_vla_eval))
-
-
-def encode_msgpack_numpy(message: object) -> bytes:
-    """Encode a message in the format of the package msgpack-numpy, for GR00T."""
-    return cast(bytes, msgpack.packb(message, default=_to_msgpack_numpy))
-
-
-def encode_json(message: object) -> bytes:
-    """Encode a message as JSON, with arrays in the format of the package json-numpy, for OpenVLA-OFT."""
-    return json.dumps(message, default=_to_json_numpy, allow_nan=False).encode()
 
 
 def decode(data: bytes, *, max_bytes: int) -> Any:
@@ -143,10 +125,23 @@ def _to_msgpack_numpy(value: object) -> dict[bytes, object]:
     }
 
 
-def _to_json_numpy(value: object) -> dict[str, object]:
-    array = _numeric(value)
-    data = base64.b64encode(array.tobytes()).decode()
-    return {"__numpy__": data, "dtype": array.dtype.str, "shape": array.shape}
+encode_openpi: Encoder = partial(msgpack.packb, default=_to_openpi)
+"""Encode a message exactly as openpi-client does. Raises TypeError for values other than numbers and text."""
+encode_vla_eval: Encoder = partial(msgpack.packb, default=_to_vla_eval)
+"""Encode a message for vla-eval; images are not compressed."""
+encode_msgpack_numpy: Encoder = partial(msgpack.packb, default=_to_msgpack_numpy)
+"""Encode a message in the format of the package msgpack-numpy, for GR00T."""
+
+
+def encode_json(message: object) -> bytes:
+    """Encode a message as JSON, with arrays in the format of the package json-numpy, for OpenVLA-OFT."""
+
+    def to_json_numpy(value: object) -> dict[str, object]:
+        array = _numeric(value)
+        data = base64.b64encode(array.tobytes()).decode()
+        return {"__numpy__": data, "dtype": array.dtype.str, "shape": array.shape}
+
+    return json.dumps(message, default=to_json_numpy, allow_nan=False).encode()
 
 
 def _numeric(value: object) -> np.ndarray | np.generic:

@@ -12,8 +12,9 @@ from typing import Annotated, get_type_hints
 
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
+from scipy.spatial.transform import Rotation as SciPyRotation
 
-from assay.episodes.rollout import MOST_ACTIONS
+from assay.episodes.rollout import MAX_CHUNK
 from assay.errors import PolicyError
 from assay.sim import Observation
 from assay.support.images import Orientation, letterbox, orient
@@ -21,12 +22,12 @@ from assay.support.images import Orientation, letterbox, orient
 STATE_SIZE = 8
 """Length of the default state: position 3, rotation vector 3, finger joints 2."""
 ACTION_SIZE = 7
-GRIP_SITE_ROTATION = np.array([math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5)])
-"""Orientation of the grip site in the frame of the end effector, (w, x, y, z): a quarter turn about its axis."""
+GRIP_SITE_ROTATION = SciPyRotation.from_euler("z", -90, degrees=True)
+"""Orientation of the grip site in the frame of the end effector."""
 
-Replan = Annotated[int, Field(ge=1, le=MOST_ACTIONS)] | None
+Replan = Annotated[int, Field(ge=1, le=MAX_CHUNK)] | None
 Pixels = Annotated[int, Field(ge=16, le=2048)]
-Steps = Annotated[int, Field(ge=0, le=MOST_ACTIONS)]
+Steps = Annotated[int, Field(ge=0, le=MAX_CHUNK)]
 
 
 class Sign(IntEnum):
@@ -89,14 +90,7 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
         case Rotation.WXYZ:
             return quaternion
         case Rotation.EULER:
-            w, x, y, z = map(float, quaternion)
-            return np.array(
-                [
-                    math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
-                    math.asin(min(max(2.0 * (w * y - z * x), -1.0), 1.0)),
-                    math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z)),
-                ]
-            )
+            return np.asarray(SciPyRotation.from_quat(quaternion, scalar_first=True).as_euler("xyz"))
     scalar, vector = quaternion[0], quaternion[1:]
     if rotation is Rotation.SHORTEST and scalar < 0.0:
         scalar, vector = -scalar, -vector
@@ -106,11 +100,9 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
 
 
 def controller_state(observation: Observation) -> np.ndarray:
-    """The state with the orientation of the grip site, which the controller moves: float32, (8,)."""
-    w, v = observation.eef_quaternion[0], observation.eef_quaternion[1:]
-    scalar, vector = GRIP_SITE_ROTATION[0], GRIP_SITE_ROTATION[1:]
-    site = np.concatenate([[w * scalar - v @ vector], w * vector + scalar * v + np.cross(v, vector)])
-    rotation = encode_rotation(site, Rotation.SHORTEST)
+    """Return the state with the orientation of the grip site, which the controller moves: float32, (8,)."""
+    body = SciPyRotation.from_quat(observation.eef_quaternion, scalar_first=True)
+    rotation = (body * GRIP_SITE_ROTATION).as_rotvec()
     return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)
 
 
@@ -151,7 +143,7 @@ class Convention:
     """Number of waiting steps at the start, while objects are still falling; no actions are requested."""
 
     def adjusted(self, fields: Mapping[str, object]) -> Convention:
-        """The convention with some of its fields replaced."""
+        """Return the convention with some of its fields replaced."""
         return replace(self, **fields)  # type: ignore[arg-type]
 
     def images(self, observation: Observation) -> dict[str, np.ndarray]:
@@ -162,13 +154,13 @@ class Convention:
         }
 
     def states(self, observation: Observation) -> dict[str, np.ndarray]:
-        """The state by its name on the wire; empty if no state is sent."""
+        """Return the state by its name on the wire; empty if no state is sent."""
         if self.state is None or self.layout is Layout.NONE:
             return {}
         return {self.state: self.state_vector(observation)}
 
     def state_vector(self, observation: Observation) -> np.ndarray:
-        """The state, float64, in the convention's layout; (8,) by default."""
+        """Return the state, float64, in the convention's layout; (8,) by default."""
         pose = (observation.eef_position, encode_rotation(observation.eef_quaternion, self.rotation))
         parts: tuple[np.ndarray, ...]
         match self.layout:
@@ -235,10 +227,10 @@ def check_actions(value: object) -> np.ndarray:
     if raw.dtype.kind not in "biuf":
         raise ValueError(f"the actions are {type(value).__name__}, not an array of numbers")
     actions = np.atleast_2d(raw.astype(np.float64))
-    if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MOST_ACTIONS:
+    if actions.ndim != 2 or actions.shape[1] != ACTION_SIZE or not 1 <= len(actions) <= MAX_CHUNK:
         raise ValueError(
-            f"the actions have shape {raw.shape}; valid: (k, {ACTION_SIZE}) with k from 1 to {MOST_ACTIONS}"
+            f"the actions have shape {raw.shape}; expected (k, {ACTION_SIZE}) with k from 1 to {MAX_CHUNK}"
         )
     if not np.isfinite(actions).all():
-        raise ValueError("the actions hold values that are not finite")
+        raise ValueError("the actions contain values that are not finite")
     return actions

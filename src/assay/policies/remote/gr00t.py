@@ -8,8 +8,7 @@ and time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.remote import codec
-from assay.policies.remote.batching import MAX_REQUEST_BYTES, BatchCodec, BatchRequest, decode_or_none
+from assay.policies.remote.batching import BatchCodec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import THREE_NUMBERS, Convention, Gripper, Layout, Sign
 from assay.policies.remote.transport import ZmqChannel
@@ -40,56 +39,6 @@ AXES = ("x", "y", "z", "roll", "pitch", "yaw")
 """Names of the components of the pose in the state, and of translation and rotation in an action."""
 
 
-class Gr00tBatches(BatchCodec):
-    """``{"endpoint": "get_action", "data": {"observation"}}`` -> ``[action, info]``; arrays are (batch, time, ...)."""
-
-    def parse(self, message: bytes) -> BatchRequest | None:
-        """Parse a request for actions."""
-        request = decode_or_none(message, MAX_REQUEST_BYTES)
-        is_request = isinstance(request, dict) and request.get("endpoint") == "get_action"
-        data = request.get("data") if is_request else None
-        if not isinstance(data, dict) or not isinstance(data.get("observation"), dict):
-            return None
-        signature = {**request, "data": {**data, "observation": _shapes(data["observation"])}}
-        return BatchRequest(codec.encode_msgpack_numpy(signature), request)
-
-    def join(self, requests: Sequence[BatchRequest]) -> bytes:
-        """Join requests into one with concatenated arrays and lists."""
-        first = requests[0].message
-        observations = [request.message["data"]["observation"] for request in requests]
-        data = {**first["data"], "observation": _concatenate(observations)}
-        return codec.encode_msgpack_numpy({**first, "data": data})
-
-    def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """Split every array of the action into the slices of each request."""
-        content = decode_or_none(reply)
-        if not isinstance(content, list) or not content or not isinstance(content[0], dict):
-            return None
-        action = content[0]
-        if not all(isinstance(part, np.ndarray) and len(part) == count for part in action.values()):
-            return None
-        return [
-            codec.encode_msgpack_numpy(
-                [{name: part[index : index + 1] for name, part in action.items()}, *content[1:]]
-            )
-            for index in range(count)
-        ]
-
-
-def _shapes(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _shapes(item) for name, item in value.items()}
-    return str(getattr(value, "shape", ""))
-
-
-def _concatenate(values: Sequence[Any]) -> Any:
-    """Join nested maps of arrays or lists along their first axis."""
-    first = values[0]
-    if isinstance(first, dict):
-        return {name: _concatenate([value[name] for value in values]) for name in first}
-    return np.concatenate(values) if isinstance(first, np.ndarray) else list(chain.from_iterable(values))
-
-
 class Gr00t(RemotePolicy):
     """Client for a policy at ``gr00t://host:port``."""
 
@@ -102,7 +51,9 @@ class Gr00t(RemotePolicy):
     options = ("nested",)
     channel = ZmqChannel
     greets = False
-    batches = Gr00tBatches()
+    batches = BatchCodec(
+        codec.encode_msgpack_numpy, ("endpoint", "get_action"), ("data", "observation"), (0,)
+    )
 
     def __init__(self, address: str) -> None:
         super().__init__(address)
@@ -110,7 +61,7 @@ class Gr00t(RemotePolicy):
         require("gr00t", f"{text} uses ZeroMQ, which needs pyzmq", PolicyError)
         nested = self.address.extra.get("nested", "0")
         if nested not in ("0", "1"):
-            raise PolicyError(f"{text}: nested={nested}: valid: 0, 1")
+            raise PolicyError(f"{text}: nested={nested}: expected 0 or 1")
         if self.address.access.tls:
             raise PolicyError(f"{text}: tls=1: GR00T's servers do not encrypt")
         if self.address.access.bearer:

@@ -6,14 +6,13 @@ On connecting, the server sends a map of metadata. A text frame is the traceback
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from assay.episodes import EpisodeSpec
 from assay.errors import did_you_mean
 from assay.policies.remote import codec
-from assay.policies.remote.batching import MAX_REQUEST_BYTES, BatchCodec, BatchRequest, decode_or_none
+from assay.policies.remote.batching import BatchCodec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import (
     THREE_NUMBERS,
@@ -93,38 +92,6 @@ class OpenPI(RemotePolicy):
         return reply["actions"]
 
 
-class StarVlaBatches(BatchCodec):
-    """``{"type": "infer", "payload": {"examples": [...]}}`` -> ``{"ok", "data": {"actions": (examples, k, 7)}}``."""
-
-    def parse(self, message: bytes) -> BatchRequest | None:
-        """Parse a request with a list of examples."""
-        request = decode_or_none(message, MAX_REQUEST_BYTES)
-        is_request = isinstance(request, dict) and request.get("type") == "infer"
-        payload = request.get("payload") if is_request else None
-        if not isinstance(payload, dict) or not isinstance(payload.get("examples"), list):
-            return None
-        options = {name: value for name, value in payload.items() if name != "examples"}
-        return BatchRequest(codec.encode_openpi(options), request)
-
-    def join(self, requests: Sequence[BatchRequest]) -> bytes:
-        """Join requests into one with all examples."""
-        first = requests[0].message
-        examples = [example for request in requests for example in request.message["payload"]["examples"]]
-        return codec.encode_openpi({**first, "payload": {**first["payload"], "examples": examples}})
-
-    def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """Split a reply into the actions of each example."""
-        content = decode_or_none(reply)
-        data = content.get("data") if isinstance(content, dict) and content.get("ok") else None
-        actions = data.get("actions") if isinstance(data, dict) else None
-        if not isinstance(data, dict) or not isinstance(actions, np.ndarray) or len(actions) != count:
-            return None
-        return [
-            codec.encode_openpi({**content, "data": {**data, "actions": actions[index : index + 1]}})
-            for index in range(count)
-        ]
-
-
 class StarVla(RemotePolicy):
     """Client for a policy at ``starvla://host:port``; ``?unnorm_key=...`` selects the action statistics.
 
@@ -137,7 +104,7 @@ class StarVla(RemotePolicy):
     default = STARVLA_CONVENTION
     port = 10093
     options = ("unnorm_key",)
-    batches = StarVlaBatches()
+    batches = BatchCodec(codec.encode_openpi, ("type", "infer"), ("payload", "examples"), ("data", "actions"))
 
     def connect(self) -> None:
         """Open a new connection; check the key against the keys that the server reports."""

@@ -1,7 +1,7 @@
 """OpenVLA-OFT's HTTP protocol: ``POST /act`` with JSON, whose reply is a list of actions.
 
 OpenVLA-OFT's script sends images of 224 pixels. Its server resizes other sizes by the same function, so images are
-sent as rendered. A server that fails replies ``"error"`` and writes the reason to its own log.
+sent as rendered. A server that fails replies ``"error"`` and logs the reason.
 """
 
 from __future__ import annotations
@@ -51,5 +51,5 @@ class OpenVlaOft(RemotePolicy):
         except codec.CodecError as error:
             raise self._reject(str(error)) from None
         if isinstance(reply, str):
-            raise self._report_failure(f"{json.dumps(reply)}; see its own log")
+            raise self._report_failure(f"{json.dumps(reply)}; see the log of the server")
         return reply

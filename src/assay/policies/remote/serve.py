@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import json
 import logging
-import math
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -16,9 +14,10 @@ from dataclasses import replace
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn, cast
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
+from scipy.spatial.transform import Rotation as SciPyRotation
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
@@ -46,8 +45,6 @@ OPENPI_MIN_ACTIONS = 5
 """Number of actions that openpi's LIBERO example executes from each reply; it rejects shorter replies."""
 HEALTH_PATHS = ("/healthz", "/health")
 """HTTP paths at which openpi's and vla-eval's tools check whether a server is ready."""
-CONFIG_PATH = "/config"
-"""HTTP path at which vla-eval's tools read and change the settings of a server; Assay's server has none."""
 NOT_SENT = {
     "joints": "the arm's joint angles",
     "moment": "the simulator's state",
@@ -92,7 +89,7 @@ class ReceivedObservation:
     @property
     def eef_quaternion(self) -> np.ndarray:
         """The orientation of the end effector in the world, (w, x, y, z), (4,)."""
-        return vector_to_quaternion(self._state_vector()[3:6])
+        return np.asarray(SciPyRotation.from_rotvec(self._state_vector()[3:6]).as_quat(scalar_first=True))
 
     @property
     def gripper(self) -> np.ndarray:
@@ -100,7 +97,7 @@ class ReceivedObservation:
         return self._state_vector()[6:]
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
-        """The upright image: uint8, (height, width, 3); scaled if it was sent in another size."""
+        """Return the upright image: uint8, (height, width, 3); scaled if it was sent in another size."""
         names = dict(self._convention.cameras)
         if camera not in names:
             raise PolicyError(f"the client sends no camera '{camera}': {did_you_mean(camera, names)}")
@@ -126,14 +123,6 @@ class ReceivedObservation:
         return self._state.copy()
 
 
-def vector_to_quaternion(vector: np.ndarray) -> np.ndarray:
-    """Convert a rotation vector (3,), radians, up to 2 pi long, to a unit quaternion (w, x, y, z), (4,)."""
-    angle = float(np.linalg.norm(vector))
-    if angle < 1e-9:
-        return np.array([1.0, 0.0, 0.0, 0.0])
-    return np.concatenate([[math.cos(angle / 2.0)], vector / angle * math.sin(angle / 2.0)])
-
-
 def _not_sent(name: str) -> PolicyError:
     return PolicyError(f"not sent by the client: {name}; a served policy observes only what the client sends")
 
@@ -152,7 +141,7 @@ class ServerSession(ABC):
         self._observations = 0
 
     def greeting(self) -> bytes | None:
-        """The message sent on connecting."""
+        """Return the message sent on connecting."""
         return None
 
     @abstractmethod
@@ -161,7 +150,14 @@ class ServerSession(ABC):
 
     @abstractmethod
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
-        """The message that reports an error, and whether the connection ends with it."""
+        """Return the message that reports an error, and whether the connection ends with it."""
+
+    def read_prompt(self, message: Mapping[Any, Any]) -> tuple[str, bool]:
+        """Return the prompt of a message, and whether it differs from that of the current episode."""
+        prompt = message.get(self.convention.prompt)
+        if not isinstance(prompt, str):
+            raise PolicyError(f"'{self.convention.prompt}' should be a text, not {codec.describe(prompt)}")
+        return prompt, prompt != self._prompt
 
     def begin(self, prompt: str, task: str, seed: int) -> None:
         """Reset the policy for an episode."""
@@ -170,7 +166,7 @@ class ServerSession(ABC):
         self._observations = 0
 
     def act(self, images: Mapping[str, object], state: object, *, at_least: int = 1) -> np.ndarray:
-        """The policy's next actions for received images and state, (k, 7), encoded for sending.
+        """Return the policy's next actions for received images and state, (k, 7), encoded for sending.
 
         A policy that returns fewer than ``at_least`` actions is called again with the same observation.
         """
@@ -196,13 +192,6 @@ def _read_request(message: bytes) -> dict[Any, Any]:
     return content
 
 
-def _read_text(message: Mapping[Any, Any], key: str) -> str:
-    value = message.get(key)
-    if not isinstance(value, str):
-        raise PolicyError(f"'{key}' should be a text, not {codec.describe(value)}")
-    return value
-
-
 class OpenPISession(ServerSession):
     """The connection of an openpi client.
 
@@ -213,15 +202,15 @@ class OpenPISession(ServerSession):
     convention = openpi.CONVENTION
 
     def greeting(self) -> bytes | None:
-        """The metadata that the client expects on connecting."""
+        """Return the metadata that the client expects on connecting."""
         return codec.encode_openpi({"server": "assay", "policy": self.name})
 
     def answer(self, message: bytes) -> bytes | None:
         """Return actions for an observation."""
         request = _read_request(message)
-        prompt = _read_text(request, self.convention.prompt)
         start = time.monotonic()
-        if prompt != self._prompt:
+        prompt, is_new = self.read_prompt(request)
+        if is_new:
             self.begin(prompt, task=prompt, seed=zlib.crc32(message))
         at_least = self.replan or OPENPI_MIN_ACTIONS
         actions = self.act(request, request.get(self.convention.state), at_least=at_least)
@@ -285,9 +274,9 @@ class VlaEvalSession(ServerSession):
         return vla_eval.encode_message(vla_eval.ERROR, {"error": reason}, self._seq), False
 
     def _next_action(self, payload: Mapping[Any, Any]) -> np.ndarray:
-        """The next action, (7,); the policy is called when the actions of the last chunk are used up."""
-        prompt = _read_text(payload, self.convention.prompt)
-        if prompt != self._prompt:
+        """Return the next action, (7,); the policy is called when the actions of the last chunk are used up."""
+        prompt, is_new = self.read_prompt(payload)
+        if is_new:
             self._actions.clear()
             suite, number = self._task.get("suite"), self._task.get("task_id")
             seed = self._task.get("seed", self._task.get("episode_idx"))
@@ -346,6 +335,7 @@ class PolicyServer:
     async def _serve_client(self, connection: ServerConnection) -> None:
         """Serve one client until it disconnects. Policies are reused, because creating one may load a model."""
         policy: Policy | None = None
+        reply: bytes | str | None
         try:
             policy = self._idle.pop() if self._idle else await asyncio.to_thread(load_servable, self._policy)
             session = PROTOCOLS[self._protocol](policy, self._policy, self._replan)
@@ -353,7 +343,17 @@ class PolicyServer:
             if greeting is not None:
                 await connection.send(greeting)
             async for message in connection:
-                if not await _answer(connection, session, message):
+                ends = False
+                try:
+                    if isinstance(message, str):
+                        raise PolicyError("a message should be binary, not text")
+                    reply = await asyncio.to_thread(session.answer, message)
+                except Exception as error:  # anything that a policy raises
+                    reply, ends = session.report_error(_format_error(error))
+                if reply is not None:
+                    await connection.send(reply)
+                if ends:
+                    await connection.close(SERVER_FAILED, "the policy failed; see the message before")
                     break
         except ConnectionClosed:
             pass
@@ -369,40 +369,16 @@ def load_servable(address: str) -> Policy:
     policy = load_policy(address)
     if isinstance(policy, Privileged):
         raise PolicyError(
-            f"'{address}' needs the simulator's state, which is not sent to a server: it cannot be served"
-            " (valid: random, idle, learned?checkpoint=FILE, python:pkg.module:Class)"
+            f"'{address}' needs the simulator's state, so it cannot be served; choose random, idle, "
+            "learned?checkpoint=FILE or python:pkg.module:Class"
         )
     return policy
 
 
-async def _answer(connection: ServerConnection, session: ServerSession, message: bytes | str) -> bool:
-    """Answer a message; return whether the connection continues."""
-    ends = False
-    reply: bytes | str | None
-    try:
-        if isinstance(message, str):
-            raise PolicyError("a message should be binary, not text")
-        reply = await asyncio.to_thread(session.answer, message)
-    except Exception as error:  # anything that a policy raises
-        reply, ends = session.report_error(_format_error(error))
-    if reply is not None:
-        await connection.send(reply)
-    if ends:
-        await connection.close(SERVER_FAILED, "the policy failed; see the message before")
-    return not ends
-
-
 def _answer_http(connection: ServerConnection, request: Request) -> Response | None:
-    """Answer plain HTTP requests of tools; return None for a websocket request."""
-    url = urlsplit(request.path)
-    if url.path in HEALTH_PATHS:
-        return connection.respond(HTTPStatus.OK, "OK\n")
-    if url.path != CONFIG_PATH:
-        return None
-    unknown = [f"unknown key: {name}" for name, _ in parse_qsl(url.query, keep_blank_values=True)]
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if unknown else HTTPStatus.OK
-    content: dict[str, object] = {"errors": unknown} if unknown else {"applied": {}, "config": {}}
-    return connection.respond(status, json.dumps(content) + "\n")
+    """Answer health checks over HTTP; return None for a websocket request."""
+    is_check = urlsplit(request.path).path in HEALTH_PATHS
+    return connection.respond(HTTPStatus.OK, "OK\n") if is_check else None
 
 
 def _format_error(error: Exception) -> str:

@@ -1,7 +1,7 @@
 """One transport for all policy servers: connect with retries, exchange messages within a time limit, close.
 
 A `Channel` is one connection to one copy of a server: a websocket, an HTTP client or a ZeroMQ socket. `Transport` adds
-what they share: copies of a server, retries, time limits, and errors of one line:
+several copies of a server, retries, time limits, and errors of one line:
 
     PolicyError
     └── RemoteError               has the address and the reason
@@ -241,6 +241,7 @@ class Transport:
 
     @property
     def _reply_timeout(self) -> float:
+        """Time limit of one exchange, seconds."""
         return self.address.timeouts.timeout
 
 
@@ -252,7 +253,8 @@ class WebsocketChannel(Channel):
     def __init__(self, address: Address, url: str, seconds: float) -> None:
         self._text = address.text
         try:
-            opening = connect(
+            # Newer versions connect on entering the context; closing the connection leaves it.
+            self._connection = connect(
                 url,
                 additional_headers=address.access.headers(address.text),
                 open_timeout=seconds,
@@ -262,10 +264,7 @@ class WebsocketChannel(Channel):
                 max_size=MAX_REPLY_BYTES,
                 proxy=None,
                 logger=_SILENT,
-            )
-            self._connection = (
-                opening.__enter__()
-            )  # newer versions connect here; closing it leaves the context
+            ).__enter__()
         except PolicyError:
             raise
         except InvalidStatus as error:
@@ -353,18 +352,14 @@ class HttpChannel(Channel):
 
     def __init__(self, address: Address, url: str, seconds: float) -> None:
         self._text, self._url, self._message = address.text, url, b""
-        headers = address.access.headers(address.text)
-        self._client = httpx2.Client(headers=headers, timeout=address.timeouts.timeout, trust_env=False)
-
-        def greet() -> None:  # any answer will do
-            with self._client.stream("GET", url, timeout=seconds):
-                pass
-
+        headers = {**address.access.headers(address.text), "Content-Type": "application/json"}
+        self._client = httpx2.Client(headers=headers, trust_env=False)
         try:
-            _within(seconds, greet)
-        except (httpx2.HTTPError, TimeoutError) as error:
+            with self._client.stream("GET", url, timeout=seconds):
+                pass  # any answer shows that a server is there
+        except httpx2.HTTPError as error:
             self.abort()
-            late = isinstance(error, TimeoutError)
+            late = isinstance(error, httpx2.TimeoutException)
             raise ConnectError("does not answer" if late else str(error) or type(error).__name__) from None
 
     def send(self, message: bytes, seconds: float) -> None:
@@ -373,31 +368,28 @@ class HttpChannel(Channel):
 
     def receive(self, seconds: float) -> bytes:
         """Post the message and return the body of the reply."""
+        body, deadline = bytearray(), time.monotonic() + seconds
         try:
-            status, body = _within(seconds, self._post)
+            with self._client.stream("POST", self._url, content=self._message, timeout=seconds) as reply:
+                for part in reply.iter_bytes():
+                    body += part
+                    if len(body) > MAX_REPLY_BYTES:
+                        raise _size_error(self._text)
+                    if time.monotonic() > deadline:  # httpx limits only the time between two bytes
+                        raise TimeoutError
         except httpx2.TimeoutException:
             raise TimeoutError from None
         except httpx2.HTTPError as error:
             raise LostError(self._text, f"the connection broke ({error})") from None
-        if status != httpx2.codes.OK:
-            hint = ": wrong or missing key" if status in _UNAUTHORISED else ""
+        if reply.status_code != httpx2.codes.OK:
+            hint = ": wrong or missing key" if reply.status_code in _UNAUTHORISED else ""
             start = body[:200].decode(errors="replace")
-            raise ServerError(self._text, f"the server failed: HTTP {status}{hint} {start}")
-        return body
+            raise ServerError(self._text, f"the server failed: HTTP {reply.status_code}{hint} {start}")
+        return bytes(body)
 
     def abort(self) -> None:
         """Close the HTTP client."""
         self._client.close()
-
-    def _post(self) -> tuple[int, bytes]:
-        body = bytearray()
-        headers = {"Content-Type": "application/json"}
-        with self._client.stream("POST", self._url, content=self._message, headers=headers) as reply:
-            for part in reply.iter_bytes():
-                body += part
-                if len(body) > MAX_REPLY_BYTES:
-                    raise _size_error(self._text)
-            return reply.status_code, bytes(body)
 
 
 class ZmqChannel(Channel):
@@ -447,27 +439,3 @@ class ZmqChannel(Channel):
 
 def _size_error(address: str) -> ReplyError:
     return ReplyError(address, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
-
-
-def _within(seconds: float, operation: Callable[[], T]) -> T:
-    """Run an operation in a thread; raise TimeoutError if it takes longer.
-
-    httpx limits only the time between two bytes. A late thread is abandoned, and ends with the client's connection.
-    """
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(operation())
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if errors:
-        raise errors[0]
-    if not results:
-        raise TimeoutError
-    return results[0]

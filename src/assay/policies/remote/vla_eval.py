@@ -64,7 +64,7 @@ class VlaEval(RemotePolicy):
         self.metadata = self._exchange(HELLO, hello, HELLO)
         version = self.metadata.get("protocol_version")
         if version != VERSION:
-            raise self._reject(f"the server has protocol version {version!r:.20}; valid: {VERSION}")
+            raise self._reject(f"the server has protocol version {version!r:.20}; expected {VERSION}")
         wanted = self.metadata.get("observation_params")
         declared = adopt_parameters(CONVENTION, wanted) if isinstance(wanted, dict) else CONVENTION
         self.convention = declared.adjusted(self.address.adjusted)

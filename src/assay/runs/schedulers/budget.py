@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 
-from assay.episodes import Episode, EpisodeSpec, Policy
+from assay.episodes import Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
 from assay.runs.estimates import certificates, duration, parse_duration, time_episodes
-from assay.runs.execute import ForwardingObserver, Observer, execute
+from assay.runs.execute import Observer, execute
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
 from assay.runs.store import Store
@@ -52,31 +52,30 @@ def run_within(
     that no digest shows.
     """
     if path.exists():
-        raise RunError(f"{path} exists already: every evaluation needs its own file")
+        raise RunError(f"{path} exists already: every evaluation needs a new file")
     began = monotonic()
-    clock = _Clock(observer or Observer())
     whole = RunPlan.make(experiment, options)
     all_tasks = tuple(dict.fromkeys(spec.task for spec in whole.specs))
     all_seeds = tuple(dict.fromkeys(spec.seed for spec in whole.specs))
     tasks, seeds = all_tasks, len(all_seeds)
     if budget is None:
-        execute(experiment, policy, path, options, clock)
+        execute(experiment, policy, path, options, observer)
     else:
         allowed = parse_duration(budget)
         first = RunPlan.make(experiment, replace(options, seeds=all_seeds[:1]))
         tasks, seeds = _choose_tasks(first, all_tasks, policy, allowed, began, budget), 1
         within = replace(options, tasks=",".join(tasks), seeds=all_seeds[:1])
-        ending = execute(experiment, policy, path, within, clock)
+        count, since = _count(RunPlan.make(experiment, within)), monotonic()
+        ending = execute(experiment, policy, path, within, observer)
+        pace = (monotonic() - since) / max(count, 1)  # seconds per episode or certificate, over all workers
         left = allowed - (monotonic() - began)
         while not ending.left and seeds < len(all_seeds):
-            plan = RunPlan.make(experiment, replace(within, seeds=(all_seeds[seeds],)))
-            left -= len(plan.specs) * clock.mean("episode")
-            left -= certificates(plan).missing * clock.mean("certificate")
+            left -= pace * _count(RunPlan.make(experiment, replace(within, seeds=(all_seeds[seeds],))))
             if left < 0:
                 break
             seeds += 1
         if seeds > 1:
-            execute(experiment, policy, path, replace(within, seeds=all_seeds[:seeds]), clock)
+            execute(experiment, policy, path, replace(within, seeds=all_seeds[:seeds]), observer)
     left_out = []
     if missing := [task for task in all_tasks if task not in tasks]:
         left_out.append(f"{len(missing)} of {len(all_tasks)} tasks: {', '.join(missing)}")
@@ -101,8 +100,7 @@ def _choose_tasks(
     pace = time_episodes(first, policy, TIMED_CONTROLS)
     if isinstance(pace, str):
         return tuple(tasks)  # every control failed with an error, which the evaluation will report
-    episodes = len(first.specs) + certificates(first).missing
-    seconds = episodes * pace.seconds / first.options.worker_count
+    seconds = _count(first) * pace.seconds / first.options.worker_count
     room = (allowed - (monotonic() - began)) / max(seconds, 1e-9)
     if room >= 1:
         return tuple(tasks)
@@ -110,49 +108,12 @@ def _choose_tasks(
     if count < 1:
         raise RunError(
             f"budget {budget}: one seed of one task of {first.experiment.name} takes about "
-            f"{duration(seconds / len(tasks))} ({len(first.specs) // len(tasks)} episodes); valid: more time, or "
-            "fewer conditions"
+            f"{duration(seconds / len(tasks))} ({len(first.specs) // len(tasks)} episodes); allow more time, or "
+            "choose fewer conditions"
         )
     return tuple(tasks[place * len(tasks) // count] for place in range(count))
 
 
-class _Clock(ForwardingObserver):
-    """Measures the time per episode and per certificate, over all workers."""
-
-    def __init__(self, inner: Observer) -> None:
-        super().__init__(inner)
-        self._spent = {"episode": 0.0, "certificate": 0.0}
-        self._count = {"episode": 0, "certificate": 0}
-        self._since = monotonic()
-
-    def mean(self, kind: str) -> float:
-        """Seconds per episode or certificate; that of an episode if no certificate was made."""
-        kind = kind if self._count[kind] else "episode"
-        return self._spent[kind] / max(self._count[kind], 1)
-
-    def certifying(self, wanted: int) -> None:
-        """Start the clock."""
-        self._since = monotonic()
-        super().certifying(wanted)
-
-    def scene_certified(self) -> None:
-        """Count a certificate."""
-        self._tick("certificate")
-        super().scene_certified()
-
-    def began(self, store: Store, waiting: int) -> None:
-        """Start the clock."""
-        self._since = monotonic()
-        super().began(store, waiting)
-
-    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Count an episode."""
-        if spec is not None:
-            self._tick("episode")
-        super().episode(spec, episode)
-
-    def _tick(self, kind: str) -> None:
-        now = monotonic()
-        self._spent[kind] += now - self._since
-        self._count[kind] += 1
-        self._since = now
+def _count(plan: RunPlan) -> int:
+    """Return the number of episodes and of missing certificates of a plan."""
+    return len(plan.specs) + certificates(plan).missing

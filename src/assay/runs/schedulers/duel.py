@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,11 +26,11 @@ from assay.episodes import Episode, EpisodeSpec, Outcome, Policy
 from assay.errors import RunError
 from assay.experiments import Experiment
 from assay.runs.driver import Driving, driving
-from assay.runs.execute import Observer, make_executor, open_run, plain_name, store_plan
+from assay.runs.execute import Observer, choose_workers, make_executor, open_run, plain_name, store_plan
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
-from assay.runs.schedulers.plan import OrderedScheduler
+from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.schedulers.until import ALPHA, start_order
 from assay.runs.store import SUFFIX, Store, Waiting
 from assay.support.stats.betting import Wager, anytime_interval
@@ -48,6 +48,8 @@ META = "duel"
 """Key of the duel's sample and order in a run's meta table."""
 
 Start = tuple[str, int]
+Scores = dict[str, float | None]
+"""Scores of executed episodes by key: 0 to 1, None for an error."""
 Contender = str | Policy | Player
 
 
@@ -83,40 +85,39 @@ def duel(
     """
     observer = observer or Observer()
     if measure not in MEASURES:
-        raise RunError(f"measure '{measure}': valid: {', '.join(MEASURES)}")
+        raise RunError(f"measure '{measure}': choose one of {', '.join(MEASURES)}")
     if not 0 < margin < 1:
-        raise RunError(f"margin {margin:g}: valid: between 0 and 1, such as 0.05 for five points")
+        raise RunError(f"margin {margin:g}: expected a number between 0 and 1, such as 0.05 for five points")
     if per_start is not None and per_start < 1:
-        raise RunError(f"per_start={per_start}: valid: 1 or more")
+        raise RunError(f"per_start={per_start}: expected an integer >= 1")
     if folder is None:
         if not all(isinstance(policy, str) for policy in policies):
-            raise RunError("duel: a policy that is an object needs out, a folder")
+            raise RunError("duel: a policy object needs out, a folder")
         folder = Path("runs") / "-".join(("duel", *(plain_name(str(policy)) for policy in policies)))
-    has_objects = any(not isinstance(policy, str) for policy in policies)
-    if has_objects and options.workers:
-        raise RunError("a policy that is an object acts in this process: workers must be 0")
-    if options.workers is None:
-        options = replace(options, workers=0 if has_objects else max(1, (os.cpu_count() or 1) // 2))
+    options = choose_workers(options, policies, max(1, (os.cpu_count() or 1) // 2))
     drawn = draw(RunPlan.make(experiment, options), per_start)
     plans = [
         drawn.for_policy(policy, folder / f"{side}{SUFFIX}", label)
         for side, policy, label in zip(SIDES, policies, labels, strict=True)
     ]
-    order = _known_order(plans, per_start, measure)
+    order = _stored_order(plans, per_start, measure)
     with ExitStack() as held:
         stores = [held.enter_context(open_run(plan, observer)) for plan in plans]
-        names = [_name(store, plan) for store, plan in zip(stores, plans, strict=True)]
+        names = []
+        for store, plan in zip(stores, plans, strict=True):
+            if "label" not in store.meta:  # a file named A.assay does not identify the policy
+                store.describe(label=plan.policy)
+            names.append(str(store.meta["label"]))
         interrupted = any(
             store_plan(store, plan, observer).left for store, plan in zip(stores, plans, strict=True)
         )
-        table = ScoreTable.of(stores, order, options, measure)
-        stored: dict[str, object] = {"per_start": per_start, "order": [list(start) for start in table.order]}
+        judge = Judge(stores, order, options, margin=margin, each=each, measure=measure)
+        stored: dict[str, object] = {"per_start": per_start, "order": [list(start) for start in judge.starts]}
         if measure != SUCCESS:
             stored["measure"] = measure
         for store in stores:
             store.describe(**{META: stored})
-        judge = Judge(table, margin, each=each)
-        reason = "" if interrupted else _play(judge, stores, plans, policies, observer)
+        reason = "" if interrupted else _play(judge, stores, plans, observer)
         return Duel(
             judge.judgement(names[0], names[1]),
             (plans[0].path, plans[1].path),
@@ -126,7 +127,7 @@ def duel(
 
 
 def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
-    """``per_start`` episodes of each start, at random but reproducibly; only those in which success is expected."""
+    """Draw ``per_start`` episodes of each start, reproducibly, among those in which success is expected."""
     fair = [spec for spec in plan.specs if spec.labels.get("plausible") is not False] or plan.specs
     starts: dict[Start, list[EpisodeSpec]] = {}
     for spec in fair:
@@ -139,8 +140,8 @@ def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
     return replace(plan, specs=[spec for spec in fair if spec.key in chosen])
 
 
-def _known_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) -> list[Start]:
-    """The order of the starts of a duel that is resumed. Raises RunError if it was drawn differently."""
+def _stored_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) -> list[Start]:
+    """Return the order of the starts of a duel that is resumed. Raises RunError if it was drawn differently."""
     order: list[Start] = []
     for path in (plan.path for plan in plans):
         if path.is_file():
@@ -150,98 +151,77 @@ def _known_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) 
                 continue
             if stored is None:
                 raise RunError(f"{path} is a run, but not of a duel: choose another --out")
-            if stored["per_start"] != per_start:
-                raise RunError(
-                    f"{path} has {stored['per_start'] or 'all'} episodes of each start, not {per_start or 'all'}: "
-                    "choose another --out"
-                )
-            if (compared := stored.get("measure", SUCCESS)) != measure:
-                raise RunError(f"{path} was compared by {compared}, not {measure}: choose another --out")
+            for name, wanted in (("per_start", per_start), ("measure", measure)):
+                if (known := stored.get(name, SUCCESS)) != wanted:
+                    raise RunError(
+                        f"{path} was started with {name}={known}, not {wanted}: choose another --out"
+                    )
             order = order or [(task, seed) for task, seed in stored["order"]]
     return order
 
 
-def _name(store: Store, plan: RunPlan) -> str:
-    """The label of a policy, which its run stores as well: a file named A.assay does not identify it."""
-    if "label" not in store.meta:
-        store.describe(label=plan.policy)
-    return str(store.meta["label"])
-
-
-@dataclass(slots=True)
-class ScoreTable:
-    """The episodes of a duel, and their scores."""
-
-    order: list[Start]
-    starts: dict[Start, list[tuple[str, str]]]
-    """Key and condition of each episode that is in both plans, by start."""
-    scores: tuple[dict[str, float | None], dict[str, float | None]]
-    """Scores of each side by key: 0 to 1, None for an error; executed episodes only."""
-    conditions: list[str]
-    measure: str
-
-    @classmethod
-    def of(
-        cls, stores: Sequence[Store], order: Sequence[Start], options: RunOptions, measure: str
-    ) -> ScoreTable:
-        """The episodes that both runs have planned; ``order``: starts of an earlier command."""
-        plans = []
-        scores: tuple[dict[str, float | None], dict[str, float | None]] = ({}, {})
-        for store, side in zip(stores, scores, strict=True):
-            progress = store.progress() if measure == PROGRESS else {}
-            waiting = {entry.key for entry in store.todo(retry=options.retry)}
-            episodes: dict[str, tuple[Start, str]] = {}
-            for condition, _ in store.conditions():
-                for key, task, seed, outcome in store.outcomes(condition):
-                    episodes[key] = ((task, seed), condition)
-                    if outcome is not None and key not in waiting:
-                        side[key] = score_of(outcome, progress.get(key), measure)
-            plans.append(episodes)
-        starts: dict[Start, list[tuple[str, str]]] = {}
-        for key, (start, condition) in plans[0].items():
-            if key in plans[1]:
-                starts.setdefault(start, []).append((key, condition))
-        before = [start for start in order if start in starts]
-        fresh = sorted(starts.keys() - set(before), key=lambda start: start_order(*start))
-        conditions = [condition for condition, _ in stores[0].conditions()]
-        return cls([*before, *fresh], starts, scores, conditions, measure)
-
-    def keys(self) -> dict[str, int]:
-        """Position of each episode by key."""
-        keys = (key for start in self.order for key, _ in self.starts[start])
-        return {key: place for place, key in enumerate(keys)}
-
-
 def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | None:
-    """Score of an episode, 0 to 1; None for an error. Raises RunError if its world records no progress."""
+    """Return the score of an episode, 0 to 1; None for an error. Raises RunError if its world records no progress."""
     if outcome is Outcome.ERROR:
         return None
     if measure == SUCCESS:
         return float(outcome is Outcome.SUCCESS)
     if progress is None:
-        raise RunError("measure 'progress': the episodes of this world, or of this run, do not record it")
+        raise RunError("measure 'progress': this world, or this run, does not record progress")
     return progress
 
 
 class Judge:
     """Decides between B and A, start by start."""
 
-    def __init__(self, table: ScoreTable, margin: float, *, each: bool, alpha: float = ALPHA) -> None:
-        self._table, self._margin, self._alpha, self._each = table, margin, alpha, each
-        self._overall = _Contest(None, table, margin, alpha)
-        share = alpha / max(1, len(table.conditions))
-        self._conditions = [_Contest(name, table, margin, share) for name in table.conditions]
+    def __init__(
+        self,
+        stores: Sequence[Store],
+        order: Sequence[Start],
+        options: RunOptions,
+        *,
+        margin: float,
+        each: bool,
+        measure: str,
+        alpha: float = ALPHA,
+    ) -> None:
+        """``order``: the starts of an earlier command, which come first."""
+        self._margin, self._alpha, self._each, self._measure = margin, alpha, each, measure
+        self._scores: tuple[Scores, Scores] = ({}, {})
+        plans = [store.outcomes() for store in stores]
+        for store, plan, scores in zip(stores, plans, self._scores, strict=True):
+            waiting = {entry.key for entry in store.todo(retry=options.retry)}
+            for episode in plan:
+                if episode.outcome is not None and episode.key not in waiting:
+                    scores[episode.key] = score_of(episode.outcome, episode.progress, measure)
+        shared = {episode.key for episode in plans[1]}
+        starts: dict[Start, list[tuple[str, str]]] = {}
+        for episode in plans[0]:
+            if episode.key in shared:
+                starts.setdefault((episode.task, episode.seed), []).append((episode.key, episode.condition))
+        before = [start for start in order if start in starts]
+        fresh = sorted(starts.keys() - set(before), key=lambda start: start_order(*start))
+        self.starts = {start: starts[start] for start in (*before, *fresh)}
+        """Key and condition of each episode that is in both plans, by start, in order."""
+        names = dict.fromkeys(episode.condition for episode in plans[0])
+        self._overall = self._contest(None, alpha)
+        self._conditions = [self._contest(name, alpha / max(1, len(names))) for name in names]
         self._advance()
+
+    def _contest(self, condition: str | None, alpha: float) -> _Contest:
+        starts = (
+            [key for key, name in episodes if condition in (None, name)] for episodes in self.starts.values()
+        )
+        return _Contest(condition, [keys for keys in starts if keys], self._margin, alpha)
 
     def see(self, side: int, key: str, episode: Episode) -> None:
         """Update with a recorded episode."""
-        table = self._table
-        table.scores[side][key] = score_of(episode.outcome, episode.progress, table.measure)
+        self._scores[side][key] = score_of(episode.outcome, episode.progress, self._measure)
         self._advance()
 
     def _advance(self) -> None:
         for contest in (self._overall, *self._conditions):
-            contest.advance()
+            contest.advance(*self._scores)
 
     @property
     def over(self) -> bool:
@@ -261,22 +241,25 @@ class Judge:
     def waiting(self) -> int:
         """Episodes of both sides that are still needed."""
         decided = self.decided_conditions
-        episodes = (episode for start in self._table.starts.values() for episode in start)
-        needed = [key for key, condition in episodes if condition not in decided]
-        return sum(key not in done for done in self._table.scores for key in needed)
+        needed = [key for key, condition in self._episodes() if condition not in decided]
+        return sum(key not in scores for scores in self._scores for key in needed)
 
     def places(self) -> dict[str, int]:
-        """Position of each episode of the duel by key."""
-        return self._table.keys()
+        """Return the position of each episode of the duel by key."""
+        return {key: place for place, (key, _) in enumerate(self._episodes())}
 
     def count_done(self, side: int) -> int:
-        """Number of executed episodes of one side."""
-        return len(self._table.scores[side])
+        """Return the number of executed episodes of one side."""
+        return len(self._scores[side])
+
+    def _episodes(self) -> Iterator[tuple[str, str]]:
+        """Yield key and condition of each episode, in order."""
+        return (episode for episodes in self.starts.values() for episode in episodes)
 
     def judgement(self, first: str, second: str) -> Judgement:
-        """The current judgement."""
-        planned = self._table.keys()
-        scores = [score for done in self._table.scores for key, score in done.items() if key in planned]
+        """Return the current judgement."""
+        planned = self.places()
+        scores = [score for done in self._scores for key, score in done.items() if key in planned]
         return Judgement(
             first=first,
             second=second,
@@ -289,7 +272,7 @@ class Judge:
             played=len(scores),
             planned=2 * len(planned),
             errors=sum(score is None for score in scores),
-            measure=self._table.measure,
+            measure=self._measure,
         )
 
 
@@ -298,31 +281,28 @@ class _Contest:
     """Comparison of B with A in one condition, or in all; once it is decided, no more episodes count."""
 
     condition: str | None
-    table: ScoreTable
+    starts: list[list[str]]
+    """Keys of the episodes of each start, in order."""
     margin: float
     alpha: float
     verdict: PairVerdict = PairVerdict.UNDECIDED
     rates: list[tuple[float, float]] = field(default_factory=list)
     """Mean score of A and of B in each counted start."""
     pairs: int = 0
-    _starts: list[list[str]] = field(init=False)
     _next: int = 0
-    _wagers: tuple[Wager, Wager, Wager, Wager] = field(init=False)
+    _wagers: tuple[Wager, ...] = field(init=False)
     """Bets that B - A > 0 and > -margin, and that A - B > 0 and > -margin."""
 
     def __post_init__(self) -> None:
-        starts = (
-            [key for key, name in self.table.starts[start] if self.condition in (None, name)]
-            for start in self.table.order
-        )
-        self._starts = [keys for keys in starts if keys]
         self._wagers = (Wager(0.0), Wager(-self.margin), Wager(0.0), Wager(-self.margin))
 
-    def advance(self) -> None:
-        """Count the starts that both policies have finished, until the contest is decided."""
-        first, second = self.table.scores
-        while not self.verdict.final and self._next < len(self._starts):
-            keys = self._starts[self._next]
+    def advance(self, first: Scores, second: Scores) -> None:
+        """Count the starts that both policies have finished, until the contest is decided.
+
+        Starts count strictly in order: a fast worker must not decide which starts are seen first.
+        """
+        while not self.verdict.final and self._next < len(self.starts):
+            keys = self.starts[self._next]
             if not all(key in first and key in second for key in keys):
                 return
             self._next += 1
@@ -350,52 +330,30 @@ class _Contest:
         return Line(self.condition, len(rates), self.pairs, mine, theirs, change, low, high, self.verdict)
 
 
-class DuelScheduler(OrderedScheduler):
+class DuelScheduler(Scheduler):
     """The episodes of one side of a duel, without those of conditions that are decided."""
 
-    def __init__(self, side: int, judge: Judge, waiting: Iterable[Waiting]) -> None:
+    def __init__(self, store: Store, waiting: Iterable[Waiting], side: int, judge: Judge) -> None:
         self._side, self._judge = side, judge
-        places, decided = judge.places(), judge.decided_conditions
-        entries = [entry for entry in waiting if entry.key in places and entry.condition not in decided]
-        super().__init__(sorted(entries, key=lambda entry: places[entry.key]))
+        places = judge.places()
+        entries = [entry for entry in waiting if entry.key in places]
+        super().__init__(store, sorted(entries, key=lambda entry: places[entry.key]), in_order=True)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
         """Pass a recorded episode to the judge."""
         self._judge.see(self._side, spec.key, episode)
 
-    def next(self, workers: int, latest: str | None = None) -> list[int]:
+    def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""
         for condition in self._judge.decided_conditions:
             self.drop(condition)
-        return super().next(workers, latest)
+        return super().take(latest)
 
 
-@dataclass(slots=True)
-class _Side:
-    """One policy's run in execution."""
-
-    driving: Driving
-    workers: int
-    alive: bool = True
-    reason: str = ""
-
-    def step(self) -> None:
-        try:
-            next(self.driving)
-        except StopIteration as end:
-            self.alive, self.reason = False, end.value.reason
-
-
-def _play(
-    judge: Judge,
-    stores: Sequence[Store],
-    plans: Sequence[RunPlan],
-    policies: Sequence[Contender],
-    observer: Observer,
-) -> str:
+def _play(judge: Judge, stores: Sequence[Store], plans: Sequence[RunPlan], observer: Observer) -> str:
     """Execute the remaining episodes; neither side gets ahead by more than its workers.
 
-    Returns why it ended early, if it did.
+    Return why it ended early; empty if it did not.
     """
     options, reason = plans[0].options, ""
 
@@ -406,18 +364,19 @@ def _play(
         return reason
     observer.began(stores[0], judge.waiting)
     with ExitStack() as held:
-        sides = []
-        for number, (store, plan, policy) in enumerate(zip(stores, plans, policies, strict=True)):
-            scheduler = DuelScheduler(number, judge, store.todo(retry=options.retry))
-            executor = make_executor(plan.worker, options, policy, store)
-            steps = driving(store, executor, scheduler, stopping=over, watch=observer.episode)
-            held.enter_context(closing(steps))
-            sides.append(_Side(steps, executor.workers))
-        while any(side.alive for side in sides):
-            for number, side in enumerate(sides):
-                other = sides[1 - number]
-                ahead = judge.count_done(number) - judge.count_done(1 - number)
-                if side.alive and (over() or not other.alive or ahead < side.workers):
-                    side.step()
-                    reason = reason or side.reason
+        running: dict[int, tuple[Driving, int]] = {}
+        for side, (store, plan) in enumerate(zip(stores, plans, strict=True)):
+            scheduler = DuelScheduler(store, store.todo(retry=options.retry), side, judge)
+            executor = make_executor(plan.worker, options, plan.actor, store)
+            steps = driving(executor, scheduler, stopping=over, watch=observer.episode)
+            running[side] = held.enter_context(closing(steps)), executor.workers
+        while running:
+            for side, (steps, workers) in list(running.items()):
+                ahead = judge.count_done(side) - judge.count_done(1 - side)
+                if over() or 1 - side not in running or ahead < workers:
+                    try:
+                        next(steps)
+                    except StopIteration as end:
+                        del running[side]
+                        reason = reason or end.value.reason
     return reason

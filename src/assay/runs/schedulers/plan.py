@@ -1,49 +1,42 @@
-"""The interface of schedulers, and two simple ones: a plan start by start, and a plan in a given order."""
+"""The base of all schedulers: planned episodes start by start, or in a given order."""
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
 
 from assay.episodes import Episode, EpisodeSpec
-from assay.runs.store import Waiting
+from assay.runs.store import Store, Waiting
 
 MAX_BATCH = 8
 STARTS_PER_BLOCK = 5
 """Starts of a task that are executed together, scene by scene: each compiled scene serves several episodes, and an
 interrupted run lacks pairs only of the last block."""
 
-
-class Scheduler(Protocol):
-    """Decides which episodes a worker executes next."""
-
-    def __len__(self) -> int:
-        """Number of episodes that are known to be left."""
-        ...
-
-    def next(self, workers: int, latest: str | None = None) -> list[int]:
-        """The next episodes, preferably of the scene ``latest`` that a worker has compiled; empty for none now."""
-        ...
-
-    def put_back(self, numbers: Iterable[int]) -> None:
-        """Return episodes that were handed out and not executed."""
-        ...
-
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Update with a recorded episode."""
-        ...
+Batch = Sequence[tuple[int, EpisodeSpec]]
+"""Numbered specs that share a compiled scene."""
 
 
-class PlanScheduler:
-    """Planned episodes, start by start: blocks of starts of a task, and within a block one scene after the other."""
+class Scheduler:
+    """Hands out the planned episodes of a run to an executor, and records their results.
 
-    def __init__(self, entries: Iterable[Waiting]) -> None:
-        self._blocks: dict[int, OrderedDict[str, deque[int]]] = {}
-        self._places: dict[int, tuple[int, str]] = {}
-        self._handed_out: set[int] = set()
+    Episodes come block by block, and within a block one scene after the other. A block holds a few starts of a task,
+    or a single episode if the order matters (``in_order``).
+    """
+
+    def __init__(self, store: Store, entries: Iterable[Waiting], *, in_order: bool = False) -> None:
+        self.workers = 1
+        """Number of episodes that run concurrently."""
+        self._store, self._in_order = store, in_order
+        self._entries: dict[int, tuple[int, Waiting]] = {}
+        """Number of an episode -> its block, and the episode."""
+        self._blocks: list[list[int]] = []
+        """Numbers of the waiting episodes of each block."""
+        self._pending: list[int] = []
+        """Heap of the blocks with waiting episodes."""
+        self._running: dict[int, EpisodeSpec] = {}
+        self._dropped: set[str] = set()
         self._left = 0
-        self._next_block = 0
         self.add(entries)
 
     def add(self, entries: Iterable[Waiting]) -> None:
@@ -53,84 +46,69 @@ class PlanScheduler:
         for entry in entries:
             starts = tasks.setdefault(entry.task, {})
             starts.setdefault(entry.seed, len(starts))
-        first_blocks: dict[str, int] = {}
-        for task, starts in tasks.items():
-            first_blocks[task] = self._next_block
-            self._next_block += 1 + len(starts) // STARTS_PER_BLOCK
-        # Stable: within a start, the order of the plan, which has the control first.
-        for entry in sorted(entries, key=lambda entry: tasks[entry.task][entry.seed]):
-            number = first_blocks[entry.task] + tasks[entry.task][entry.seed] // STARTS_PER_BLOCK
-            self._places[entry.number] = (number, entry.scene)
-            self._blocks.setdefault(number, OrderedDict()).setdefault(entry.scene, deque()).append(
-                entry.number
-            )
+        if not self._in_order:  # stable: within a start, the order of the plan, which has the control first
+            order = {task: place for place, task in enumerate(tasks)}
+            entries.sort(key=lambda entry: (order[entry.task], tasks[entry.task][entry.seed]))
+        latest: tuple[str, int] | None = None
+        for entry in entries:
+            block = (entry.task, tasks[entry.task][entry.seed] // STARTS_PER_BLOCK)
+            if self._in_order or block != latest:
+                latest = block
+                heappush(self._pending, len(self._blocks))
+                self._blocks.append([])
+            self._blocks[-1].append(entry.number)
+            self._entries[entry.number] = (len(self._blocks) - 1, entry)
         self._left += len(entries)
 
     def __len__(self) -> int:
+        """Return the number of episodes that are known to be left."""
         return self._left
 
-    def next(self, workers: int, latest: str | None = None) -> list[int]:
-        """See `Scheduler`. Batches get smaller towards the end, so that workers finish at about the same time."""
-        if not self._blocks:
+    def take(self, latest: str | None = None) -> Batch:
+        """Return the next episodes, preferably of the scene ``latest`` that a worker has compiled; empty for none now.
+
+        Batches get smaller towards the end, so that workers finish at about the same time.
+        """
+        while self._pending and not self._blocks[self._pending[0]]:  # finished, or of dropped conditions
+            heappop(self._pending)
+        if not self._pending:
             return []
-        block = self._blocks[first := min(self._blocks)]
-        scene = latest if latest is not None and latest in block else next(iter(block))
-        waiting = block[scene]
-        size = max(1, min(MAX_BATCH, self._left // (4 * workers), len(waiting)))
-        batch = [waiting.popleft() for _ in range(size)]
-        if waiting:
-            block.move_to_end(scene)
-        else:
-            del block[scene]
-        if not block:
-            del self._blocks[first]
+        block = self._blocks[self._pending[0]]
+        scenes = {number: self._entries[number][1].scene for number in block}
+        scene = latest if latest in scenes.values() else scenes[block[0]]
+        same = [number for number in block if scenes[number] == scene]
+        size = max(1, min(MAX_BATCH, self._left // (4 * self.workers), len(same)))
+        numbers = same[:size]
+        # The rest of the scene comes last, so that the next worker starts with another one.
+        block[:] = [number for number in block if scenes[number] != scene] + same[size:]
         self._left -= size
-        self._handed_out.update(batch)
+        batch = list(zip(numbers, self._store.specs(numbers), strict=True))
+        self._running.update(batch)
         return batch
 
-    def put_back(self, numbers: Iterable[int]) -> None:
-        """See `Scheduler`."""
+    def give_back(self, numbers: Iterable[int]) -> None:
+        """Return episodes that were handed out and not executed."""
         for number in sorted(numbers, reverse=True):
-            if number in self._handed_out:
-                self._handed_out.remove(number)
-                block, scene = self._places[number]
-                self._blocks.setdefault(block, OrderedDict()).setdefault(scene, deque()).appendleft(number)
+            block, entry = self._entries[number]
+            if self._running.pop(number, None) is not None and entry.condition not in self._dropped:
+                self._blocks[block].insert(0, number)
+                heappush(self._pending, block)
                 self._left += 1
-
-    def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Do nothing: the order does not depend on outcomes."""
-
-
-class OrderedScheduler:
-    """Planned episodes in exactly the given order, one at a time; conditions can be dropped."""
-
-    def __init__(self, entries: Iterable[Waiting]) -> None:
-        self._waiting: deque[int] = deque()
-        self._conditions: dict[int, str] = {}
-        for entry in entries:
-            self._waiting.append(entry.number)
-            self._conditions[entry.number] = entry.condition
-        self._handed_out: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def next(self, workers: int, latest: str | None = None) -> list[int]:
-        """See `Scheduler`."""
-        batch = [self._waiting.popleft()] if self._waiting else []
-        self._handed_out.update(batch)
-        return batch
-
-    def put_back(self, numbers: Iterable[int]) -> None:
-        """See `Scheduler`."""
-        for number in sorted(numbers, reverse=True):
-            if number in self._handed_out:
-                self._handed_out.remove(number)
-                self._waiting.appendleft(number)
 
     def drop(self, condition: str) -> None:
         """Remove the remaining episodes of a condition."""
-        self._waiting = deque(number for number in self._waiting if self._conditions[number] != condition)
+        if condition not in self._dropped:
+            self._dropped.add(condition)
+            for block in self._blocks:
+                block[:] = [number for number in block if self._entries[number][1].condition != condition]
+            self._left = sum(map(len, self._blocks))
+
+    def record(self, number: int, episode: Episode) -> EpisodeSpec:
+        """Store an executed episode, and return its spec."""
+        self._store.append(number, episode)
+        spec = self._running.pop(number)
+        self.see(spec, episode)
+        return spec
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Do nothing: the order does not depend on outcomes."""
+        """Update with a recorded episode. The base class does nothing: its order does not depend on outcomes."""

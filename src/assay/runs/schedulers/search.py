@@ -20,12 +20,19 @@ from assay.experiments.axes import AXES, Axis, AxisError, Rung, variant
 from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
 from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
-from assay.runs.driver import Ending, driving, finish
-from assay.runs.execute import Observer, default_path, make_certificates, make_executor, open_run
+from assay.runs.driver import driving, finish
+from assay.runs.execute import (
+    Observer,
+    choose_workers,
+    default_path,
+    make_certificates,
+    make_executor,
+    open_run,
+)
 from assay.runs.executor import Player
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan, plugins_used
-from assay.runs.schedulers.plan import PlanScheduler
+from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.store import Store, Waiting
 from assay.support.plugins import plugins_of
 from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence
@@ -149,7 +156,7 @@ class Search:
     request: Certify | Play | None = None
 
     def specs(self, plan: RunPlan) -> dict[Item, EpisodeSpec]:
-        """The requested episodes."""
+        """Return the requested episodes."""
         assert self.request is not None
         return {item: self._spec(plan, *item) for item in self.request.items}
 
@@ -158,20 +165,13 @@ class Search:
         if rung is not None:
             changes = {self.axis.name: self.ladder[rung]}
             variants = (variant(changes, drawn_way(self.task.id, changes, seed)),)
-        options = plan.options
         *_, spec = replace(plan.experiment, variants=lambda task: variants).plan(
-            (self.task,),
-            (seed,),
-            pack=plan.pack,
-            initial=options.initial,
-            start=options.hold_start,
-            steps=options.steps,
-            replan=options.replan,
+            (self.task,), (seed,), start=plan.options.hold_start, **_spec_options(plan)
         )
         return spec
 
     def answer(self, answer: Answer | None, seeds: Sequence[int]) -> None:
-        """Continue to the next request; None to start."""
+        """Send an answer to the search, and store its next request; None starts the search."""
         try:
             if self.procedure is None:
                 self.procedure = self.threshold.procedure(seeds)
@@ -180,43 +180,49 @@ class Search:
             self.request, self.over = None, True
 
 
-class SearchScheduler(PlanScheduler):
+def _spec_options(plan: RunPlan) -> dict[str, Any]:
+    """Return the settings of a plan that all its specs share."""
+    options = plan.options
+    return {"pack": plan.pack, "initial": options.initial, "steps": options.steps, "replan": options.replan}
+
+
+class SearchScheduler(Scheduler):
     """Scheduler that lets searches choose the next batch of episodes."""
 
     def __init__(self, store: Store, plan: RunPlan, searches: Sequence[Search], observer: Observer) -> None:
-        self._store, self._plan, self._searches, self._observer = store, plan, searches, observer
+        super().__init__(store, ())
+        self._plan, self._searches, self._observer = plan, searches, observer
         waiting = {entry.key for entry in store.todo(retry=plan.options.retry)}
-        self._outcomes: dict[str, Outcome] = {
-            key: outcome
-            for condition, _ in store.conditions()
-            for key, _, _, outcome in store.outcomes(condition)
-            if outcome is not None and key not in waiting
+        self._outcomes = {
+            episode.key: episode.outcome
+            for episode in store.outcomes()
+            if episode.outcome is not None and episode.key not in waiting
         }
         self.refused: dict[str, Refusal] = {}
         """Episodes that cannot be solved, by key."""
         self.interrupted = False
         self._served: dict[str, EpisodeSpec] = {}
-        self._running: set[str] = set()
-        super().__init__(self._next_entries())
+        self._requested: set[str] = set()
+        self.add(self._next_entries())
 
-    def next(self, workers: int, latest: str | None = None) -> list[int]:
+    def take(self, latest: str | None = None) -> Batch:
         """See `Scheduler`."""
         if not len(self):
             self.add(self._next_entries())
-        return super().next(workers, latest)
+        return super().take(latest)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
         """Update with a recorded episode."""
         self._outcomes[spec.key] = episode.outcome
-        self._running.discard(spec.key)
+        self._requested.discard(spec.key)
 
     def stopping(self) -> bool:
-        """Whether to stop: certification was interrupted, or the observer wants to."""
+        """Return whether to stop: certification was interrupted, or the observer requests it."""
         return self.interrupted or self._observer.stopping()
 
     def _next_entries(self) -> Sequence[Waiting]:
-        """The episodes that all searches request, once none is running."""
-        if self._running:
+        """Return the episodes that all searches request, once none is running."""
+        if self._requested:
             return ()
         while True:
             self._advance()
@@ -241,7 +247,7 @@ class SearchScheduler(PlanScheduler):
         }
         self._store.plan(wanted.values())
         entries = [entry for entry in self._store.todo(retry="errors") if entry.key in wanted]
-        self._running = {entry.key for entry in entries}
+        self._requested = {entry.key for entry in entries}
         return entries
 
     def _advance(self) -> None:
@@ -257,7 +263,7 @@ class SearchScheduler(PlanScheduler):
                 return
 
     def _answer(self, search: Search) -> Answer | None:
-        """The answer to a search's request; None if it is not known yet."""
+        """Return the answer to a search's request; None if it is not known yet."""
         specs = search.specs(self._plan)
         if isinstance(search.request, Play):
             if any(spec.key not in self._outcomes for spec in specs.values()):
@@ -338,23 +344,16 @@ def search(
     ``budget``: the maximum number of episodes, controls included.
     """
     observer = observer or Observer()
-    if not isinstance(policy, str):
-        if options.workers:
-            raise RunError("a policy that is an object acts in this process: workers must be 0")
-        options = replace(options, workers=0)
+    options = choose_workers(options, [policy], os.cpu_count() or 1)
     if path is None:
         if not isinstance(policy, str):
-            raise RunError("search: a policy that is an object needs out, a file")
+            raise RunError("search: a policy object needs out, a file")
         path = default_path(META, policy)
-    if options.workers is None:
-        options = replace(options, workers=os.cpu_count() or 1)
     for name, value, example in (("level", level, 0.5), ("confidence", confidence, 0.95)):
         if not 0 < value < 1:
-            raise RunError(f"{name} {value:g}: valid: between 0 and 1, such as {example:g}")
-    if not axes:
-        raise ExperimentError(f"no axis is named; valid: {', '.join(AXES)}")
-    if len(set(axes)) < len(axes):
-        raise ExperimentError(f"axes {', '.join(axes)}: each is named once")
+            raise RunError(f"{name} {value:g}: expected a number between 0 and 1, such as {example:g}")
+    if not axes or len(set(axes)) < len(axes):
+        raise ExperimentError(f"axes '{', '.join(axes)}': choose different ones of {', '.join(AXES)}")
     seeds = options.seeds or SEEDS
     plan = RunPlan.make(whole_grid(()), replace(options, seeds=seeds[:1]))
     plan = replace(plan, options=replace(options, seeds=seeds))
@@ -372,10 +371,8 @@ def search(
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, sum(search.threshold.budget for search in searches))
         scheduler = SearchScheduler(store, plan, searches, observer)
-        executor = make_executor(plan.worker, plan.options, policy, store)
-        ending: Ending = finish(
-            driving(store, executor, scheduler, stopping=scheduler.stopping, watch=observer.episode)
-        )
+        executor = make_executor(plan.worker, plan.options, plan.actor, store)
+        ending = finish(driving(executor, scheduler, stopping=scheduler.stopping, watch=observer.episode))
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         left = sum(not search.over for search in searches)
         notes, refused = tuple(_notes(searches)), len(scheduler.refused)
@@ -406,8 +403,8 @@ def _searches(
     share = default if budget is None else budget // len(searches)
     if share < minimum:
         raise RunError(
-            f"a budget of {budget} episodes is {share} for each of {len(searches)} searches, which decides nothing; "
-            f"valid: {minimum * len(searches)} or more, {default * len(searches)} by default; or fewer tasks or axes"
+            f"a budget of {budget} episodes gives {share} to each of {len(searches)} searches, too few to decide; "
+            f"allow at least {minimum * len(searches)} (default: {default * len(searches)}), or fewer tasks or axes"
         )
     for search in searches:
         search.threshold.budget = share
@@ -415,7 +412,7 @@ def _searches(
 
 
 def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
-    """The plan with as many episodes as the budget allows, not yet those that the search chooses, for estimates."""
+    """Return the plan with as many episodes as the budget allows, for estimates: the search chooses others."""
     design = replace(plan.experiment, seeds=())
     count = sum(search.threshold.budget for search in searches)
     first = {search.task.id: search for search in reversed(searches)}
@@ -428,9 +425,7 @@ def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
         return [variant({search.axis.name: search.ladder[-1]}, 0)]
 
     seeds = options.seeds[: max(1, count // (2 * len(tasks)))]
-    specs = replace(design, variants=variants).plan(
-        tasks, seeds, pack=plan.pack, initial=options.initial, steps=options.steps, replan=options.replan
-    )
+    specs = replace(design, variants=variants).plan(tasks, seeds, **_spec_options(plan))
     chosen = list(specs)[:count]
     used = {plugin.module: plugin for plugin in plugins_of(search.axis.changes for search in searches)}
     used |= {plugin.module: plugin for plugin in plugins_used(design, design, plan.pack, chosen)}
@@ -438,7 +433,7 @@ def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
 
 
 def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
-    """The searches as the run stores them, with those of earlier commands."""
+    """Return the searches as the run stores them, with those of earlier commands."""
     stored = store.meta.get(META, {})
     pairs = {(pair["task"], pair["axis"]): pair for pair in stored.get("pairs", ())}
     pairs |= {
@@ -458,18 +453,18 @@ def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequenc
 
 
 def _notes(searches: Sequence[Search]) -> list[str]:
-    """Remarks on searches without a result."""
+    """Return remarks on searches without a result, one sentence each."""
     floor = [search for search in searches if search.threshold.ended == "controls"]
     notes = []
     for task in dict.fromkeys(search.task.id for search in floor):
         starts = max(search.threshold.starts for search in floor if search.task.id == task)
-        notes.append(f"{task}: all of {starts} controls failed: nothing can be searched at the floor")
+        notes.append(f"{task}: all {starts} controls failed, so there is no success to lose")
     for search in searches:
         if given_up := sorted(search.threshold.given_up):
             magnitudes = ", ".join(f"{search.ladder[rung].magnitude:g}" for rung in given_up)
             notes.append(
                 f"{search.task.id}: {search.axis.name} of {magnitudes} {search.axis.unit}".rstrip()
-                + " was given up: hardly any start can be solved there"
+                + " was abandoned: hardly any start can be solved there"
             )
     return notes
 
@@ -481,7 +476,7 @@ def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:
 
 
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
-    """Number of starts after which a policy that never fails is known to lose no success."""
+    """Return the number of starts after which a policy that never fails is known to lose no success."""
     evidence, top = LadderEvidence(1, level, alpha), 0
     while not evidence.is_settled((0,)):
         evidence.see({0: True})

@@ -24,12 +24,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, Self, TypeVar, get_args
+from typing import Literal, Self, get_args
 
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.errors import RunError, did_you_mean
-from assay.runs.schedulers.plan import OrderedScheduler
-from assay.runs.store import Store, Waiting
+from assay.runs.schedulers.plan import Scheduler
+from assay.runs.store import PlannedEpisode, Store, Waiting
 
 ALPHA = 0.05
 Rule = Literal["half-width", "decided", "differs"]
@@ -46,7 +46,7 @@ class Until:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.value < 1.0:
-            raise RunError(f"--until {self.kind}={self.value:g}: valid: between 0 and 1")
+            raise RunError(f"--until {self.kind}={self.value:g}: expected a number between 0 and 1")
 
     @property
     def is_paired(self) -> bool:
@@ -54,7 +54,7 @@ class Until:
         return self.kind == "differs"
 
     def is_met(self, successes: int, count: int, p: float = 1.0) -> bool:
-        """Whether a condition is decided; ``p``: anytime-valid p-value of its difference to the control."""
+        """Return whether a condition is decided; ``p``: anytime-valid p-value of its difference to the control."""
         if self.is_paired:
             return p <= self.value
         low, high = interval(successes, count, self.alpha)
@@ -65,7 +65,9 @@ class Until:
     def as_json(self, successes: int, count: int, pairs: Pairs | None = None) -> dict[str, object]:
         """Return the rule and its evidence as a JSON object."""
         low, high = interval(successes, count, self.alpha)
-        paired = {} if pairs is None else pairs.as_json()
+        paired: dict[str, object] = {}
+        if pairs is not None:
+            paired = {"only_control": pairs.only_control, "only_changed": pairs.only_changed, "p": pairs.p}
         return paired | {
             "rule": f"{self.kind}={self.value:g}",
             "alpha": self.alpha,
@@ -98,13 +100,9 @@ class Pairs:
         """Two-sided p-value, valid at any stopping time."""
         return math.exp(-self.most)
 
-    def as_json(self) -> dict[str, object]:
-        """Counts and p-value."""
-        return {"only_control": self.only_control, "only_changed": self.only_changed, "p": self.p}
-
     @classmethod
     def of(cls, differences: Iterable[float]) -> Self:
-        """Count a condition\'s differences to its control, start by start."""
+        """Count a condition's differences to its control, start by start."""
         pairs = cls()
         for difference in differences:
             pairs.see(difference)
@@ -113,23 +111,20 @@ class Pairs:
 
 @lru_cache(maxsize=65_536)
 def start_order(task: str, seed: int) -> str:
-    """Sort key of a start in the fixed random order: a hash."""
+    """Return the sort key of a start in the fixed random order: a hash."""
     return hashlib.sha256(f"{task} {seed}".encode()).hexdigest()
 
 
-T = TypeVar("T")
-
-
-def in_canonical_order(items: Iterable[T], describe: Callable[[T], tuple[str, str, int, str]]) -> list[T]:
-    """Episodes in the canonical order used for early stopping; ``describe``: condition, task, seed and key of one."""
+def in_canonical_order(episodes: Iterable[PlannedEpisode]) -> list[PlannedEpisode]:
+    """Sort episodes into the canonical order used for early stopping."""
     turns: Counter[tuple[str, str, int]] = Counter()
     keyed = []
-    for item in sorted(items, key=lambda item: describe(item)[3]):
-        condition, task, seed, key = describe(item)
-        turn = turns[condition, task, seed]
-        turns[condition, task, seed] += 1
-        keyed.append(((turn, start_order(task, seed), condition != CONTROL, key), item))
-    return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]
+    for episode in sorted(episodes, key=lambda episode: episode.key):
+        turn = turns[episode.condition, episode.task, episode.seed]
+        turns[episode.condition, episode.task, episode.seed] += 1
+        start = start_order(episode.task, episode.seed)
+        keyed.append(((turn, start, episode.condition != CONTROL, episode.key), episode))
+    return [episode for _, episode in sorted(keyed, key=lambda pair: pair[0])]
 
 
 def parse_until(text: str) -> Until:
@@ -145,7 +140,7 @@ def parse_until(text: str) -> Until:
 
 
 def interval(successes: int, count: int, alpha: float = ALPHA) -> tuple[float, float]:
-    """Bounds of the confidence sequence after ``count`` episodes."""
+    """Return the bounds of the confidence sequence after ``count`` episodes."""
     if count == 0:
         return 0.0, 1.0
     bound = -math.log(alpha)
@@ -159,13 +154,13 @@ def interval(successes: int, count: int, alpha: float = ALPHA) -> tuple[float, f
 
 
 def log_mixture(successes: int, failures: int, rate: float) -> float:
-    """log M_n(rate)."""
+    """Return log M_n(rate)."""
     mixture = _log_beta(successes + 0.5, failures + 0.5) - _log_beta(0.5, 0.5)
     return mixture - _times_log(successes, rate) - _times_log(failures, 1 - rate)
 
 
 def _root(excess: Callable[[float], float], outside: float, inside: float) -> float:
-    """The sign change of a function between a rate outside the interval and one inside."""
+    """Return the sign change of a function between a rate outside the interval and one inside."""
     if excess(outside) <= 0:
         return outside
     for _ in range(50):
@@ -187,36 +182,35 @@ def _log_beta(a: float, b: float) -> float:
     return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
 
 
-class UntilScheduler(OrderedScheduler):
+class UntilScheduler(Scheduler):
     """Executes episodes in canonical order and drops a condition as soon as it is decided.
 
-    An episode counts when all before it are recorded, so the verdict does not depend on the number of workers. One
-    that is neither recorded nor wanted is skipped: it would never come. Errors carry no information about a success
-    rate and are skipped as well. Controls are decided last, and keep every start that another condition has; if
-    conditions are compared with them, they continue.
+    An episode counts when all before it are recorded, so the verdict does not depend on the number of workers.
+    Episodes that this command does not execute are skipped, and so are errors, which carry no information about a
+    success rate. Controls are decided last, and keep every start that another condition has; if conditions are
+    compared with them, they continue.
     """
 
     def __init__(
         self, store: Store, until: Until, wanted: Iterable[Waiting], waiting: Iterable[Waiting]
     ) -> None:
         """``wanted``: the episodes to execute, among all that are ``waiting``."""
-        planned = [
-            (condition, task, seed, key)
-            for condition, _ in store.conditions()
-            for key, task, seed, _ in store.outcomes(condition)
-        ]
-        order = {key: place for place, (*_, key) in enumerate(in_canonical_order(planned, lambda item: item))}
+        planned = in_canonical_order(store.outcomes())
+        order = {episode.key: place for place, episode in enumerate(planned)}
         wanted = sorted(wanted, key=lambda entry: order[entry.key])
-        super().__init__(wanted)
+        super().__init__(store, wanted, in_order=True)
         left = {entry.key for entry in waiting}
         unwanted = left - {entry.key for entry in wanted}
-        self._store, self._until = store, until
+        self._until = until
         stopped = store.stopped
-        self._sequences = {
-            condition: _sequence(store, condition, left, unwanted)
-            for condition, _ in store.conditions()
-            if condition not in stopped or (until.is_paired and condition == CONTROL)
-        }
+        self._sequences: dict[str, _Sequence] = {}
+        for episode in planned:
+            is_open = episode.condition not in stopped or (until.is_paired and episode.condition == CONTROL)
+            if is_open and episode.key not in unwanted:
+                sequence = self._sequences.setdefault(episode.condition, _Sequence())
+                sequence.outcomes[episode.key] = None if episode.key in left else episode.outcome
+                sequence.starts[episode.key] = (episode.task, episode.seed)
+                sequence.keys.append(episode.key)
         control = self._sequences.get(CONTROL)
         self._controls = {start: key for key, start in control.starts.items()} if control else {}
         self._stopped_starts: set[tuple[str, int]] = set()
@@ -262,7 +256,7 @@ class UntilScheduler(OrderedScheduler):
                 self.drop(condition)
 
     def _control(self, start: tuple[str, int]) -> Outcome | None:
-        """Outcome of the control of a start; an error if it has no control."""
+        """Return the outcome of the control of a start; an error if it has no control."""
         key = self._controls.get(start)
         return Outcome.ERROR if key is None else self._sequences[CONTROL].outcomes[key]
 
@@ -271,57 +265,44 @@ class UntilScheduler(OrderedScheduler):
 class _Sequence:
     """A condition's episodes by key, in canonical order, and how many of them count."""
 
-    outcomes: dict[str, Outcome | None]
-    starts: dict[str, tuple[str, int]]
+    keys: list[str] = field(default_factory=list)
+    outcomes: dict[str, Outcome | None] = field(default_factory=dict)
+    starts: dict[str, tuple[str, int]] = field(default_factory=dict)
     """Key -> task and seed."""
     counted: int = 0
     successes: int = 0
     count: int = 0
     pairs: Pairs = field(default_factory=Pairs)
     is_decided: bool = False
-    _keys: list[str] = field(init=False)
     _paired: set[tuple[str, int]] = field(default_factory=set)
     """Starts whose pair is counted: the first of their episodes that has an outcome."""
 
-    def __post_init__(self) -> None:
-        self._keys = list(self.outcomes)
-
     def next_key(self) -> str | None:
-        """The key of the next episode, if it is recorded."""
-        if self.counted == len(self._keys) or self.outcomes[self._keys[self.counted]] is None:
+        """Return the key of the next episode, if it is recorded."""
+        if self.counted == len(self.keys) or self.outcomes[self.keys[self.counted]] is None:
             return None
-        return self._keys[self.counted]
+        return self.keys[self.counted]
 
     def count_next(self, control: Outcome | None) -> None:
         """Count the next episode, as a pair with its control if there is one and the start has no pair yet."""
-        outcome = self.outcomes[self._keys[self.counted]]
+        outcome = self.outcomes[self.keys[self.counted]]
         self.counted += 1
         self.count += outcome is not Outcome.ERROR
         self.successes += outcome is Outcome.SUCCESS
-        start = self.starts[self._keys[self.counted - 1]]
+        start = self.starts[self.keys[self.counted - 1]]
         if control is not None and Outcome.ERROR not in (outcome, control) and start not in self._paired:
-            self._paired.add(start)  # its control is one outcome, however many wordings are compared with it
+            self._paired.add(start)  # one control, however many wordings are compared with it
             self.pairs.see((outcome is Outcome.SUCCESS) - (control is Outcome.SUCCESS))
 
     @property
     def is_over(self) -> bool:
         """Whether it is decided, or has no more episodes."""
-        return self.is_decided or self.counted == len(self._keys)
+        return self.is_decided or self.counted == len(self.keys)
 
     def counted_starts(self) -> set[tuple[str, int]]:
-        """The starts of the episodes that count."""
+        """Return the starts of the episodes that count."""
         return {self.starts[key] for key in self.counted_keys()}
 
     def counted_keys(self) -> list[str]:
-        """The keys of the episodes that count."""
-        return self._keys[: self.counted]
-
-
-def _sequence(store: Store, condition: str, waiting: set[str], unwanted: set[str]) -> _Sequence:
-    """A condition's episodes without ``unwanted`` ones; those that are ``waiting`` (keys) have no outcome."""
-    rows = in_canonical_order(store.outcomes(condition), lambda row: (condition, row[1], row[2], row[0]))
-    rows = [row for row in rows if row[0] not in unwanted]
-    return _Sequence(
-        {key: None if key in waiting else outcome for key, _, _, outcome in rows},
-        {key: (task, seed) for key, task, seed, _ in rows},
-    )
+        """Return the keys of the episodes that count."""
+        return self.keys[: self.counted]

@@ -1,19 +1,20 @@
 """Clients for language models behind HTTP endpoints.
 
-endpoint   address and request limits    protocols  OpenAI, Anthropic and Gemini
-client     requests with retries         prompt     text and images
-cache      replies on disk               ledger     counts of requests, tokens and dropped replies
+protocols   endpoints with their limits, prompts, and the wire formats of OpenAI, Anthropic and Gemini
+client      requests with retries, a cache of replies on disk, counts of requests and tokens
 """
 
 from assay.support.llm.client import Cache, Client, Ledger, Price, Reply
-from assay.support.llm.endpoint import KEY_VARIABLE, Endpoint, key_from_environment
 from assay.support.llm.protocols import (
+    KEY_VARIABLE,
+    Endpoint,
     LLMError,
     ModelImage,
     ModelPrompt,
     NonsenseError,
     RefusedError,
     UnansweredError,
+    key_from_environment,
 )
 
 __all__ = [

@@ -19,19 +19,18 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import httpx2
 
 from assay.support.files import KeyValues
-from assay.support.llm.endpoint import Endpoint
 from assay.support.llm.protocols import (
+    PROTOCOLS,
+    Endpoint,
     LLMError,
     ModelPrompt,
     NonsenseError,
     RefusedError,
-    Shown,
     UnansweredError,
 )
 
@@ -100,7 +99,7 @@ class Cache:
             self._replies = KeyValues(file, "replies", ("key",), ("text", "cut_off"))
             self._about = KeyValues(file, "about", ("key",), ("told",))
         except (sqlite3.Error, OSError) as error:
-            raise LLMError(f"{file}: is no cache of answers ({error}); delete it, or name another") from None
+            raise LLMError(f"{file}: not a cache of answers ({error}); delete it, or name another") from None
 
     def get(self, request: Mapping[str, object]) -> Reply | None:
         """Return the reply to a request, or None if it is not cached."""
@@ -171,12 +170,8 @@ class Client:
     ) -> None:
         """``on_wait`` is called with the seconds that all requests are delayed at the endpoint's request."""
         self._endpoint, self._cache, self._ledger, self._on_wait = endpoint, cache, ledger, on_wait
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
-        if endpoint.key is not None:
-            headers |= endpoint.speech.headers(endpoint.key)
-        self._http = httpx2.AsyncClient(
-            headers=headers, timeout=httpx2.Timeout(endpoint.timeout, connect=10.0)
-        )
+        timeout = httpx2.Timeout(endpoint.timeout, connect=10.0)
+        self._http = httpx2.AsyncClient(headers=endpoint.headers, timeout=timeout)
         self._url = endpoint.address
         self._places = asyncio.Semaphore(endpoint.at_once)
         self._next = 0.0
@@ -185,13 +180,11 @@ class Client:
         await self._http.__aenter__()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._http.__aexit__(kind, error, trace)
+    async def __aexit__(self, *error: Any) -> None:
+        await self._http.__aexit__(*error)
 
     async def ask(self, prompt: ModelPrompt, round: int = 0) -> Reply | None:
-        """Like `reply`, but return None for invalid replies, which are counted."""
+        """Return the reply as `reply` does, or None for invalid replies, which are counted."""
         try:
             return await self.reply(prompt, round)
         except NonsenseError as error:
@@ -204,20 +197,17 @@ class Client:
         Raises RefusedError, UnansweredError, and NonsenseError if all replies of the endpoint are invalid. Failed
         requests are not cached.
         """
-        question = {"url": self._url, "round": round} | self._body(prompt, lambda image: image.name)
+        question = {"url": self._url, "round": round} | self._endpoint.body(prompt, lambda image: image.name)
         cached_reply = self._cache.get(question)
         if cached_reply is not None:
             self._ledger.cached += 1
             return cached_reply
         async with self._places:
             reply = await self._request(
-                self._body(prompt, lambda image: b64encode(image.path.read_bytes()).decode())
+                self._endpoint.body(prompt, lambda image: b64encode(image.path.read_bytes()).decode())
             )
         self._cache.put(question, reply)
         return reply
-
-    def _body(self, prompt: ModelPrompt, shown: Shown) -> dict[str, object]:
-        return self._endpoint.speech.body(self._endpoint.manner, prompt, shown)
 
     async def _request(self, request: dict[str, object]) -> Reply:
         clock = asyncio.get_running_loop().time
@@ -237,7 +227,11 @@ class Client:
             if trouble.too_many:
                 held_since = clock() if held_since is None else held_since
                 if clock() + pause - held_since <= LONGEST_HELD:
-                    self._hold(max(pause, self._endpoint.first_wait))
+                    # A rate limit holds for the whole endpoint, so all requests wait, not only this one.
+                    seconds = max(pause, self._endpoint.first_wait)
+                    if clock() + seconds > self._next:
+                        self._on_wait(seconds)
+                        self._next = clock() + seconds
                     continue
             attempts += 1
             if attempts >= self._endpoint.attempts:
@@ -247,7 +241,7 @@ class Client:
             raise NonsenseError(str(trouble))
         times = f"{self._endpoint.attempts} times"
         raise UnansweredError(
-            f"{self._url}: {trouble}, {times}; what was answered is kept, so run it again later"
+            f"{self._url}: {trouble}, {times}; answers so far are cached, so run it again later"
         )
 
     async def _content(self, request: dict[str, object]) -> bytes:
@@ -281,7 +275,7 @@ class Client:
     def _reply(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
-            answer = self._endpoint.speech.read_answer(content)
+            answer = PROTOCOLS[self._endpoint.protocol].read(content)
             text, thoughts = (
                 self._without_key(part.encode("utf-8", "replace").decode())  # half a pair is no text
                 for part in (answer.text, answer.thoughts)
@@ -303,13 +297,6 @@ class Client:
         place = max(now, self._next)
         self._next = place + 60.0 / self._endpoint.per_minute
         await asyncio.sleep(place - now)
-
-    def _hold(self, seconds: float) -> None:
-        """Block all requests for ``seconds`` (rate limit)."""
-        until = asyncio.get_running_loop().time() + seconds
-        if until > self._next:
-            self._on_wait(seconds)
-            self._next = until
 
     def _report(self, text: str) -> str:
         """Return an endpoint's message, shortened, on one line and without the key."""

@@ -1,4 +1,4 @@
-"""Wire formats of language models: OpenAI chat completions, Anthropic messages, Gemini generateContent.
+"""Endpoints of language models, and their wire formats: OpenAI chat completions, Anthropic, Gemini.
 
 LLMError                  an endpoint that cannot be used, or an invalid setting
 ├── RefusedError          the endpoint refuses the request; retrying does not help
@@ -8,12 +8,16 @@ LLMError                  an endpoint that cannot be used, or an invalid setting
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import quote
+
+import httpx2
 
 from assay.errors import AssayError
 
@@ -69,20 +73,38 @@ class ModelPrompt:
         return (self.user,) if isinstance(self.user, str) else self.user
 
 
-Shown = Callable[[ModelImage], str]
+ShowImage = Callable[[ModelImage], str]
 """Function from an image to its representation: its bytes in base64, or only its name."""
 JSON = dict[str, Any]
+KEY_VARIABLE = "ASSAY_LLM_KEY"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """Request settings for a model."""
+class Endpoint:
+    """Address and protocol of a model. Raises LLMError for invalid settings."""
 
+    url: str
+    """Base URL, e.g. ``http://localhost:8000/v1``."""
     model: str
-    temperature: float | None
-    """Sampling temperature; None for the model's default."""
-    most_tokens: int
-    """Maximum number of tokens in a reply."""
+    key: str | None = field(default=None, repr=False)
+    """API key, sent in one header; never printed, logged or stored."""
+    protocol: str = "openai"
+    """Name of the endpoint's protocol, of `PROTOCOLS`."""
+    temperature: float | None = 0.7
+    """Sampling temperature; None for models without this parameter."""
+    most_tokens: int = 1_500
+    """Maximum length of a reply, tokens as counted by the endpoint."""
+    per_minute: float = 60.0
+    """Maximum number of requests per minute, including failed attempts."""
+    at_once: int = 4
+    """Maximum number of concurrent requests."""
+    timeout: float = 120.0
+    """Time limit of one reply, seconds."""
+    attempts: int = 6
+    """Number of attempts per request before the endpoint is considered unreachable."""
+    first_wait: float = 1.0
+    """Seconds before the second attempt; doubled for each further attempt."""
     effort: str = ""
     """Reasoning effort, as named by the provider; empty for the model's default."""
     thinking: int | None = None
@@ -90,8 +112,68 @@ class Manner:
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Additional request parameters, which override existing ones."""
 
+    def __post_init__(self) -> None:
+        try:
+            url = httpx2.URL(self.url)
+            is_url = url.scheme in ("http", "https") and bool(url.host) and (url.port or 0) <= 65535
+        except httpx2.InvalidURL:
+            is_url = False
+        if not is_url:
+            raise LLMError("the endpoint must be an address like http://localhost:8000/v1")
+        if url.userinfo or url.query or url.fragment:
+            raise LLMError(f"the endpoint must be an address only; a key belongs into {KEY_VARIABLE}")
+        if self.key is not None:
+            if not self.key.isascii() or not self.key.isprintable() or self.key != self.key.strip():
+                raise LLMError(f"{KEY_VARIABLE} contains characters that are not allowed in a key")
+            if url.scheme == "http" and url.host not in _LOOPBACK:
+                raise LLMError(
+                    f"a key is not sent over http to {url.host}: use https, or unset {KEY_VARIABLE}"
+                )
+        if not self.model.strip():
+            raise LLMError("the name of a model is missing")
+        for name, value, instead in (
+            ("effort", self.effort, "--thinking"),
+            ("thinking", self.thinking, "--effort"),
+        ):
+            if value and name not in PROTOCOLS[self.protocol].takes:
+                raise LLMError(
+                    f"this protocol has no parameter for {name}: {instead}, or --extra with the server's own"
+                )
+        if self.thinking is not None and not 0 <= self.thinking < self.most_tokens:
+            raise LLMError(
+                f"the thinking budget must be below the tokens of an answer ({self.most_tokens:,})"
+            )
+        bounds = (self.per_minute, self.timeout, self.attempts, self.at_once, self.most_tokens)
+        if not all(0 < bound < inf for bound in bounds):
+            raise LLMError("requests per minute and at once, timeout, attempts and tokens must be above 0")
 
-class Said(NamedTuple):
+    @property
+    def address(self) -> str:
+        """URL of the requests."""
+        path = PROTOCOLS[self.protocol].path.format(quote(self.model, safe=""))
+        return self.url.rstrip("/") + path
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of the requests, which carry the API key."""
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        if self.key is not None:
+            headers |= {
+                name: value.format(self.key) for name, value in PROTOCOLS[self.protocol].headers.items()
+            }
+        return headers
+
+    def body(self, prompt: ModelPrompt, show: ShowImage) -> JSON:
+        """Return the body of a request."""
+        return merge_request(PROTOCOLS[self.protocol].body(self, prompt, show), self.extra)
+
+
+def key_from_environment() -> str | None:
+    """Return the API key from the environment, if set."""
+    return os.environ.get(KEY_VARIABLE) or None
+
+
+class ModelAnswer(NamedTuple):
     """Content of a reply."""
 
     text: str
@@ -107,178 +189,155 @@ class Said(NamedTuple):
     """Reason for a refusal."""
 
 
-class Speech(Protocol):
-    """A protocol over HTTP. ``read_answer`` may raise any exception for content that does not follow it."""
+@dataclass(frozen=True, slots=True)
+class WireProtocol:
+    """A wire format over HTTP."""
 
     base: str
     """Base URL of the protocol's original provider."""
     takes: frozenset[str]
     """Supported parameters, of effort and thinking."""
-
-    def path(self, manner: Manner) -> str:
-        """Return the path after the base URL."""
-
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the API key."""
-
-    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """Return the body of a request."""
-
-    def read_answer(self, content: Any) -> Said:
-        """Parse the content of a reply."""
+    path: str
+    """Path after the base URL; ``{}`` stands for the name of the model."""
+    headers: Mapping[str, str]
+    """Headers of a request; ``{}`` stands for the API key."""
+    body: Callable[[Endpoint, ModelPrompt, ShowImage], JSON]
+    """Function that returns the body of a request, without the endpoint's additional parameters."""
+    read: Callable[[Any], ModelAnswer]
+    """Function that parses a reply; raises any exception if the content does not follow the protocol."""
 
 
-class OpenAI:
-    """OpenAI chat completions, which most servers support."""
-
-    base = "https://api.openai.com/v1"
-    takes = frozenset({"effort"})
-
-    def path(self, manner: Manner) -> str:
-        """Return the path after the base URL."""
-        return "/chat/completions"
-
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the API key."""
-        return {"Authorization": f"Bearer {key}"}
-
-    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """Return the body of a request. Models without a temperature accept ``max_completion_tokens`` only."""
-        if manner.temperature is None:
-            bounds: JSON = {"max_completion_tokens": manner.most_tokens}
-        else:
-            bounds = {"temperature": manner.temperature, "max_tokens": manner.most_tokens}
-        user = prompt.user if isinstance(prompt.user, str) else [_openai(part, shown) for part in prompt.user]
-        messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
-        effort = {"reasoning_effort": manner.effort} if manner.effort else {}
-        return merge_request({"model": manner.model, **bounds, **effort, "messages": messages}, manner.extra)
-
-    def read_answer(self, content: Any) -> Said:
-        """Parse the content of a reply."""
-        choice, usage = content["choices"][0], content.get("usage") or {}
-        message = choice["message"]
-        answer = message["content"]  # text, its parts, or nothing: refused, or only thoughts
-        parts = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer or []
-        blocked = (
-            "content filter" if choice.get("finish_reason") == "content_filter" else message.get("refusal")
-        )
-        return Said(
-            "".join(part["text"] for part in parts if part["type"] == "text"),
-            choice.get("finish_reason") == "length",
-            usage.get("prompt_tokens"),
-            usage.get("completion_tokens"),
-            str(message.get("reasoning_content") or message.get("reasoning") or ""),
-            str(blocked or ""),
-        )
-
-
-class Anthropic:
-    """Anthropic messages."""
-
-    base = "https://api.anthropic.com/v1"
-    takes = frozenset({"thinking"})
-
-    def path(self, manner: Manner) -> str:
-        """Return the path after the base URL."""
-        return "/messages"
-
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the API key."""
-        return {"x-api-key": key, "anthropic-version": "2023-06-01"}
-
-    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """Return the body of a request. With reasoning enabled, no temperature is sent."""
-        bounds: JSON = {"max_tokens": manner.most_tokens}
-        if manner.thinking is not None:
-            bounds["thinking"] = {"type": "enabled", "budget_tokens": manner.thinking}
-        elif manner.temperature is not None:
-            bounds["temperature"] = manner.temperature
-        content = [
+def _openai_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JSON:
+    user: object = prompt.user
+    if not isinstance(user, str):
+        user = [
             {"type": "text", "text": part}
             if isinstance(part, str)
-            else {
-                "type": "image",
-                "source": {"type": "base64", "media_type": "image/png", "data": shown(part)},
-            }
+            else {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{show(part)}"}}
             for part in prompt.parts
         ]
-        messages = [{"role": "user", "content": content}]
-        request = {"model": manner.model, **bounds, "system": prompt.system, "messages": messages}
-        return merge_request(request, manner.extra)
-
-    def read_answer(self, content: Any) -> Said:
-        """Parse the content of a reply."""
-        usage = content.get("usage") or {}
-        return Said(
-            "".join(part["text"] for part in content["content"] if part["type"] == "text"),
-            content.get("stop_reason") == "max_tokens",
-            usage.get("input_tokens"),
-            usage.get("output_tokens"),
-            "".join(part["thinking"] for part in content["content"] if part["type"] == "thinking"),
-            "refusal" if content.get("stop_reason") == "refusal" else "",
-        )
+    messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": user}]
+    if endpoint.temperature is None:  # such models accept this name of the limit only
+        limits: JSON = {"max_completion_tokens": endpoint.most_tokens}
+    else:
+        limits = {"temperature": endpoint.temperature, "max_tokens": endpoint.most_tokens}
+    if endpoint.effort:
+        limits["reasoning_effort"] = endpoint.effort
+    return {"model": endpoint.model, **limits, "messages": messages}
 
 
-class Gemini:
-    """Gemini generateContent."""
-
-    base = "https://generativelanguage.googleapis.com/v1beta"
-    takes = frozenset({"effort", "thinking"})
-
-    def path(self, manner: Manner) -> str:
-        """Return the path after the base URL."""
-        return f"/models/{quote(manner.model, safe='')}:generateContent"
-
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that carry the API key."""
-        return {"x-goog-api-key": key}
-
-    def body(self, manner: Manner, prompt: ModelPrompt, shown: Shown) -> JSON:
-        """Return the body of a request."""
-        bounds: JSON = {"maxOutputTokens": manner.most_tokens}
-        if manner.temperature is not None:
-            bounds["temperature"] = manner.temperature
-        thinking: JSON = {} if manner.thinking is None else {"thinkingBudget": manner.thinking}
-        if manner.effort:
-            thinking["thinkingLevel"] = manner.effort
-        if thinking:
-            bounds["thinkingConfig"] = {**thinking, "includeThoughts": True}
-        parts = [
-            {"text": part}
-            if isinstance(part, str)
-            else {"inlineData": {"mimeType": "image/png", "data": shown(part)}}
-            for part in prompt.parts
-        ]
-        request: JSON = {
-            "systemInstruction": {"parts": [{"text": prompt.system}]},
-            "contents": [{"role": "user", "parts": parts}],
-            "generationConfig": bounds,
-        }
-        return merge_request(request, manner.extra)
-
-    def read_answer(self, content: Any) -> Said:
-        """Parse the content of a reply, without reasoning text, whose tokens are counted."""
-        usage = content.get("usageMetadata") or {}
-        blocked = content.get("promptFeedback", {}).get("blockReason") or ""
-        candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
-        finish = candidate.get("finishReason", "STOP")
-        cut_off = finish == "MAX_TOKENS"
-        silent = finish != "STOP"  # cut off, or blocked
-        parts = (candidate.get("content") or {}).get("parts", []) if silent else candidate["content"]["parts"]
-        received = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
-        return Said(
-            "".join(part["text"] for part in parts if not part.get("thought")),
-            cut_off,
-            usage.get("promptTokenCount"),
-            received if usage else None,
-            "".join(part["text"] for part in parts if part.get("thought")),
-            str(finish) if silent and not cut_off else "",
-        )
+def _read_openai(content: Any) -> ModelAnswer:
+    choice, usage = content["choices"][0], content.get("usage") or {}
+    message, finish = choice["message"], choice.get("finish_reason")
+    answer = message["content"]  # text, its parts, or nothing: refused, or only thoughts
+    parts = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer or []
+    return ModelAnswer(
+        "".join(part["text"] for part in parts if part["type"] == "text"),
+        finish == "length",
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        str(message.get("reasoning_content") or message.get("reasoning") or ""),
+        "content filter" if finish == "content_filter" else str(message.get("refusal") or ""),
+    )
 
 
-OPENAI: Speech = OpenAI()
-SPEECHES: Mapping[str, Speech] = MappingProxyType(
-    {"openai": OPENAI, "anthropic": Anthropic(), "gemini": Gemini()}
+def _anthropic_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JSON:
+    limits: JSON = {"max_tokens": endpoint.most_tokens}
+    if endpoint.thinking is not None:  # with reasoning enabled, no temperature is accepted
+        limits["thinking"] = {"type": "enabled", "budget_tokens": endpoint.thinking}
+    elif endpoint.temperature is not None:
+        limits["temperature"] = endpoint.temperature
+    source = {"type": "base64", "media_type": "image/png"}
+    content = [
+        {"type": "text", "text": part}
+        if isinstance(part, str)
+        else {"type": "image", "source": {**source, "data": show(part)}}
+        for part in prompt.parts
+    ]
+    messages = [{"role": "user", "content": content}]
+    return {"model": endpoint.model, **limits, "system": prompt.system, "messages": messages}
+
+
+def _read_anthropic(content: Any) -> ModelAnswer:
+    usage, parts, stop = content.get("usage") or {}, content["content"], content.get("stop_reason")
+    return ModelAnswer(
+        "".join(part["text"] for part in parts if part["type"] == "text"),
+        stop == "max_tokens",
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
+        "".join(part["thinking"] for part in parts if part["type"] == "thinking"),
+        "refusal" if stop == "refusal" else "",
+    )
+
+
+def _gemini_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JSON:
+    limits: JSON = {"maxOutputTokens": endpoint.most_tokens}
+    if endpoint.temperature is not None:
+        limits["temperature"] = endpoint.temperature
+    thinking: JSON = {} if endpoint.thinking is None else {"thinkingBudget": endpoint.thinking}
+    if endpoint.effort:
+        thinking["thinkingLevel"] = endpoint.effort
+    if thinking:
+        limits["thinkingConfig"] = {**thinking, "includeThoughts": True}
+    parts = [
+        {"text": part}
+        if isinstance(part, str)
+        else {"inlineData": {"mimeType": "image/png", "data": show(part)}}
+        for part in prompt.parts
+    ]
+    return {
+        "systemInstruction": {"parts": [{"text": prompt.system}]},
+        "contents": [{"role": "user", "parts": parts}],
+        "generationConfig": limits,
+    }
+
+
+def _read_gemini(content: Any) -> ModelAnswer:
+    usage = content.get("usageMetadata") or {}
+    blocked = content.get("promptFeedback", {}).get("blockReason") or ""
+    candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
+    finish = candidate.get("finishReason", "STOP")
+    cut_off = finish == "MAX_TOKENS"
+    silent = finish != "STOP"  # cut off, or blocked
+    parts = (candidate.get("content") or {}).get("parts", []) if silent else candidate["content"]["parts"]
+    received = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
+    return ModelAnswer(
+        "".join(part["text"] for part in parts if not part.get("thought")),
+        cut_off,
+        usage.get("promptTokenCount"),
+        received if usage else None,
+        "".join(part["text"] for part in parts if part.get("thought")),
+        str(finish) if silent and not cut_off else "",
+    )
+
+
+PROTOCOLS: Mapping[str, WireProtocol] = MappingProxyType(
+    {
+        "openai": WireProtocol(
+            "https://api.openai.com/v1",
+            frozenset({"effort"}),
+            "/chat/completions",
+            {"Authorization": "Bearer {}"},
+            _openai_body,
+            _read_openai,
+        ),
+        "anthropic": WireProtocol(
+            "https://api.anthropic.com/v1",
+            frozenset({"thinking"}),
+            "/messages",
+            {"x-api-key": "{}", "anthropic-version": "2023-06-01"},
+            _anthropic_body,
+            _read_anthropic,
+        ),
+        "gemini": WireProtocol(
+            "https://generativelanguage.googleapis.com/v1beta",
+            frozenset({"effort", "thinking"}),
+            "/models/{}:generateContent",
+            {"x-goog-api-key": "{}"},
+            _gemini_body,
+            _read_gemini,
+        ),
+    }
 )
 
 
@@ -287,13 +346,7 @@ def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
     merged = dict(request)
     for name, value in extra.items():
         mine = merged.get(name)
-        merged[name] = (
-            merge_request(mine, value) if isinstance(mine, dict) and isinstance(value, Mapping) else value
-        )
+        if isinstance(mine, dict) and isinstance(value, Mapping):
+            value = merge_request(mine, value)
+        merged[name] = value
     return merged
-
-
-def _openai(part: str | ModelImage, shown: Shown) -> JSON:
-    if isinstance(part, str):
-        return {"type": "text", "text": part}
-    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{shown(part)}"}}

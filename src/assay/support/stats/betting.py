@@ -35,14 +35,6 @@ def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
     return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
 
 
-def share_of(alpha: float, place: int) -> float:
-    """Return the error probability of the test at a position in a sequence, from 1, with a total of ``alpha``.
-
-    The parts sum to alpha for any number of tests, which need not be known in advance.
-    """
-    return alpha / (place * (place + 1))
-
-
 class Wager:
     """A sequential bet that the mean of differences is above a number."""
 
@@ -54,6 +46,8 @@ class Wager:
 
     def see(self, difference: float) -> None:
         """Bet on a difference, in [-1, 1]."""
+        # The capital is the average over the stakes, not that of the best one: which stake is best is known only
+        # afterwards, and nobody could have held the maximum, so Ville's inequality would not apply to it.
         self._grown += np.log1p(SHARES * (difference - self._above) / (1 + self._above))
         self.most = max(self.most, float(np.logaddexp.reduce(self._grown)) - math.log(len(SHARES)))
 
@@ -63,8 +57,7 @@ class Wager:
 
 
 def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, float]:
-    """Return the ends of an interval that contains the mean of differences (n,) with probability 1 - alpha at all
-    times.
+    """Return an interval that contains the mean of differences (n,) with probability 1 - alpha at all times.
 
     Each side has an error probability of ``alpha`` / 2. Values once excluded remain excluded.
     """

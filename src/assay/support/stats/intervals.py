@@ -133,7 +133,7 @@ def icc(cross: float, room: float, free: float, rare: float) -> float:
 
 
 def unseen(rare: float) -> float:
-    """Uncertainty of an intra-cluster correlation, 0 to 1, if ``rare`` clusters have the rarer outcome."""
+    """Return the uncertainty of an intra-cluster correlation, 0 to 1, if ``rare`` clusters have the rarer outcome."""
     return max(0.0, 1 - rare / _TELLING)
 
 
@@ -157,7 +157,7 @@ def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float
     """
     clusters = kish(weights)
     if clusters < 2 or clusters >= most:
-        return most  # nothing can be seen of what one cluster has in common; nothing is shared
+        return most  # one cluster shows no correlation; clusters of one episode have none
     unit = weights.sum() / most
     hits, weights = hits / unit, weights / unit
     share = hits.sum() / most
@@ -202,7 +202,7 @@ def difference_of(
     size = float(np.sqrt(np.square(off[0]).sum() * np.square(off[1]).sum()))
     together = float((off[0] * off[1]).sum()) / size if size > 1e-12 else 0.0
     clusters = kish(weights[0] + weights[1])
-    if together > 0:  # few clusters are easily alike by chance, which would make them too sure
+    if together > 0:  # few clusters may correlate by chance, and the interval would be too narrow
         together *= max(0.0, 1 - 3 / clusters)
     return newcombe((shares[0], shares[1]), effective, together)
 

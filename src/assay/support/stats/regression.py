@@ -57,7 +57,7 @@ def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.n
     score = (hits - counts * chance) @ design  # (clusters, terms)
     few = len(hits) / (len(hits) - 1)
     squares = np.diag(inverse @ (score.T @ score * few) @ inverse)
-    between = np.sqrt(np.maximum(squares, 0.0))  # rounding may leave less than nothing
+    between = np.sqrt(np.maximum(squares, 0.0))  # rounding may give small negative values
     seen = total > 0
     least = np.minimum(hits.sum(axis=0), (counts - hits).sum(axis=0))[seen].min()
     return np.asarray(between if least >= SPARSE else np.maximum(between, np.sqrt(np.diag(inverse))))
@@ -67,11 +67,6 @@ def _inverse(design: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the inverse of the information (draws, terms, terms) for weights (draws, cells)."""
     information = np.einsum("dc,ct,cu->dtu", weight, design, design, optimize=True)
     return np.linalg.inv(information + 1e-9 * np.eye(design.shape[1]))
-
-
-_CONDITIONAL_ROUNDS = 100
-_CONDITIONAL_STRIDE = 2.0
-"""Maximum step of the estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +101,11 @@ def conditional_log_odds(
     times = np.bincount(which)
     ways, outcomes = _ways(*kinds)  # (kinds, outcomes) and (outcomes,)
     term = 0.0
-    for _ in range(_CONDITIONAL_ROUNDS):
+    for _ in range(_ROUNDS):
         mean, variance, skew = _cumulants(ways, outcomes, term)
         information = float(times @ variance)
         score = float(now.sum() - times @ mean) + float(times @ skew) / (2 * information)
-        step = float(np.clip(score / information, -_CONDITIONAL_STRIDE, _CONDITIONAL_STRIDE))
+        step = float(np.clip(score / information, -_STRIDE, _STRIDE))
         term += step
         if abs(step) < 1e-9:
             break

@@ -7,7 +7,9 @@ import pytest
 
 import assay
 from assay.errors import RunError
+from assay.runs.driver import Ending
 from assay.runs.estimates import EpisodePace
+from assay.runs.execute import execute
 from assay.runs.schedulers import budget as module
 
 
@@ -37,14 +39,21 @@ def test_with_seeds_an_evaluation_plays_the_episodes_of_a_run(tmp_path: Path):
 
 
 def test_a_budget_limits_seeds_and_tasks_and_reports_the_rest(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module._Clock, "mean", lambda self, kind: 3.0)
+    clock = [0.0]
+
+    def take_three_seconds_per_episode(*given) -> Ending:
+        ending = execute(*given)
+        clock[0] += 3.0 * ending.done
+        return ending
+
+    monkeypatch.setattr(module, "execute", take_three_seconds_per_episode)
     monkeypatch.setattr(module, "time_episodes", lambda work, policy, count: EpisodePace(3.0, "said"))
-    monkeypatch.setattr(module, "monotonic", lambda: 0.0)  # what is done takes no time, what is planned does
+    monkeypatch.setattr(module, "monotonic", lambda: clock[0])
     found = assay.evaluate(Still(), "pro", budget="30s", **GIVEN)
-    assert (found.seeds, found.left_out) == (3, ("47 of 50 seeds",))
+    assert (found.seeds, found.left_out) == (2, ("48 of 50 seeds",))
     fewer = assay.evaluate(Still(), "pro", budget="8s", **GIVEN)
-    assert (fewer.seeds, fewer.tasks) == (2, ("libero_goal/7",))
-    assert fewer.left_out == ("1 of 2 tasks: libero_goal/0", "48 of 50 seeds")
+    assert (fewer.seeds, fewer.tasks) == (1, ("libero_goal/7",))
+    assert fewer.left_out == ("1 of 2 tasks: libero_goal/0", "49 of 50 seeds")
     with pytest.raises(
         RunError, match=r"budget 5s: one seed of one task of pro takes about 6 s \(2 episodes\)"
     ):
@@ -53,7 +62,7 @@ def test_a_budget_limits_seeds_and_tasks_and_reports_the_rest(monkeypatch: pytes
 
 def test_an_evaluation_never_resumes_a_file(tmp_path: Path):
     (tmp_path / "run.assay").touch()
-    with pytest.raises(RunError, match="every evaluation needs its own file"):
+    with pytest.raises(RunError, match="every evaluation needs a new file"):
         assay.evaluate(Still(), "pro", out=tmp_path / "run.assay", **GIVEN)
-    with pytest.raises(RunError, match="budget 'soon': valid: a time such as"):
+    with pytest.raises(RunError, match="budget 'soon': expected a time such as"):
         assay.evaluate(Still(), "pro", budget="soon", **GIVEN)

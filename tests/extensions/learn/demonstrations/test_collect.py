@@ -174,15 +174,14 @@ def test_the_undisturbed_action_is_recorded(
 
 def test_invalid_recipes_are_rejected_and_a_folder_holds_one_recipe(tmp_path: Path):
     for wrong, words in (
-        ({"noise": 1.5}, "--noise 1.5: valid: 0 to 1"),
-        ({"relocate": 0.01}, "--relocate 0.01: valid: 0, or 0.05 to 2"),
-        ({"starts": 3}, "differ by noise only"),
+        ({"noise": 1.5}, "--noise 1.5: expected a number from 0 to 1"),
+        ({"relocate": 0.01}, "--relocate 0.01: expected 0, or a number from 0.05 to 2"),
+        ({"starts": 3}, "also set --noise"),
     ):
         with pytest.raises(DemonstrationError, match=words):
             Recipe(**wrong)
-    dataset.write(tmp_path, Demonstrations("primitives", 32, recipe=Recipe(noise=0.2)))
-    assert DemonstrationFolder(tmp_path, "primitives", 32, Recipe(noise=0.2)).demonstrations.recipe == Recipe(
-        noise=0.2
-    )
-    with pytest.raises(DemonstrationError, match=r"with --noise 0\.2; name another folder for no variation"):
-        DemonstrationFolder(tmp_path, "primitives", 32)
+    noisy = Demonstrations("primitives", 32, recipe=Recipe(noise=0.2))
+    dataset.write(tmp_path, noisy)
+    assert DemonstrationFolder(tmp_path, noisy).demonstrations.recipe == Recipe(noise=0.2)
+    with pytest.raises(DemonstrationError, match=r"with .* --noise 0\.2, not"):
+        DemonstrationFolder(tmp_path, Demonstrations("primitives", 32))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -133,9 +134,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+KIND = Demonstrations("primitives", 32)
+
+
 def folder_at(root: Path) -> DemonstrationFolder:
     root.mkdir(exist_ok=True)
-    return DemonstrationFolder(root, "primitives", 32)
+    return DemonstrationFolder(root, KIND)
 
 
 @pytest.fixture
@@ -211,8 +215,8 @@ def test_other_and_foreign_datasets_are_rejected_and_stay_unchanged(
     for root in (tmp_path / "staged", finished):
         before = contents(root)
         for pack, size in (("libero", 32), ("primitives", 64)):
-            with pytest.raises(DemonstrationError, match="'primitives' with images of 32 pixels"):
-                DemonstrationFolder(root, pack, size)
+            with pytest.raises(DemonstrationError, match="with --assets primitives --size 32"):
+                DemonstrationFolder(root, Demonstrations(pack, size))
         assert contents(root) == before
     (finished / "meta/assay.json").unlink()
     before = contents(finished)
@@ -225,22 +229,18 @@ def test_a_folder_has_one_orientation(tmp_path: Path, made: Made):
     folder = folder_at(tmp_path / "set")
     folder.add(made("libero_goal/7", 0, 3))
     folder.finish()
-    ours, info = tmp_path / "set/meta/assay.json", tmp_path / "set/meta/info.json"
+    info = tmp_path / "set/meta/info.json"
     lies = [each["info"] for each in json.loads(info.read_text())["features"].values() if "info" in each]
     assert [each["image.orientation"] for each in lies] == ["rotated", "rotated"]
-    with pytest.raises(DemonstrationError, match=r"rotated images, not upright: use --orientation rotated"):
-        DemonstrationFolder(tmp_path / "set", "primitives", 32, orientation=Orientation.UPRIGHT)
-    old = json.loads(ours.read_text())
-    del old["orientation"]
-    ours.write_text(json.dumps(old))
-    assert dataset.read(tmp_path / "set").orientation is Orientation.UPRIGHT
+    with pytest.raises(DemonstrationError, match=r"--orientation rotated, not .* --orientation upright"):
+        DemonstrationFolder(tmp_path / "set", replace(KIND, orientation=Orientation.UPRIGHT))
 
 
 def test_a_folder_is_locked_while_collecting(tmp_path: Path):
     with (
-        open_folder(tmp_path / "set", "primitives", 32),
+        open_folder(tmp_path / "set", KIND),
         pytest.raises(DemonstrationError, match="is in use"),
     ):
-        open_folder(tmp_path / "set", "primitives", 32).__enter__()
-    with open_folder(tmp_path / "set", "primitives", 32) as folder:
+        open_folder(tmp_path / "set", KIND).__enter__()
+    with open_folder(tmp_path / "set", KIND) as folder:
         assert folder.demonstrations.episodes == ()

@@ -75,7 +75,7 @@ def test_invalid_checkpoints_are_rejected(file: Path, tmp_path: Path):
             VisuomotorPolicy(str(broken))
     with pytest.raises(PolicyError, match="there is no checkpoint"):
         VisuomotorPolicy(str(tmp_path / "nowhere"))
-    with pytest.raises(PolicyError, match="execute=13: valid: 1 to 12"):
+    with pytest.raises(PolicyError, match="execute=13: expected an integer from 1 to 12"):
         VisuomotorPolicy(str(file), execute=13)
-    with pytest.raises(PolicyError, match="noise=2: valid: 0 to 1"):
+    with pytest.raises(PolicyError, match="noise=2: expected a number from 0 to 1"):
         VisuomotorPolicy(str(file), noise=2)

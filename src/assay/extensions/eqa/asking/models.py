@@ -24,11 +24,11 @@ from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.question import QuestionError
 from assay.support.extras import require
 from assay.support.llm import Cache, Client, Ledger, LLMError, ModelPrompt, Reply
-from assay.support.llm.protocols import SPEECHES
+from assay.support.llm.protocols import PROTOCOLS
 
 T = TypeVar("T")
 Answering = Callable[[ModelPrompt], Awaitable[Reply]]
-MODEL_ADDRESSES = tuple(f"{protocol}:NAME" for protocol in (*SPEECHES, LOCAL))
+MODEL_ADDRESSES = tuple(f"{protocol}:NAME" for protocol in (*PROTOCOLS, LOCAL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def is_baseline(address: str, settings: ModelSettings) -> bool:
     protocol, _, name = address.partition(":")
     if address in BASELINES:
         return True
-    if protocol not in (*SPEECHES, LOCAL) or not name.strip():
+    if protocol not in (*PROTOCOLS, LOCAL) or not name.strip():
         advice = did_you_mean(address, (*BASELINES, *MODEL_ADDRESSES), most=9)
         raise QuestionError(f"unknown model '{address[:100]}': {advice}")
     settings.endpoint_of(address)

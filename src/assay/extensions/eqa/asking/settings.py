@@ -53,7 +53,7 @@ class ModelSettings:
     def endpoint_of(self, address: str) -> Endpoint | None:
         """Return the endpoint of a model; None for a local model. Raises LLMError for invalid settings."""
         from assay.support.llm import Endpoint, LLMError, key_from_environment
-        from assay.support.llm.protocols import SPEECHES
+        from assay.support.llm.protocols import PROTOCOLS
 
         protocol, _, name = address.partition(":")
         if protocol == LOCAL:
@@ -64,7 +64,6 @@ class ModelSettings:
             raise LLMError(f"--extra is not JSON: {error}") from None
         if not isinstance(extra, dict):
             raise LLMError('--extra must be a JSON object, such as {"reasoning_effort": "low"}')
-        speech = SPEECHES[protocol]
         shared = (
             "per_minute",
             "at_once",
@@ -76,10 +75,10 @@ class ModelSettings:
             "thinking",
         )
         return Endpoint(
-            self.endpoint or speech.base,
+            self.endpoint or PROTOCOLS[protocol].base,
             name,
             key_from_environment(),
-            speech,
+            protocol,
             0.0 if self.temperature else None,
             extra=extra,
             **{setting: getattr(self, setting) for setting in shared},

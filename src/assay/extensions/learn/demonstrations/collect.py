@@ -98,12 +98,13 @@ def collect(
     """
     if size not in IMAGE_SIZES:
         raise DemonstrationError(
-            f"images of {size} pixels are not possible; valid: even, {IMAGE_SIZES[0]} to {IMAGE_SIZES[-1]}"
+            f"--size {size}: expected an even number from {IMAGE_SIZES[0]} to {IMAGE_SIZES[-1]}"
         )
     assets = load_pack(pack)
     seeds = range(max_attempts(episodes)) if seeds is None else seeds
     short = {}
-    with open_folder(out, pack, size, recipe, orientation) as folder:
+    kind = Demonstrations(pack, size, recipe=recipe, orientation=orientation)
+    with open_folder(out, kind) as folder:
         for task in chosen:
             count = 0
             for _ in islice(_demonstrate(folder, task, assets, seeds), episodes):

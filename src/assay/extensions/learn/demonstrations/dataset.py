@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,8 +32,6 @@ from assay.tasks.formats.lerobot_writer import (
 )
 
 OURS = "meta/assay.json"
-DEFAULT_ORIENTATION = Orientation.UPRIGHT
-"""Image orientation of Assay folders that do not state it."""
 T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
 
 
@@ -62,6 +60,10 @@ class Demonstrations:
     recipe: Recipe = PLAIN
     orientation: Orientation = Orientation.ROTATED
 
+    def __str__(self) -> str:
+        options = f"--assets {self.pack} --size {self.size} --orientation {self.orientation}"
+        return f"{options} {self.recipe}".strip()
+
     def seeds(self, task: str) -> frozenset[int]:
         """Return the seeds from which a task was demonstrated."""
         return frozenset(episode.seed for episode in self.episodes if episode.task == task)
@@ -69,13 +71,10 @@ class Demonstrations:
     def merge(self, others: Iterable[Demonstrations]) -> Demonstrations:
         """Return the union with other demonstrations of the same kind, each attempt once."""
         parts = (self, *others)
-        return Demonstrations(
-            self.pack,
-            self.size,
-            _sort(episode for part in parts for episode in part.episodes),
-            _sort(attempt for part in parts for attempt in part.left_out),
-            self.recipe,
-            self.orientation,
+        return replace(
+            self,
+            episodes=_sort(episode for part in parts for episode in part.episodes),
+            left_out=_sort(attempt for part in parts for attempt in part.left_out),
         )
 
 
@@ -116,8 +115,7 @@ def read(folder: Path) -> Demonstrations:
             for attempt in ours["left_out"]
         )
         episodes = tuple(_read_episodes(folder)) if (folder / INFO).exists() else ()
-        recipe = Recipe(**ours.get("recipe", {}))
-        orientation = Orientation(ours.get("orientation", DEFAULT_ORIENTATION))
+        recipe, orientation = Recipe(**ours["recipe"]), Orientation(ours["orientation"])
         return Demonstrations(ours["pack"], ours["size"], episodes, left_out, recipe, orientation)
     except BROKEN as error:
         reason = one_line(error)

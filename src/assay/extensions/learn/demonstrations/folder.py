@@ -20,9 +20,7 @@ from pathlib import Path
 from assay.errors import DemonstrationError
 from assay.extensions.learn.demonstrations import dataset
 from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
-from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
 from assay.support.files import file_lock
-from assay.support.images import Orientation
 from assay.tasks import short_name
 from assay.tasks.formats.lerobot_writer import RecordedEpisode
 
@@ -33,14 +31,8 @@ _OURS = (".staged", ".next", ".ready", ".scratch", ".lock")
 class DemonstrationFolder:
     """A dataset folder to which attempts are added."""
 
-    def __init__(
-        self,
-        root: Path,
-        pack: str,
-        size: int,
-        recipe: Recipe = PLAIN,
-        orientation: Orientation = Orientation.ROTATED,
-    ) -> None:
+    def __init__(self, root: Path, kind: Demonstrations) -> None:
+        """``kind``: demonstrations without episodes, with the pack, image size, orientation and recipe to use."""
         self.root = root
         self._staged, self._next, self._ready = root / ".staged", root / ".next", root / ".ready"
         if self._ready.exists():
@@ -50,27 +42,16 @@ class DemonstrationFolder:
         places = [root] if (root / dataset.OURS).exists() else []
         if not places and root.is_dir() and any(path.name not in _OURS for path in root.iterdir()):
             raise DemonstrationError(
-                f"{root} holds files that assay collect did not write; name another folder"
+                f"{root} contains files that assay collect did not write; choose another folder"
             )
         places += sorted(self._staged.iterdir()) if self._staged.exists() else []
         parts = [dataset.read(place) for place in places]
         for part in parts:
-            if part.recipe != recipe:
+            if str(part) != str(kind):
                 raise DemonstrationError(
-                    f"{root} holds demonstrations with {part.recipe}; name another folder for {recipe}"
+                    f"{root} contains demonstrations with {part}, not {kind}: use these options or another folder"
                 )
-            if (part.pack, part.size) != (pack, size):
-                raise DemonstrationError(
-                    f"{root} holds demonstrations on '{part.pack}' with images of {part.size} pixels, not "
-                    f"'{pack}' with {size}: use --assets {part.pack} --size {part.size}, or name another folder"
-                )
-            if part.orientation is not orientation:
-                raise DemonstrationError(
-                    f"{root} holds demonstrations with {part.orientation} images, not {orientation}: "
-                    f"use --orientation {part.orientation}, or name another folder"
-                )
-        empty = Demonstrations(pack, size, recipe=recipe, orientation=orientation)
-        self.demonstrations = empty.merge(parts)
+        self.demonstrations = kind.merge(parts)
         """All attempts in the folder, staged or merged."""
 
     @property
@@ -112,13 +93,7 @@ class DemonstrationFolder:
 
 
 @contextmanager
-def open_folder(
-    root: Path,
-    pack: str,
-    size: int,
-    recipe: Recipe = PLAIN,
-    orientation: Orientation = Orientation.ROTATED,
-) -> Iterator[DemonstrationFolder]:
+def open_folder(root: Path, kind: Demonstrations) -> Iterator[DemonstrationFolder]:
     """Open a folder exclusively for this process; create it if it is missing."""
     root.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -126,7 +101,7 @@ def open_folder(
             stack.enter_context(file_lock(root / ".lock"))
         except BlockingIOError:
             raise DemonstrationError(f"{root} is in use by another process") from None
-        yield DemonstrationFolder(root, pack, size, recipe, orientation)
+        yield DemonstrationFolder(root, kind)
 
 
 def _remove(folder: Path) -> None:

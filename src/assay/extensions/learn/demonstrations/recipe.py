@@ -24,21 +24,20 @@ class Recipe:
     starts: int = 0
     """Number of distinct initial states, taken from the first seeds in turn; 0 for one per seed."""
     relocate: float = 0.0
-    """Displacement of objects as a share of the distance to their nearest neighbour; 0 for none."""
+    """Displacement of objects as a fraction of the distance to their nearest neighbour; 0 for none."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.noise <= 1.0:
-            raise DemonstrationError(f"--noise {self.noise:g}: valid: 0 to 1 (an action is from -1 to 1)")
+            raise DemonstrationError(f"--noise {self.noise:g}: expected a number from 0 to 1")
         if not (self.relocate == 0.0 or 0.05 <= self.relocate <= 2.0):
-            raise DemonstrationError(f"--relocate {self.relocate:g}: valid: 0, or 0.05 to 2")
+            raise DemonstrationError(f"--relocate {self.relocate:g}: expected 0, or a number from 0.05 to 2")
         if self.starts < 0 or (self.starts and not self.noise):
             raise DemonstrationError(
-                f"--starts {self.starts}: demonstrations from the same start differ by noise only: set --noise"
+                f"--starts {self.starts}: also set --noise, or demonstrations from the same start would be identical"
             )
 
     def __str__(self) -> str:
-        options = (f"--{name} {value:g}" for name, value in asdict(self).items() if value)
-        return " ".join(options) or "no variation"
+        return " ".join(f"--{name} {value:g}" for name, value in asdict(self).items() if value)
 
     def spec(self, task: str, seed: int, pack: str, first_seed: int) -> EpisodeSpec:
         """Return the episode of a seed; initial states are counted from ``first_seed``."""

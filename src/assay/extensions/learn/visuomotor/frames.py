@@ -6,16 +6,14 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from assay.errors import AssayError, DemonstrationError, one_line
-from assay.extensions.learn.demonstrations.dataset import DEFAULT_ORIENTATION, OURS
 from assay.support.files import cache_folder, making
 from assay.support.images import Orientation, orient
 from assay.support.video import stills
@@ -83,16 +81,22 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
         data = LerobotFolder(folder)
         names = {role: _feature_name(data, role) for role in FEATURE_NAMES}
         if orientation is None:
-            default = DEFAULT_ORIENTATION if (folder / OURS).is_file() else Orientation.ROTATED
-            orientation = Orientation(data.orientation(names["agentview"]) or default)
+            orientation = Orientation(data.orientation(names["agentview"]) or Orientation.ROTATED)
         rows = sorted(data.rows(), key=lambda row: row.number)
         tables = [_numbers(row, names) for row in rows]
         lengths = [row.length for row in rows]
-        images = _cached_images(
-            _cache_key(folder, pixels, orientation),
-            {camera: partial(_images, data, rows, names[camera], pixels, orientation) for camera in CAMERAS},
-            (sum(lengths), pixels, pixels, 3),
-        )
+        cache = cache_folder() / "frames" / _cache_key(folder, pixels, orientation)
+        if not cache.is_dir():
+            with making(cache, ours=[f"{camera}.npy" for camera in CAMERAS]) as unfinished:
+                for camera in CAMERAS:
+                    path, shape = unfinished / f"{camera}.npy", (sum(lengths), pixels, pixels, 3)
+                    array = np.lib.format.open_memmap(path, "w+", np.uint8, shape)
+                    count = 0
+                    for count, image in enumerate(_images(data, rows, names[camera]), start=1):
+                        array[count - 1] = downscale(orient(image, orientation), pixels)
+                    if count != shape[0]:
+                        raise DemonstrationError(f"{count} images of {camera} for {shape[0]} frames")
+                    array.flush()
     except DemonstrationError:
         raise
     except (AssayError, *BROKEN) as error:
@@ -103,7 +107,7 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
             f"{folder} holds no demonstrations; record some: assay collect --out {folder}"
         )
     return FrameArrays(
-        images=images,
+        images={camera: np.load(cache / f"{camera}.npy", mmap_mode="r") for camera in CAMERAS},
         states=np.concatenate([states for states, _ in tables]),
         actions=np.concatenate([actions for _, actions in tables]),
         episodes=np.repeat(np.arange(len(rows)), lengths),
@@ -137,24 +141,17 @@ def _numbers(row: LerobotEpisode, names: Mapping[str, str]) -> tuple[np.ndarray,
     return states, actions
 
 
-def _images(
-    data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str, pixels: int, orientation: Orientation
-) -> Iterator[np.ndarray]:
-    """Yield the images of a camera, upright, (pixels, pixels, 3), frame by frame."""
+def _images(data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str) -> Iterator[np.ndarray]:
+    """Yield the images of a camera, (height, width, 3), as stored, frame by frame."""
     for row in rows:
-        for image in _decode_images(data, row, name):
-            yield downscale(orient(image, orientation), pixels)
-
-
-def _decode_images(data: LerobotFolder, row: LerobotEpisode, name: str) -> Iterator[np.ndarray]:
-    if name in data.videos:
-        path, start = row.clips[name]
-        for _, frame in stills(path, range(row.length), start=start, fps=data.fps):
-            yield frame.to_ndarray(format="rgb24")
-        return
-    for content in row.stills(name):
-        with Image.open(io.BytesIO(content)) as image:
-            yield np.asarray(image.convert("RGB"))
+        if name in data.videos:
+            path, start = row.clips[name]
+            for _, frame in stills(path, range(row.length), start=start, fps=data.fps):
+                yield frame.to_ndarray(format="rgb24")
+            continue
+        for content in row.stills(name):
+            with Image.open(io.BytesIO(content)) as image:
+                yield np.asarray(image.convert("RGB"))
 
 
 def downscale(image: np.ndarray, pixels: int) -> np.ndarray:
@@ -170,23 +167,3 @@ def _cache_key(folder: Path, pixels: int, orientation: Orientation) -> str:
     stats = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     description = json.dumps([_CACHE_FORMAT, str(folder.resolve()), pixels, orientation, stats])
     return hashlib.sha256(description.encode()).hexdigest()[:16]
-
-
-def _cached_images(
-    key: str, readers: Mapping[str, Callable[[], Iterator[np.ndarray]]], shape: tuple[int, ...]
-) -> dict[str, np.ndarray]:
-    """Return memory maps of images by camera, created on first use."""
-    folder = cache_folder() / "frames" / key
-    files = [f"{name}.npy" for name in readers]
-    if not folder.is_dir():
-        with making(folder, ours=files) as unfinished:
-            for name, images in readers.items():
-                path = unfinished / f"{name}.npy"
-                array = np.lib.format.open_memmap(path, "w+", np.uint8, shape)
-                count = 0
-                for count, image in enumerate(images(), start=1):
-                    array[count - 1] = image
-                if count != shape[0]:
-                    raise DemonstrationError(f"{count} images of {name} for {shape[0]} frames")
-                array.flush()
-    return {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in readers}

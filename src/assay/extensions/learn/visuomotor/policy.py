@@ -40,9 +40,11 @@ class VisuomotorPolicy:
         self._network, self.description = load_network(Path(checkpoint))
         settings = self.description.settings
         if not 1 <= execute <= settings.chunk:
-            raise PolicyError(f"execute={execute}: valid: 1 to {settings.chunk}, the actions of a chunk")
+            raise PolicyError(
+                f"execute={execute}: expected an integer from 1 to {settings.chunk}, the length of a chunk"
+            )
         if not 0.0 <= noise <= 1.0:
-            raise PolicyError(f"noise={noise:g}: valid: 0 to 1 (scale of a flow's initial noise)")
+            raise PolicyError(f"noise={noise:g}: expected a number from 0 to 1")
         self._execute, self._noise = execute, noise
         self._blind = Input.IMAGES in settings.without
         self.metadata: Mapping[str, object] = self.description.model_dump(mode="json")

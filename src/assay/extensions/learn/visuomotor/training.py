@@ -35,7 +35,7 @@ from assay.support.training import (
 )
 
 _HOLD_OUT_INTERVAL = 20
-"""One in this many episodes is held out."""
+"""Every 20th episode is held out."""
 _STATE_NOISE = 0.05
 """Noise added to states, standard deviations, so that the network must also read positions from images."""
 _AVERAGING = 0.998
@@ -148,55 +148,6 @@ class _TrainingState:
             raise PolicyError(f"{path} is damaged: remove it to start over ({reason})") from None
 
 
-def train(
-    examples: TrainingExamples,
-    schedule: Schedule,
-    *,
-    seed: int,
-    snapshot: Path,
-    identity: str,
-    watch: Callable[[TrainingProgress], None] = lambda progress: None,
-    checkpoint: Callable[[int, Network], None] = lambda step, network: None,
-) -> tuple[Network, float]:
-    """Train a network; return it and the processor time, seconds.
-
-    The file ``snapshot`` holds the state of the training and the ``identity`` of data and options. An interrupted
-    training is resumed from it and ends with the same network. ``checkpoint`` is called with the averaged network
-    after every step.
-    """
-    torch.manual_seed(seed)
-    network = Network(examples.settings)
-    learnt = examples.learnt
-    network.normalise(
-        torch.from_numpy(examples.states[learnt]), torch.from_numpy(examples.frames.actions[learnt])
-    )
-    averaged = Network(examples.settings)
-    averaged.load_state_dict(network.state_dict())
-    optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=1e-3)
-    state = _TrainingState(network, averaged, optimizer)
-    if snapshot.is_file():
-        state.restore(snapshot, identity)
-    saved_at = time.monotonic()
-    while (share := schedule.share(state.progress.step, 0.0)) < 1:
-        started, step = time.process_time(), state.progress.step
-        loss = _loss(network, examples, schedule.batch, seed, step)
-        state.progress = state.progress.advance(
-            share, descend(network, optimizer, loss, schedule.rate_at(share))
-        )
-        decay = min(_AVERAGING, (1 + step) / (10 + step))
-        with torch.no_grad():
-            for mean, now in zip(averaged.parameters(), network.parameters(), strict=True):
-                mean.lerp_(now, 1 - decay)
-        state.seconds += time.process_time() - started
-        watch(state.progress)
-        checkpoint(state.progress.step, averaged)
-        if time.monotonic() - saved_at > _SNAPSHOT_INTERVAL_S:
-            state.save(snapshot, identity)
-            saved_at = time.monotonic()
-    snapshot.unlink(missing_ok=True)
-    return averaged.eval(), state.seconds
-
-
 def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, step: int) -> torch.Tensor:
     """Return the loss of a step's batch; the frames are reshuffled for each epoch."""
     learnt = examples.learnt
@@ -216,8 +167,8 @@ def _open_loop_errors(
 ) -> dict[str, float]:
     """Return the errors of the ``first`` actions after frames.
 
-    These are the mean absolute error of translation and rotation, and the share of steps in which the gripper agrees
-    with the demonstration.
+    These are the mean absolute error of translation and rotation, and the proportion of steps in which the gripper
+    agrees with the demonstration.
     """
     deviations: list[np.ndarray] = []
     inside: list[np.ndarray] = []
@@ -253,13 +204,32 @@ def train_to_file(
     every: int = 0,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> TrainingRecord:
-    """Train on demonstrations and write the network to a file, also every ``every`` steps unless that is 0."""
+    """Train on demonstrations and write the network to a file, also every ``every`` steps unless that is 0.
+
+    The file ``OUT.training`` holds the state of the training and a digest of its data and options. An interrupted
+    training is resumed from it and ends with the same network.
+    """
     texts = wordings(frames.instructions, frames.tasks, paraphrases)
     examples = TrainingExamples(frames, texts, settings)
+    digest = hashlib.sha256()
+    for part in (frames.actions, frames.states, frames.episodes, *frames.images.values()):
+        digest.update(np.ascontiguousarray(part).data)
+    digest.update(repr((frames.instructions, settings, schedule, paraphrases, seed)).encode())
+    snapshot, identity = out.with_name(f"{out.name}.training"), digest.hexdigest()
 
-    def save(place: Path, network: Network, steps: int, seconds: float) -> TrainingRecord:
+    torch.manual_seed(seed)
+    network, learnt = Network(settings), examples.learnt
+    network.normalise(torch.from_numpy(examples.states[learnt]), torch.from_numpy(frames.actions[learnt]))
+    averaged = Network(settings)
+    averaged.load_state_dict(network.state_dict())
+    optimizer = torch.optim.AdamW(network.parameters(), lr=schedule.rate, weight_decay=1e-3)
+    state = _TrainingState(network, averaged, optimizer)
+    if snapshot.is_file():
+        state.restore(snapshot, identity)
+
+    def save(place: Path, steps: int, seconds: float) -> TrainingRecord:
         held_out = examples.held_out
-        errors = _open_loop_errors(network, examples, held_out) if len(held_out) else {}
+        errors = _open_loop_errors(averaged, examples, held_out) if len(held_out) else {}
         record = TrainingRecord(
             settings=settings,
             size=frames.size,
@@ -271,35 +241,31 @@ def train_to_file(
             steps=steps,
             batch=schedule.batch,
             processor_minutes=round(seconds / 60, 1),
-            parameters=count_parameters(network),
+            parameters=count_parameters(averaged),
             held_out={name: round(value, 4) for name, value in errors.items()},
             torch=str(torch.__version__),
         )
-        save_checkpoint(place, network, record)
+        save_checkpoint(place, averaged, record)
         return record
 
-    def save_intermediate(steps: int, network: Network) -> None:
-        if every and steps % every == 0 and steps < schedule.steps:
-            save(out.with_name(f"{out.stem}-{steps}{out.suffix}"), network, steps, 0.0)
-
-    network, seconds = train(
-        examples,
-        schedule,
-        seed=seed,
-        snapshot=out.with_name(f"{out.name}.training"),
-        identity=_identity(frames, settings, schedule, paraphrases, seed),
-        watch=watch,
-        checkpoint=save_intermediate,
-    )
-    return save(out, network, schedule.steps, seconds)
-
-
-def _identity(
-    frames: FrameArrays, settings: NetworkSettings, schedule: Schedule, paraphrases: int, seed: int
-) -> str:
-    """Return a digest of data and options; a training is resumed only if the digest is unchanged."""
-    digest = hashlib.sha256()
-    for part in (frames.actions, frames.states, frames.episodes, *frames.images.values()):
-        digest.update(np.ascontiguousarray(part).data)
-    digest.update(repr((frames.instructions, settings, schedule, paraphrases, seed)).encode())
-    return digest.hexdigest()
+    saved_at = time.monotonic()
+    while (fraction := schedule.share(state.progress.step, 0.0)) < 1:
+        started, step = time.process_time(), state.progress.step
+        loss = _loss(network, examples, schedule.batch, seed, step)
+        value = descend(network, optimizer, loss, schedule.rate_at(fraction))
+        state.progress = state.progress.advance(fraction, value)
+        decay = min(_AVERAGING, (1 + step) / (10 + step))
+        with torch.no_grad():
+            for mean, now in zip(averaged.parameters(), network.parameters(), strict=True):
+                mean.lerp_(now, 1 - decay)
+        state.seconds += time.process_time() - started
+        watch(state.progress)
+        step = state.progress.step
+        if every and step % every == 0 and step < schedule.steps:
+            save(out.with_name(f"{out.stem}-{step}{out.suffix}"), step, 0.0)
+        if time.monotonic() - saved_at > _SNAPSHOT_INTERVAL_S:
+            state.save(snapshot, identity)
+            saved_at = time.monotonic()
+    snapshot.unlink(missing_ok=True)
+    averaged.eval()
+    return save(out, schedule.steps, state.seconds)

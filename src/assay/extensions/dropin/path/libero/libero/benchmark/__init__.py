@@ -1,6 +1,5 @@
 """LIBERO's suites and tasks."""
 
-from assay.extensions.dropin.benchmark import _ORDERS as task_orders  # noqa: N811
 from assay.extensions.dropin.benchmark import (
     BENCHMARK_MAPPING,
     Benchmark,
@@ -12,6 +11,7 @@ from assay.extensions.dropin.benchmark import (
     print_benchmark,
     register_benchmark,
     task_maps,
+    task_orders,
 )
 from assay.extensions.dropin.session import get_libero_path
 

@@ -1,0 +1,432 @@
+"""Certificates: results of the demonstrator about a scene and a goal, cached across runs.
+
+A *claim* says that an episode can be solved: its spec, reduced to what affects solvability. The demonstrator runs
+missing claims, the *cache* holds the certificates of a user in one file, and a plan admits certified episodes only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import assay
+from assay.episodes import (
+    WORLDS,
+    Episode,
+    EpisodeSpec,
+    Outcome,
+    Perturbation,
+    horizon,
+    task_of,
+    world_name,
+)
+from assay.errors import PerturbationError, RunError
+from assay.experiments.reference_times import ReferenceTimes, apply_time_limit
+from assay.runs.driver import Ending, Watch, drive
+from assay.runs.executor import Executor
+from assay.runs.store import Store
+from assay.sim.bare_mujoco import mujoco_version
+from assay.support.files import CACHE_VARIABLE, KeyValues, cache_folder, digest_of
+from assay.support.plugins import import_object, plugins_of, registered_addresses
+
+CLAIM = "certificate"
+"""Experiment and condition of all claims."""
+HORIZON_FACTOR = 2
+"""Time limit of the demonstrator in horizons of the task; `refusal` checks the horizon of the episode."""
+REFUSED = "refused"
+"""Key of the refused episodes in a run's meta table."""
+UNKNOWN = "no certificate: the demonstrator's worker died"
+"""Reason for refusing an episode without a certificate."""
+
+
+def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
+    """Return the claim that an episode can be solved, as a spec for the demonstrator; many episodes share one.
+
+    Everything that cannot affect solvability is left out: instructions with the same goal, sensor and appearance
+    changes, names of the experiment, latency, and the policy's seed if the start is fixed. If an instruction requests
+    another goal than the one that is judged, the claim is about the requested one. If there is nothing to solve (the
+    target was removed), it is about the scene alone: one step.
+
+    ``disturbed``: how many disturbances are added, to measure how reliably the scene can be solved.
+    """
+    perturbations = decisive(spec.perturbations)
+    is_solvable = solvable(perturbations)
+    if disturbed:
+        disturbance = import_object(registered_addresses("disturbance")[world_name(spec.task)])
+        perturbations += (disturbance,) * disturbed
+    return replace(
+        spec,
+        seed=spec.world_seed,
+        start=None,
+        experiment=CLAIM,
+        condition=CLAIM,
+        perturbations=perturbations,
+        steps=HORIZON_FACTOR * horizon(replace(spec, steps=None)) if is_solvable else 1,
+        replan=None,
+        latency=0,
+        while_waiting="play",
+        labels={},
+    )
+
+
+def solvable(perturbations: tuple[Perturbation, ...]) -> bool:
+    """Return whether success is expected under the perturbations."""
+    return all(perturbation.plausible for perturbation in perturbations)
+
+
+@lru_cache(maxsize=4096)
+def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...]:
+    """Return the perturbations that affect solvability."""
+    pairs = [(perturbation, perturbation.certified_as()) for perturbation in perturbations]
+    replaced = [other for own, other in pairs if other is not None and other is not own]
+    # A changed goal comes last: the scene is perturbed with the task's own goal in mind.
+    return (*(own for own, other in pairs if other is own), *replaced[-1:])
+
+
+@lru_cache(maxsize=4096)
+def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
+    """Return why instruction or appearance changes, which claims omit, do not apply to a task; empty if they do.
+
+    They depend neither on the seed nor on positions, only on the goal, the arena and the objects.
+    """
+    relevant = (
+        perturbation
+        for perturbation in perturbations
+        if perturbation.sets_vocabulary or not perturbation.decides
+    )
+    try:
+        task_of(EpisodeSpec(task, 0, pack, perturbations=tuple(relevant)))
+    except PerturbationError as error:
+        return str(error)
+    return ""
+
+
+class ClaimVerdict(StrEnum):
+    """The result of a claim."""
+
+    SOLVED = "solved"
+    NOTHING = "nothing to solve"
+    """The layout is stable, and the task is unsolvable by design."""
+    UNPLACED = "cannot be placed"
+    """A perturbation does not apply, or objects could not be placed or did not settle."""
+    FAILED = "demonstrator failed"
+    TRIVIAL = "true at the start"
+    """The goal holds before the first action."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Result of the demonstrator for a claim."""
+
+    verdict: ClaimVerdict
+    steps: int = 0
+    """Control steps until the goal was reached; 0 if it was not."""
+    why: str = ""
+    """Explanation of a negative verdict."""
+
+    @property
+    def problem(self) -> str:
+        """The negative verdict in one line; empty if episodes with this certificate may be run."""
+        if self.verdict in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING):
+            return ""
+        return f"{self.verdict}: {self.why}" if self.why else str(self.verdict)
+
+
+def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
+    """Return the certificate of a claim, from the demonstrator's episode."""
+    if not len(episode.trajectory.end_effector):  # the episode could not be started
+        return Certificate(ClaimVerdict.UNPLACED, why=episode.error)
+    if not solvable(spec.perturbations) and episode.outcome is Outcome.FAILURE:
+        return Certificate(ClaimVerdict.NOTHING)
+    if episode.truth and all(spans and spans[0][0] == 0 for spans in episode.truth.values()):
+        return Certificate(ClaimVerdict.TRIVIAL)
+    missed = [event["event"] for event in episode.events if event["step"] is None]
+    if episode.outcome is Outcome.SUCCESS and missed:
+        return Certificate(ClaimVerdict.FAILED, why=f"solved before this event: {', '.join(missed)}")
+    if episode.outcome is Outcome.SUCCESS:
+        return Certificate(ClaimVerdict.SOLVED, episode.steps)
+    return Certificate(ClaimVerdict.FAILED, why=episode.error or f"not reached in {horizon(spec)} steps")
+
+
+def refusal(spec: EpisodeSpec, certificate: Certificate | None) -> str:
+    """Return why an episode may not be run; empty if it may."""
+    if certificate is None:
+        return UNKNOWN
+    if certificate.problem:
+        return certificate.problem
+    if why := wording_conflict(spec.task, spec.pack, spec.perturbations):
+        return f"{ClaimVerdict.UNPLACED}: {why}"
+    if certificate.steps > horizon(spec):
+        return f"too slow: the oracle needs more than {horizon(spec)} steps"
+    return ""
+
+
+SOURCES = (
+    "support/streams.py",
+    "support/jit.py",
+    "support/plugins.py",
+    "episodes",
+    "tasks",
+    "sim",
+    "perturb/world",
+    "perturb/events.py",
+    "perturb/unavailable.py",
+    "perturb/words/rewordings",
+    "perturb/words/text.py",
+    "perturb/senses",
+    "policies/oracle",
+    "policies/simple.py",
+    "runs/certificates.py",
+)
+"""Files and folders of the package that affect the demonstrator's rollout, besides the perturbations of extensions."""
+
+
+@cache
+def engine_digest(world: str, pack: str) -> str:
+    """Return a digest, 12 hex digits, of everything except the spec that affects the demonstrator's rollout."""
+    place = WORLDS[world]
+    foreign = " ".join(plugin.digest for plugin in plugins_of([place]))
+    own = sources_digest(Path(assay.__file__).parent)
+    parts = (mujoco_version(), pack, place.digest(pack), own, foreign)
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
+
+
+def sources_digest(root: Path) -> str:
+    """Return a digest of the sources that affect the demonstrator's rollout, in a copy of the package."""
+    modules = sorted(registered_addresses("perturbations").values())
+    extensions = (f"{module.partition('.')[2].replace('.', '/')}.py" for module in modules)
+    places = (root / source for source in (*SOURCES, *extensions))
+    files = (file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place]))
+    return digest_of((file for file in files if file.is_file() and file.suffix in (".py", ".yaml")), root)
+
+
+def cache_file() -> Path:
+    """Return the path of the user's file of certificates."""
+    return cache_folder() / "certificates.sqlite"
+
+
+class CertificateCache:
+    """Certificates by a hash of the claim, the content of its task, and the engine."""
+
+    def __init__(self, file: Path, states: str = "") -> None:
+        """``states``: digest of the stored initial states, for claims that start from them."""
+        self._states = states
+        self._contents: dict[str, str] = {}
+        """Digests of tasks by id, only while the cache is open: a task's file may change later."""
+        try:
+            self._rows = KeyValues(file, "certificates", ("key",), ("verdict", "steps", "why"))
+        except (sqlite3.Error, OSError) as error:
+            raise RunError(
+                f"{file}: not a file of certificates ({error}); delete it, or name another folder in "
+                f"{CACHE_VARIABLE}"
+            ) from None
+
+    def get(self, claim: EpisodeSpec) -> Certificate | None:
+        """Return the certificate of a claim, or None if it has none."""
+        row = self._rows.get(self._key(claim))
+        return None if row is None else Certificate(ClaimVerdict(row[0]), row[1], row[2])
+
+    def add(self, claim: EpisodeSpec, certificate: Certificate) -> None:
+        """Store a certificate."""
+        self._rows.put(self._key(claim), str(certificate.verdict), certificate.steps, certificate.why)
+
+    def _key(self, claim: EpisodeSpec) -> str:
+        plugins = " ".join(plugin.digest for plugin in plugins_of(claim.perturbations))
+        engine = engine_digest(world_name(claim.task), claim.pack)
+        states = self._states if claim.initial == "stored" else ""
+        content = f"{engine} {plugins} {states} {self._content(claim.task)} {claim.to_json()}"
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+    def _content(self, task: str) -> str:
+        """Return a digest of a task; the id alone may refer to a file, whose content can change."""
+        if task not in self._contents:
+            content = repr(task_of(EpisodeSpec(task, 0))).encode()
+            self._contents[task] = hashlib.sha256(content).hexdigest()[:32]
+        return self._contents[task]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._rows.close()
+
+
+def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:
+    """Yield every distinct claim of episodes and of their controls; with several ``tries``, also disturbed ones."""
+    seen: set[str] = set()
+    for spec in specs:
+        for episode in (spec.control(), spec):
+            for disturbed in range(tries):
+                wanted = claim(episode, disturbed)
+                if wanted.key not in seen:
+                    seen.add(wanted.key)
+                    yield wanted
+
+
+def missing(specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1) -> list[EpisodeSpec]:
+    """Return the claims of episodes that have no certificate yet."""
+    return [wanted for wanted in claims(specs, tries) if cache.get(wanted) is None]
+
+
+def certify(
+    wanted: Sequence[EpisodeSpec],
+    cache: CertificateCache,
+    executor: Executor,
+    *,
+    stopping: Callable[[], bool] = lambda: False,
+    watch: Watch = lambda spec, episode: None,
+) -> Ending:
+    """Run the demonstrator on claims; each certificate is stored as soon as it is issued.
+
+    ``executor`` must execute the demonstrator. A claim whose worker died gets no certificate and is retried next
+    time.
+    """
+
+    def keep(spec: EpisodeSpec | None, episode: Episode | None) -> None:
+        if spec is not None and episode is not None and episode.seconds > 0:  # 0 where a worker died
+            cache.add(spec, judge(spec, episode))
+        watch(spec, episode)
+
+    with Store.scratch() as store:
+        store.plan(wanted)
+        return drive(store, executor, stopping=stopping, watch=keep)
+
+
+class Refusal(NamedTuple):
+    """An episode that was left out of a plan."""
+
+    condition: str
+    task: str
+    seed: int
+    reason: str
+
+
+@dataclass(slots=True)
+class CertifiedPlan:
+    """Filter that admits an episode if it and its control are certified, so that pairs stay complete."""
+
+    cache: CertificateCache
+    limit: float | None = None
+    """The experiment's time limit as a multiple of the reference time."""
+    reference: ReferenceTimes | None = None
+    """The experiment's human reference times; without them, the demonstrator's time is used."""
+    refused: list[Refusal] = field(default_factory=list)
+
+    def admit(self, specs: Iterable[EpisodeSpec]) -> Iterator[EpisodeSpec]:
+        """Yield the certified episodes, with their time limits."""
+        for spec in specs:
+            own = self.cache.get(claim(spec))
+            control = own if not spec.perturbations else self.cache.get(claim(spec.control()))
+            reason = refusal(spec, own)
+            if not reason and (of_control := refusal(spec, control)):
+                reason = f"its control: {of_control}"
+            if reason:
+                self.refused.append(Refusal(spec.condition, spec.task, spec.seed, reason))
+            else:
+                assert own is not None and control is not None
+                demonstrated = own.steps or control.steps
+                reference = demonstrated if self.reference is None else self.reference.of(spec.task)
+                yield apply_time_limit(spec, self.limit, reference)
+
+
+def remember(store: Store, refused: Iterable[Refusal], specs: Iterable[EpisodeSpec]) -> None:
+    """Store which of the given episodes were refused; refusals of other episodes are kept."""
+    planned = {(spec.condition, spec.task, spec.seed) for spec in specs}
+    others = [refusal for refusal in recall(store) if refusal[:3] not in planned]
+    store.describe(**{REFUSED: [*others, *refused]})
+
+
+def recall(store: Store) -> list[Refusal]:
+    """Return the refused episodes of a run."""
+    return [Refusal(*row) for row in store.meta.get(REFUSED, ())]
+
+
+def count_reasons(refused: Iterable[Refusal]) -> dict[str, int]:
+    """Return reasons and their frequencies, the most frequent first."""
+    return dict(Counter(refusal.reason for refusal in refused).most_common())
+
+
+@dataclass(slots=True)
+class CertificateSummary:
+    """The certificates of a condition."""
+
+    condition: str
+    scenes: int = 0
+    """Number of distinct claims: scene, goal and initial state."""
+    certified: int = 0
+    """Number of scenes that the demonstrator solved in time."""
+    nothing: int = 0
+    """Number of stable scenes that are unsolvable by design."""
+    steps: list[int] = field(default_factory=list)
+    """Control steps of the demonstrator in solved scenes."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Reasons and their frequencies."""
+    disturbed: int = 0
+    """Number of further attempts in solved scenes, with a disturbed arm."""
+    solved_again: int = 0
+    """Number of successes among the disturbed attempts."""
+
+    @property
+    def median(self) -> float | None:
+        """Median of the demonstrator's control steps."""
+        return statistics.median(self.steps) if self.steps else None
+
+    @property
+    def to_solve(self) -> int:
+        """Number of scenes that are not unsolvable by design."""
+        return self.scenes - self.nothing
+
+    def as_json(self) -> dict[str, object]:
+        """Return the summary as a JSON object."""
+        return {
+            "condition": self.condition,
+            "scenes": self.scenes,
+            "certified": self.certified,
+            "nothing_to_solve": self.nothing,
+            "refused": dict(self.refused.most_common()),
+            "median_steps": self.median,
+            "disturbed": self.disturbed,
+            "solved_again": self.solved_again,
+        }
+
+
+def summarise(
+    specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1, *, whole: str = "all"
+) -> list[CertificateSummary]:
+    """Return a summary of each condition in order, and last one of all distinct scenes, named ``whole``."""
+    summaries: dict[str, CertificateSummary] = {}
+    seen: set[tuple[str, str]] = set()
+    total = CertificateSummary(whole)
+    for spec in specs:
+        wanted, own = claim(spec), CertificateSummary(spec.condition)
+        for summary in (summaries.setdefault(spec.condition, own), total):
+            if (summary.condition, wanted.key) not in seen:
+                seen.add((summary.condition, wanted.key))
+                _count(summary, spec, cache, tries)
+    return [*summaries.values(), total]
+
+
+def _count(summary: CertificateSummary, spec: EpisodeSpec, cache: CertificateCache, tries: int) -> None:
+    certificate = cache.get(claim(spec))
+    summary.scenes += 1
+    reason = refusal(spec, certificate)
+    if certificate is None or reason:
+        summary.refused[reason] += 1
+        return
+    if certificate.verdict is ClaimVerdict.NOTHING:
+        summary.nothing += 1
+        return
+    summary.certified += 1
+    summary.steps.append(certificate.steps)
+    for disturbed in range(1, tries):
+        again = cache.get(claim(spec, disturbed))
+        summary.disturbed += again is not None
+        summary.solved_again += not refusal(spec, again)
