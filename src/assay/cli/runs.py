@@ -194,7 +194,7 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
 
     if name == "actioneqa":
         raise RunError(
-            "the tables of actioneqa are made from answers: assay eqa score DIR ANSWERS... --paper actioneqa"
+            "the tables of actioneqa are made from answers: assay eqa score QUESTIONS ANSWERS... --out DIR"
         )
     if out is None or target is not None:
         raise RunError("--paper needs --out DIR and cannot be combined with --json")
