@@ -236,7 +236,7 @@ def test_what_cannot_be_drawn_is_rejected_all_the_same(
     changed = senses(sense).observe(seen[1])
     with pytest.raises(RenderingError, match="did you mean 'agentview'"):
         changed.image("agentvew")
-    with pytest.raises(RenderingError, match="not possible"):
+    with pytest.raises(RenderingError, match="out of range"):
         changed.image("agentview", 0)
 
 
