@@ -7,7 +7,7 @@ import sqlite3
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -62,17 +62,6 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
 """Heading -> name -> command, in order of use; extensions and plugins append theirs to a heading."""
 
 
-def _commands() -> Iterator[tuple[str, str, Callable[..., None] | typer.Typer]]:
-    """Yield heading, name and command of all commands, heading by heading."""
-    extra = {tuple(name.split("/", 1)): address for name, address in registered_addresses("command").items()}
-    for heading in dict.fromkeys((*COMMANDS, *(heading for heading, _ in extra))):
-        for name, command in COMMANDS.get(heading, {}).items():
-            yield heading, name, command
-        for (where, name), address in extra.items():
-            if where == heading:
-                yield heading, name, import_object(address)
-
-
 _debugging: list[bool] = []
 """Not empty if full tracebacks are requested."""
 
@@ -98,11 +87,16 @@ def root(
 @cache
 def command_line() -> Any:
     """Build every command with its options, once per process: typer takes a tenth of a second to do so."""
-    for heading, name, command in _commands():
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, rich_help_panel=heading)
-        else:
-            app.command(name, rich_help_panel=heading)(command)
+    commands = {heading: dict(builtin) for heading, builtin in COMMANDS.items()}
+    for address_name, address in registered_addresses("command").items():
+        heading, _, name = address_name.partition("/")
+        commands.setdefault(heading, {})[name] = import_object(address)
+    for heading, named in commands.items():
+        for name, command in named.items():
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name, rich_help_panel=heading)
+            else:
+                app.command(name, rich_help_panel=heading)(command)
     return get_command(app)
 
 
@@ -139,30 +133,13 @@ def main() -> None:
             sys.exit(130)
         if not hasattr(error, "format_message"):
             raise
-        _report_misuse(error)
+        # An invalid command is reported in one line that names its help; without arguments, the help is printed.
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(error.exit_code)  # type: ignore[attr-defined]
+        message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+        _refuse(message if context is None else f"{message}; see '{context.command_path} --help'")
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def _report_misuse(error: Any) -> NoReturn:
-    """Report an invalid command in one line that names its help; without arguments, print the help itself."""
-    context = getattr(error, "ctx", None)
-    if type(error).__name__ == "NoArgsIsHelpError":
-        error.show()
-        sys.exit(error.exit_code)
-    message = error.format_message().rstrip(".")
-    if message.startswith("Missing option '--policy'") and (extra := _extra_arguments(context)):
-        message += f": did you mean --policy {extra[-1]}?"
-    _refuse(f"{message}; see '{context.command_path} --help'" if context is not None else message)
-
-
-def _extra_arguments(context: Any) -> list[str]:
-    """Return the words after a command that are neither options nor arguments: an option name may be missing."""
-    words = sys.argv[1:]
-    if context is None or context.info_name not in words:
-        return []
-    positional = [word for word in words[words.index(context.info_name) + 1 :] if not word.startswith("-")]
-    expected = sum(parameter.param_type_name == "argument" for parameter in context.command.params)
-    return positional[expected : expected + 1]
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

@@ -26,8 +26,6 @@ from assay.runs.options import RunOptions
 from assay.support.console import number_of, output, print_rows, say, style_text
 
 if TYPE_CHECKING:
-    from polars import DataFrame
-
     from assay.api import SearchResult
     from assay.support.stats.judgement import Judgement
 
@@ -260,7 +258,11 @@ def search(
 
 def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, str]:
     """Write tables (CSV, Markdown, LaTeX), a figure (SVG) and videos; return the videos by episode key."""
+    import polars as pl
+
     from assay.api import Run
+    from assay.episodes import Outcome
+    from assay.experiments.axes import AXIS, MAGNITUDE
     from assay.measures.world.thresholds import thresholds_figure, thresholds_table
     from assay.runs.replay import video_file
 
@@ -268,10 +270,14 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
     written: dict[str, str] = {}
     if videos and result.played:
         run = Run(result.path)
-        frame = run.frame()
-        for threshold in result.thresholds.found:
-            key = _first_failure(frame, threshold.task, threshold.axis, threshold.kept)
-            if key and len(written) < videos:
+        failures = run.frame().filter(pl.col("outcome") == Outcome.FAILURE)
+        for threshold in result.thresholds.found if AXIS in failures.columns else ():
+            is_larger = pl.col(MAGNITUDE) > (threshold.kept or 0.0)
+            rows = failures.filter(
+                is_larger, pl.col("task") == threshold.task, pl.col(AXIS) == threshold.axis
+            )
+            if len(rows) and len(written) < videos:
+                key = str(rows.sort(MAGNITUDE, "id")["key"][0])  # a failure at the smallest magnitude
                 episode = run.episodes[key]
                 path = video_file(folder / VIDEOS, episode.spec, episode.row["outcome"])
                 episode.replay(path)
@@ -283,21 +289,3 @@ def write_report(result: SearchResult, folder: Path, videos: int) -> dict[str, s
         drawing = thresholds_figure(result.thresholds)
         (folder / f"{drawing.name}.svg").write_text(drawing.file, encoding="utf-8")
     return written
-
-
-def _first_failure(frame: DataFrame, task: str, axis: str, kept: float | None) -> str:
-    """Return the key of a failure at the smallest magnitude above ``kept``; empty if there is none."""
-    import polars as pl
-
-    from assay.episodes import Outcome
-    from assay.experiments.axes import AXIS, MAGNITUDE
-
-    if AXIS not in frame.columns:
-        return ""
-    rows = frame.filter(
-        (pl.col("task") == task)
-        & (pl.col(AXIS) == axis)
-        & (pl.col("outcome") == Outcome.FAILURE)
-        & (pl.col(MAGNITUDE) > (kept or 0.0))
-    ).sort(MAGNITUDE, "id")
-    return str(rows["key"][0]) if len(rows) else ""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.box import SIMPLE
@@ -29,10 +28,6 @@ from assay.cli.options import (
 from assay.errors import ExperimentError
 from assay.runs.options import RunOptions
 from assay.support.console import number_of, output, print_rows, progress_bar, say, table_of
-
-if TYPE_CHECKING:
-    from assay.episodes import EpisodeSpec
-
 
 EXAMPLE = "libero_goal/1"
 MOST_ON_SHEET = 10
@@ -88,7 +83,10 @@ def show(
             )
     plan = list(design.plan(chosen, (seed,), pack=assets))
     counts = Counter(spec.condition for spec in plan)
-    example = chosen[0] if selection is not None else _most_conditions(chosen, plan)
+    example = chosen[0]
+    if selection is None:
+        per_task = Counter(task for task, _ in {(spec.task, spec.condition) for spec in plan})
+        example = max(chosen, key=lambda task: (per_task[task.id], task.id == EXAMPLE))
     of_task = {spec.condition: spec for spec in reversed(plan) if spec.task == example.id}
     name = tasks.short_name(example.id) if tasks.names_file(example.id) else example.id
     rows = []
@@ -138,14 +136,6 @@ def perturbations(
         fields = (Text("\n" + line.replace("`", ""), "dim") for line in perturbation.fields)
         rows.append((perturbation.kind, Text.assemble(perturbation.about, *fields)))
     print_rows((Column("perturbation", no_wrap=True), "description"), rows, box=SIMPLE)
-
-
-def _most_conditions(chosen: Sequence[Any], plan: Sequence[EpisodeSpec]) -> Any:
-    """Return the task with the most conditions; of several, the default example, otherwise the first."""
-    conditions: dict[str, set[str]] = {task.id: set() for task in chosen}
-    for spec in plan:
-        conditions[spec.task].add(spec.condition)
-    return max(chosen, key=lambda task: (len(conditions[task.id]), task.id == EXAMPLE))
 
 
 @run_options("tasks", "seeds", "conditions", "assets", "states", "hold_start", "workers", "ray", "timeout")

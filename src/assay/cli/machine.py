@@ -17,8 +17,6 @@ from assay.support.console import number_of, output, print_rows, progress_bar, s
 
 if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets as LocatedAssets
-    from assay.sim.parity import Parity
-
 
 NOT_SET_UP = style_text("not set up", "yellow")
 GOOD, BAD = style_text("works", "green"), style_text("does not work", "red")
@@ -96,11 +94,8 @@ def parity(
         )
     if out is None and not output.is_terminal:
         out = "-"  # other programs read JSON
-    if out is None or not write_json(result.as_json(), out):
-        _print_parity(result)
-
-
-def _print_parity(result: Parity) -> None:
+    if out is not None and write_json(result.as_json(), out):
+        return
     moves, atoms, images, models = result.trajectories, result.predicates, result.images, result.models
     paths, pixels = "-", "-"
     if moves.count:
@@ -119,9 +114,8 @@ def _print_parity(result: Parity) -> None:
     print_rows(("quantity", "compared", "difference"), rows)
     for line in result.details:
         say(f"  {line}")
-    output.print(
-        style_text("sound", "green") if result.sound else style_text("not sound", "red"), "installation"
-    )
+    verdict = style_text("sound", "green") if result.sound else style_text("not sound", "red")
+    output.print(verdict, "installation")
 
 
 def demo(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,7 +67,13 @@ def run(
         plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
         folders = {path.parent, path.parent.parent / "runs"}
         return print_forecast(plan, forecast(plan, policy, path=path, folders=folders, sample=1), policy)
-    with ConfirmingDisplay(yes=yes) as display, _track(display, track, project) as observer:
+    with ExitStack() as stack:
+        observer: Observer
+        observer = display = stack.enter_context(ConfirmingDisplay(yes=yes))
+        if track is not None:
+            from assay.api.tracking import Tracked, load_tracker
+
+            observer = stack.enter_context(closing(Tracked(display, load_tracker(track), project)))
         recorded = api.run(experiment, policy, out=path, label=label, observer=observer, options=options)
     ending = recorded.ending
     assert ending is not None
@@ -94,21 +99,6 @@ def run(
     if status.has_only_errors:
         say("every episode ended in an error: fix the cause, then resume with --retry-errors", aside=True)
         raise typer.Exit(1)
-
-
-@contextmanager
-def _track(display: Observer, track: str | None, project: str) -> Iterator[Observer]:
-    """Yield the display, or an observer that also reports to a tracker."""
-    if track is None:
-        yield display
-        return
-    from assay.api.tracking import Tracked, load_tracker
-
-    observer = Tracked(display, load_tracker(track), project)
-    try:
-        yield observer
-    finally:
-        observer.close()
 
 
 SEED_COUNTS = (5, 10, 20, 50)

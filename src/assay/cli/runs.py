@@ -26,10 +26,9 @@ from assay.errors import AssayError, RunError
 from assay.support.console import number_of, output, print_rows, right, say, style_text, working
 
 if TYPE_CHECKING:
-    from assay.measures.compare import Comparison, Robustness, RunContrast
+    from assay.measures.compare import RunContrast
     from assay.measures.failure.near_far import NearFarRule
     from assay.measures.sentences import Diagnosis
-    from assay.measures.views.printing import Print
     from assay.report.comparison import ComparedGroup
     from assay.report.run_report import RunReport
 
@@ -157,10 +156,24 @@ def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
 def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
     """Yield paragraphs: each run, all runs of a policy together, and the flaws that no run tests."""
     from assay.measures.sentences import not_tested
-    from assay.report.summary import joint_diagnoses
+    from assay.report.summary import advice, banners, describe_results, joint_diagnoses
 
     for report in reports:
-        yield list(_run_lines(report, alone=len(reports) == 1))
+        diagnosis = report.conclusions
+        title = report.title if report.name in report.title else f"{report.title} ({report.name})"
+        results, numbers = describe_results(report.profile)
+        widest = max((len(number.name) for number in numbers), default=0)
+        last = diagnosis.not_tested if len(reports) == 1 else ()
+        yield [
+            (title, "bold"),
+            *((line, "yellow") for line in banners(report)),
+            *_diagnosis_lines(diagnosis),
+            *((traceback, "") for traceback in (report.tracebacks[:3] if report.only_errors else ())),
+            *((f"{step.text} {step.command}".strip(), "cyan") for step in advice(report)),
+            *((f"  {item.name:<{widest}}  {item.value}  ({item.detail})", "") for item in numbers),
+            *((f"- {line}", "") for line in results),
+            *((f"- {line}", "dim") for line in (*diagnosis.others, *last)),
+        ]
     for title, diagnosis in joint_diagnoses(reports).items():
         seeds = [(f"{diagnosis.seeds.text}.", "cyan")] if diagnosis.seeds is not None else []
         others = [(f"- {line}", "dim") for line in diagnosis.others]
@@ -168,29 +181,6 @@ def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
     if len(reports) > 1:
         untested = [report.conclusions.untested for report in reports if not report.only_errors]
         yield [(line, "dim") for line in not_tested(untested, " by any of these runs")]
-
-
-def _run_lines(report: RunReport, *, alone: bool) -> Iterator[Line]:
-    """Yield the summary of one run; it includes untested flaws only if the run is ``alone``."""
-    from assay.report.summary import advice, banners, describe_results
-
-    yield f"{report.title} ({report.name})" if report.name not in report.title else report.title, "bold"
-    for line in banners(report):
-        yield line, "yellow"
-    diagnosis = report.conclusions
-    yield from _diagnosis_lines(diagnosis)
-    if report.only_errors:
-        yield from ((traceback, "") for traceback in report.tracebacks[:3])
-    for step in advice(report):
-        yield f"{step.text} {step.command}".strip(), "cyan"
-    results, numbers = describe_results(report.profile)
-    widest = max((len(number.name) for number in numbers), default=0)
-    for number in numbers:
-        yield f"  {number.name:<{widest}}  {number.value}  ({number.detail})", ""
-    for line in results:
-        yield f"- {line}", ""
-    for line in (*diagnosis.others, *(diagnosis.not_tested if alone else ())):
-        yield f"- {line}", "dim"
 
 
 def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
@@ -259,7 +249,11 @@ def compare(
 
     Episodes match if task, seed, assets and perturbations are equal.
     """
+    from assay.measures.compare import comparison_tables, robustness_figure
+    from assay.measures.result import MeasureError
+    from assay.measures.views.wording import between, points
     from assay.report.comparison import compare_runs
+    from assay.report.for_papers import write_printed
     from assay.report.run_report import name_runs
 
     how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
@@ -270,7 +264,13 @@ def compare(
     runs = name_runs(paths, label or ())
     comparison = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:
-        _write_comparison(comparison, out, how)
+        try:
+            drawings = [robustness_figure(comparison)]
+        except MeasureError as error:
+            drawings = []
+            say(f"no figure: {error}", aside=True)
+        write_printed(out, drawings, list(comparison_tables(comparison)), how, every_form=True)
+        say(f"written to {out}", aside=True)
     if target is not None:
         write_json(comparison.as_json(), target)
     if target == "-":
@@ -283,7 +283,17 @@ def compare(
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
             say("Loss of each run against its own controls; positive: B is more robust")
-            _show_drops(pair, drops)
+            rows = [
+                (
+                    drop.condition or "all changes",
+                    *(points(value) for value in (drop.first_value, drop.second_value, drop.change)),
+                    between(drop.interval, 100),
+                    drop.verdict,
+                )
+                for drop in drops
+                if (drop.first, drop.second) == pair
+            ]
+            print_rows(("condition", *right("A", "B", "B - A", "95 % interval", "B is")), rows)
         if comparison.implausible:
             say("Conditions in which success is not expected, not included above:")
             _show_contrasts(pair, comparison.implausible)
@@ -291,21 +301,6 @@ def compare(
     for name in runs:
         unmatched, errors = comparison.unmatched[name], comparison.errors[name]
         say(f"{name}: {comparison.shared} shared, {unmatched} not matched, {number_of(errors, 'error')}")
-
-
-def _write_comparison(comparison: Comparison, folder: Path, how: Print) -> None:
-    """Write the comparison's tables, and its figure if something was changed."""
-    from assay.measures.compare import comparison_tables, robustness_figure
-    from assay.measures.result import MeasureError
-    from assay.report.for_papers import write_printed
-
-    try:
-        drawings = [robustness_figure(comparison)]
-    except MeasureError as error:
-        drawings = []
-        say(f"no figure: {error}", aside=True)
-    write_printed(folder, drawings, list(comparison_tables(comparison)), how, every_form=True)
-    say(f"written to {folder}", aside=True)
 
 
 def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> None:
@@ -326,26 +321,6 @@ def _show_contrasts(pair: tuple[str, str], contrasts: Sequence[RunContrast]) -> 
         if (contrast.first, contrast.second) == pair
     ]
     print_rows(("condition", *right("n", "A %", "B %", "B - A", "95 % interval", "Holm p")), rows)
-
-
-def _show_drops(pair: tuple[str, str], drops: Sequence[Robustness]) -> None:
-    """Print one row per condition: both drops, their difference, and the verdict."""
-    from assay.measures.views.wording import between, points
-
-    rows = [
-        (
-            drop.condition or "all changes",
-            points(drop.first_value),
-            points(drop.second_value),
-            points(drop.change),
-            between(drop.interval, 100),
-            drop.verdict,
-        )
-        for drop in drops
-        if (drop.first, drop.second) == pair
-    ]
-    numbers = right("A", "B", "B - A", "95 % interval")
-    print_rows(("condition", *numbers, Column("B is", justify="right")), rows)
 
 
 app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)

@@ -20,7 +20,7 @@ from assay.support.console import output, print_rows, right, say, style_text, wo
 if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
     from assay import tasks
     from assay.tasks import Task, bddl
-    from assay.tasks.labels import Census, Frequency
+    from assay.tasks.labels import Frequency
 
 app = typer.Typer(
     help="List, show, export and check tasks.", no_args_is_help=True, rich_markup_mode="markdown"
@@ -124,6 +124,8 @@ def labels(
     """
     from assay import tasks
     from assay.experiments.labels import label_sets
+    from assay.measures.task_statistics import flow_figure, frequency_table, label_table, tree_figure
+    from assay.report.page import write_files
     from assay.tasks.labels import Asked, census
 
     with working("reading tasks"):
@@ -132,7 +134,9 @@ def labels(
             for task in tasks.resolve(selection)
         )
     if out is not None:
-        _write_census(counts, out)
+        drawings = tree_figure(counts), flow_figure(counts)
+        write_files(out, ".", drawings, (label_table(counts), frequency_table({"": counts})))
+        say(f"written to {out}", aside=True)
     if target is not None and write_json(counts.as_json(), target):
         return
     say(f"{counts.all.tasks:,} tasks in {counts.all.scenes or 0:,} scenes")
@@ -148,20 +152,6 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
         for place, (name, frequency) in enumerate(counts.items())
     ]
     print_rows((first, second, *right("scenes", "tasks")), rows)
-
-
-def _write_census(counts: Census, folder: Path) -> None:
-    from assay.measures.task_statistics import (
-        flow_figure,
-        frequency_table,
-        label_table,
-        tree_figure,
-    )
-    from assay.report.page import write_files
-
-    drawings = tree_figure(counts), flow_figure(counts)
-    write_files(folder, ".", drawings, (label_table(counts), frequency_table({"": counts})))
-    say(f"written to {folder}", aside=True)
 
 
 @app.command()
@@ -209,7 +199,17 @@ def _panel(task: Task) -> Panel:
     row("arena", [f"{scene.arena}, style {scene.style}" if scene.style else scene.arena.value])
     row("fixtures", [_entity(entity) for entity in scene.fixtures])
     row("objects", [_entity(entity) for entity in scene.objects])
-    table.add_row(Text.assemble("regions\n", ("(m, rad)", "dim")), _regions(scene))
+    # One block per target: rectangles in metres with their yaw, after the regions of the target itself.
+    grid = Table.grid(Column(overflow="fold"), Column(overflow="fold"), padding=(0, 2))
+    present = {scene.arena.workspace, *(entity.name for entity in scene.entities)}
+    for target, group in groupby(scene.regions, key=lambda region: region.target):
+        regions = tuple(group)
+        sites = ", ".join(region.name for region in regions if not region.rectangles)
+        grid.add_row(style_text(target, "bold"), sites if target in present else f"not in the scene: {sites}")
+        for region in regions:
+            if region.rectangles:
+                grid.add_row(f"  {region.name}", _place(region))
+    table.add_row(Text.assemble("regions\n", ("(m, rad)", "dim")), grid)
     row("initial", [str(atom) for atom in scene.initial])
     row("goal", [str(atom) for atom in task.goal.atoms])
     row("of interest", [", ".join(task.of_interest)] if task.of_interest else [])
@@ -226,23 +226,6 @@ def _entity(entity: tasks.Entity) -> str:
         *([] if entity.size == 1 else [f"size {entity.size:g}"]),
     ]
     return f"{entity.name} ({', '.join(differs)})" if differs else entity.name
-
-
-def _regions(scene: tasks.Scene) -> Table:
-    """Return one block per target: rectangles in metres with their yaw, then the regions of the target."""
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(overflow="fold")
-    grid.add_column(overflow="fold")
-    present = {scene.arena.workspace, *(entity.name for entity in scene.entities)}
-    for target, group in groupby(scene.regions, key=lambda region: region.target):
-        regions = tuple(group)
-        places = [region for region in regions if region.rectangles]
-        sites = ", ".join(region.name for region in regions if not region.rectangles)
-        absent = "" if target in present else "not in the scene: "
-        grid.add_row(style_text(target, "bold"), f"{absent}{sites}")
-        for region in places:
-            grid.add_row(f"  {region.name}", _place(region))
-    return grid
 
 
 def _place(region: tasks.Region) -> str:

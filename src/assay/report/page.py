@@ -173,7 +173,6 @@ def build(
     left_out: Mapping[str, str] | None = None,
 ) -> Report:
     """Build the report of some runs and of their comparison."""
-    reports = [replace(report, beside=tuple(reports)) for report in reports]
     blocks = []
     for place, report in enumerate(reports, start=1):
         sections, missing = ([], {}) if report.only_errors else _build_sections(report)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,6 @@ from assay.measures.diagnosis import examine
 from assay.measures.failure.failures import FAILURES, SAMPLE_SIZES, TaskPaths
 from assay.measures.failure.near_far import OURS, NearFarFailures, NearFarRule
 from assay.measures.findings import Finding
-from assay.measures.measure import Measure
 from assay.measures.memory.paths import Paths
 from assay.measures.multiple_testing import with_adjusted_p
 from assay.measures.profile import Profile, profile
@@ -30,10 +29,6 @@ from assay.runs.certificates import REFUSED
 from assay.runs.description import lateness
 from assay.runs.store import Store
 from assay.support.plugins import load_plugins
-
-T = TypeVar("T")
-RANDOM = "random"
-"""Name of the policy whose success rate is the chance level."""
 
 FORMAT = 2
 """Version of the JSON object; raised when a key changes its meaning."""
@@ -94,8 +89,6 @@ class RunReport:
     """Plugins that are missing or have changed, and frequent clipping of actions."""
     tracebacks: tuple[str, ...] = ()
     """Tracebacks in the user's code, one per kind of error."""
-    beside: tuple[Self, ...] = ()
-    """All runs in the same report."""
     file: str = ""
     """Path of the run file."""
 
@@ -179,13 +172,6 @@ class RunReport:
             errors = [*errors[:MAX_ERRORS], plural(len(more), "other reason")]
         claim = "Every episode ended in an error"
         return Diagnosis((f"{claim}: {listed(errors)}.",), (), (), (), f"{claim}.")
-
-    def random(self, measure: Measure[T] | str) -> T | Any | None:
-        """Return the result of a measure for the random policy, if a run in the report has it."""
-        for report in self.beside:
-            if str(report.meta.get("policy")).partition("?")[0] == RANDOM:
-                return report.profile.get(measure)
-        return None
 
     def as_json(self) -> dict[str, Any]:
         """Return the metadata and results as plain JSON types; ``docs/report.md`` describes the keys."""

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +20,8 @@ def test_demonstrations_are_recorded_and_a_policy_trained_on_them(
     monkeypatch.setattr(console, "EVERY", 0.0)
     demos, file = tmp_path / "demos", tmp_path / "policy.safetensors"
     said = assay("tabletop", "demos", "--per-task", "2", "--tasks", "T1,T3", "--out", demos, "--workers", "1")
-    first, second = said.out.splitlines()
-    assert said.status == 0 and first == f"{demos}: 4 episodes of T1, T3; 0 failed attempts omitted"
-    assert re.fullmatch(r"actions: T1 1 to \d, T3 1 to \d", second)
+    assert said.status == 0
+    assert said.out.strip() == f"{demos}: 4 episodes of T1, T3; 0 failed attempts omitted"
     assert said.err.splitlines() == ["T1: 2 of 4", "T3: 4 of 4"]
     pytest.importorskip("torch", reason="training needs torch: pip install 'assay-robotics[learn]'")
     said = assay(

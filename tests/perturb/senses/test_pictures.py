@@ -6,21 +6,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.episodes import Senses
 from assay.episodes.senses import Chance
 from assay.errors import RenderingError
-from assay.perturb.senses import (
+from assay.perturb.senses import pictures_at
+from assay.perturb.senses.images import (
+    CAMERAS,
     BlankPictures,
     Contrast,
     DroppedCamera,
     Fog,
     FrozenCamera,
     GaussianNoise,
+    Optical,
     Patch,
-    ProprioceptionOffset,
-    Senses,
-    pictures_at,
 )
-from assay.perturb.senses.images import CAMERAS, Optical
+from assay.perturb.senses.robot import ProprioceptionOffset
 from assay.sim import CompiledScene, Observation, Simulation
 
 pytestmark = pytest.mark.usefixtures("drawing")

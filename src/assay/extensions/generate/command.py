@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Column
@@ -50,8 +50,10 @@ def generate(
     """
     from assay.extensions.generate.scenes import (
         MAX_DRAWS,
+        SHARES,
         LabelTargets,
         SceneRequest,
+        count_labels,
         write_scenes,
     )
 
@@ -72,7 +74,21 @@ def generate(
     say(f"{out}: scenes {len(scenes)}, tasks {count_of_tasks}")
     if index["failed"]:
         say(f"no scene after {MAX_DRAWS} draws: {', '.join(index['failed'])}")
-    _print_labels(index, count_of_tasks, wanted=request.labels is LabelTargets.LIBERO_X)
+    counts, has_targets = count_labels(index), request.labels is LabelTargets.LIBERO_X
+    numbers = [Column(name, justify="right") for name in ("tasks", "wanted")[: 1 + has_targets]]
+    table = table_of("family", "label", *numbers)
+    for label, share in SHARES.items():
+        aim = [f"{share * count_of_tasks:.0f}"] if has_targets else []
+        table.add_row(label.family, label.value, str(counts[label]), *aim)
+    output.print(table)
+    if has_targets and count_of_tasks:
+        misses = {label: abs(counts[label] / count_of_tasks - share) for label, share in SHARES.items()}
+        furthest = max(misses, key=lambda label: misses[label])
+        mean = sum(misses.values()) / len(misses)
+        say(
+            f"labels: mean deviation {mean:.1%} of the tasks, largest {misses[furthest]:.1%} "
+            f"({furthest.family} {furthest.value})"
+        )
     table = table_of("refused", "why")
     refused: Counter[str] = Counter()
     for scene in (*scenes, *index["failed"].values()):
@@ -115,24 +131,3 @@ def sheet(
             bar.update(progress, advance=1)
         save_sheet(out, f"Scenes of {tasks}", cells, columns=2)
     say(str(out))
-
-
-def _print_labels(index: dict[str, Any], tasks: int, *, wanted: bool) -> None:
-    """Print the number of tasks with each label and, if there are targets, the deviation from them."""
-    from assay.extensions.generate.scenes import SHARES, count_labels
-
-    counts = count_labels(index)
-    numbers = [Column(name, justify="right") for name in (("tasks", "wanted") if wanted else ("tasks",))]
-    table = table_of("family", "label", *numbers)
-    for label, share in SHARES.items():
-        aim = [f"{share * tasks:.0f}"] if wanted else []
-        table.add_row(label.family, label.value, str(counts[label]), *aim)
-    output.print(table)
-    if wanted and tasks:
-        misses = {label: counts[label] / tasks - share for label, share in SHARES.items()}
-        furthest = max(misses, key=lambda label: abs(misses[label]))
-        mean = sum(map(abs, misses.values())) / len(misses)
-        say(
-            f"labels: mean deviation {mean:.1%} of the tasks, largest {abs(misses[furthest]):.1%} "
-            f"({furthest.family} {furthest.value})"
-        )

@@ -111,7 +111,18 @@ def draw(
     for number, receptacle in enumerate(chosen):  # the plate is the smallest: twice as often
         obj = SceneObject(builder.entity(receptacle.category), receptacle.noun, receptacle=receptacle)
         builder.place(obj, needed=number == 0 and not study)
-    nouns, needed = _suitable_nouns(arena, builder.objects)
+    there = {obj.noun for obj in builder.objects}
+    nouns, needed = {"bowl", "mug", "can", "box"}, set[str]()
+    if there & {"rack", "cabinet", "shelf"}:
+        nouns.add("bottle")
+    if "caddy" in there:
+        nouns, needed = {"book", "mug"}, {"book"}
+    elif "shelf" in there and study:
+        nouns, needed = {"book", "mug", "can"}, {"book"}
+    if "rack" in there:
+        needed.add("bottle")
+    elif "bowl drainer" in there:
+        needed.add("bowl")
     kinds = [kind for kind in composition.kinds if kind.noun in nouns and kind.category in categories]
     drawn = dict.fromkeys(_some(rng, kinds, len(kinds)))
     first, second = sorted(drawn, key=lambda kind: kind.noun not in needed)[:2]
@@ -135,23 +146,6 @@ def draw(
     for category in _some(rng, others, min(wanted, MAX_OBJECTS - len(builder.scene.objects))):
         builder.place(SceneObject(builder.entity(category), GROCERIES[category]), needed=False)
     return SceneDraft(builder.scene, tuple(builder.objects), Ground(builder.scene))
-
-
-def _suitable_nouns(arena: Arena, objects: list[SceneObject]) -> tuple[set[str], set[str]]:
-    """Return the nouns that suit the furniture, and those that it requires."""
-    there = {obj.noun for obj in objects}
-    if "caddy" in there:
-        return {"book", "mug"}, {"book"}
-    nouns, needed = {"bowl", "mug", "can", "box"}, set[str]()
-    if there & {"rack", "cabinet", "shelf"}:
-        nouns.add("bottle")
-    if "shelf" in there and arena is Arena.STUDY:
-        nouns, needed = {"book", "mug", "can"}, {"book"}
-    if "rack" in there:
-        needed.add("bottle")
-    elif "bowl drainer" in there:
-        needed.add("bowl")
-    return nouns, needed
 
 
 def _distinguishable(
@@ -231,7 +225,14 @@ class _Builder:
                 towards = -float(np.sign(y)) * (spot.half_y + piece.front / 2)
                 front = replace(spot, y=spot.y + towards, half_y=piece.front / 2)
             if not any(area.overlaps(other, 0.02) for area in (spot, front) for other in others):
-                self.scene = self._with_random_state(scene, entity, piece)
+                # One part that opens is open, and a switch is on, each with probability 1/2.
+                atoms: tuple[Atom, ...] = ()
+                if piece.openings and self._rng.random() < 0.5:
+                    opening = opening_name(entity, _choice(self._rng, piece.openings))
+                    atoms = (Atom(Predicate.OPEN, (opening,)),)
+                if piece.switches and self._rng.random() < 0.5:
+                    atoms = (Atom(Predicate.TURN_ON, (entity.name,)),)
+                self.scene = replace(scene, initial=(*scene.initial, *atoms))
                 self.objects.append(SceneObject(entity, piece.noun, furniture=piece))
                 self._reserved.append(front)
                 if footprint(piece.category).height > LOW_FURNITURE_M:
@@ -272,16 +273,6 @@ class _Builder:
                 return
         if needed:
             raise PlacementError(f"no room for {obj.entity.category}")
-
-    def _with_random_state(self, scene: Scene, entity: Entity, piece: Furniture) -> Scene:
-        """Open one part of furniture that opens, and switch on furniture that switches, each with probability 1/2."""
-        atoms: tuple[Atom, ...] = ()
-        if piece.openings and self._rng.random() < 0.5:
-            part = _choice(self._rng, piece.openings)
-            atoms = (Atom(Predicate.OPEN, (opening_name(entity, part),)),)
-        if piece.switches and self._rng.random() < 0.5:
-            atoms = (Atom(Predicate.TURN_ON, (entity.name,)),)
-        return replace(scene, initial=(*scene.initial, *atoms))
 
 
 def opening_name(entity: Entity, part: Opening) -> str:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -71,9 +71,12 @@ class TaskStep:
         return " ".join(filter(None, (self.verb, self.what, self.where)))
 
 
-def placement_steps(draft: SceneDraft) -> Iterator[TaskStep]:
-    """Return the steps that put an object into or onto a receptacle or furniture."""
-    for obj in movable_objects(draft):
+def single_steps(
+    draft: SceneDraft, squares: Sequence[tuple[SceneObject, Side, Region]]
+) -> Iterator[TaskStep]:
+    """Return the steps that place, stack, open, close or switch an object, or put it beside another one."""
+    movable = movable_objects(draft)
+    for obj in movable:
         for reference in references(draft, obj):
             for owner in draft.objects:
                 for place in _places(draft, owner):
@@ -87,41 +90,21 @@ def placement_steps(draft: SceneDraft) -> Iterator[TaskStep]:
                     elif reference.by is ReferenceBasis.ATTRIBUTE:
                         family = Family.ATTRIBUTE
                     target = f"{owner.name}_{place.region}" if place.region else owner.name
-                    yield TaskStep(
-                        family,
-                        "put",
-                        reference.words,
-                        place.words,
-                        Atom(place.predicate, (obj.name, target)),
-                        reference.by,
-                        obj,
-                        owner,
-                        place.capacity,
-                    )
-
-
-def stack_steps(draft: SceneDraft) -> Iterator[TaskStep]:
-    """Return the steps that put a bowl onto another one that is not smaller."""
-    bowls = [obj for obj in movable_objects(draft) if obj.noun == "bowl"]
-    for upper in bowls:
-        for lower in bowls:
-            if upper == lower or not (
-                upper.entity.size == lower.entity.size
-                or upper.entity.size < STACKING_RATIO * lower.entity.size
-            ):
-                continue
-            onto = next(references(draft, lower), None)
-            for reference in references(draft, upper):
-                if onto is not None and ReferenceBasis.LANDMARK not in (reference.by, onto.by):
-                    atom = Atom(Predicate.ON, (upper.name, lower.name))
-                    where = f"on {onto.words}"
-                    yield TaskStep(
-                        Family.STACK, "stack", reference.words, where, atom, reference.by, upper, lower
-                    )
-
-
-def state_steps(draft: SceneDraft) -> Iterator[TaskStep]:
-    """Return the steps that open, close, turn on or turn off furniture."""
+                    atom = Atom(place.predicate, (obj.name, target))
+                    what, where = reference.words, place.words
+                    yield TaskStep(family, "put", what, where, atom, reference.by, obj, owner, place.capacity)
+    bowls = [obj for obj in movable if obj.noun == "bowl"]
+    for upper, lower in permutations(bowls, 2):
+        size, size_below = upper.entity.size, lower.entity.size
+        onto = next(references(draft, lower), None)
+        if onto is None or not (size == size_below or size < STACKING_RATIO * size_below):
+            continue
+        for reference in references(draft, upper):
+            if ReferenceBasis.LANDMARK not in (reference.by, onto.by):
+                atom, where = Atom(Predicate.ON, (upper.name, lower.name)), f"on {onto.words}"
+                yield TaskStep(
+                    Family.STACK, "stack", reference.words, where, atom, reference.by, upper, lower
+                )
     for obj in draft.objects:
         if obj.furniture is None:
             continue
@@ -132,6 +115,13 @@ def state_steps(draft: SceneDraft) -> Iterator[TaskStep]:
         if obj.furniture.switches:
             verb, atom = _switch(draft, obj)
             yield TaskStep(Family.STATE, verb, f"the {obj.noun}", "", atom, owner=obj)
+    for mark, side, region in squares:
+        where = f"{side.words} {name(draft, mark)}"
+        for obj in movable:
+            words = name(draft, obj)
+            if obj != mark and words is not None:
+                atom = Atom(Predicate.ON, (obj.name, region.full_name))
+                yield TaskStep(Family.BESIDE, "put", words, where, atom, ReferenceBasis.NOUN, obj, mark)
 
 
 def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
@@ -154,18 +144,6 @@ def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
                 region = Region(f"{obj.name}_{side.name.lower()}_region", draft.scene.arena.workspace, (box,))
                 squares.append((obj, side, region))
     return squares
-
-
-def beside_steps(draft: SceneDraft, squares: list[tuple[SceneObject, Side, Region]]) -> Iterator[TaskStep]:
-    """Return the steps that put an object beside another one."""
-    for mark, side, region in squares:
-        landmark = name(draft, mark)
-        for obj in movable_objects(draft):
-            words = name(draft, obj)
-            if obj != mark and words is not None:
-                atom = Atom(Predicate.ON, (obj.name, region.full_name))
-                where = f"{side.words} {landmark}"
-                yield TaskStep(Family.BESIDE, "put", words, where, atom, ReferenceBasis.NOUN, obj, mark)
 
 
 def movable_objects(draft: SceneDraft) -> list[SceneObject]:
@@ -217,16 +195,27 @@ def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
     """Return candidate tasks in the order of attempts, in the scene extended by the regions of their goals."""
     squares = free_squares(draft)
     scene = replace(draft.scene, regions=(*draft.scene.regions, *(region for _, _, region in squares)))
-    single = [
-        *placement_steps(draft),
-        *stack_steps(draft),
-        *state_steps(draft),
-        *beside_steps(draft, squares),
-    ]
-    proposals = [
-        *(Proposal(step.family, _phrase(step, rng), Goal((step.atom,))) for step in single),
+    single = list(single_steps(draft, squares))
+    proposals = []
+    for step in single:
+        text = step.text
+        if step.verb == "put":
+            apart = f"pick up {step.what} and place it {step.where}"
+            # If an instruction contains two positions, a verb separates them.
+            wordings = (text, f"place {step.what} {step.where}", apart)
+            text = apart if step.by.place else wordings[int(rng.integers(3))]
+        proposals.append(Proposal(step.family, text, Goal((step.atom,))))
+    proposals += [
         *_composites(draft),
-        *_towers(single),
+        # Stacks of three bowls, each smaller than the one below.
+        *(
+            Proposal(Family.STACK, f"{lower.text} and {upper.text}", Goal((lower.atom, upper.atom)))
+            for lower, upper in permutations(single, 2)
+            if lower.family is upper.family is Family.STACK
+            and not (lower.by.place or upper.by.place)
+            and upper.owner == lower.obj
+            and upper.obj != lower.owner
+        ),
         *_sets(draft, single),
         *_combinations(single, 2, rng),
         *_combinations(single, 3, rng),
@@ -295,16 +284,6 @@ def _composites(draft: SceneDraft) -> Iterator[Proposal]:
                     yield Proposal(Family.COMPOSITE, text, Goal((switched, placed)))
 
 
-def _towers(single: Sequence[TaskStep]) -> Iterator[Proposal]:
-    """Return stacks of three bowls, each smaller than the one below."""
-    stacked = [step for step in single if step.family is Family.STACK and not step.by.place]
-    for lower in stacked:
-        for upper in stacked:
-            if upper.owner == lower.obj and upper.obj != lower.owner:
-                text = f"{lower.text} and {upper.text}"
-                yield Proposal(Family.STACK, text, Goal((lower.atom, upper.atom)))
-
-
 def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
     """Return proposals that put all objects with a noun, or two named ones, in one place."""
     places: dict[tuple[str, Predicate], dict[str, TaskStep]] = defaultdict(dict)
@@ -337,38 +316,23 @@ def _combinations(single: Sequence[TaskStep], count: int, rng: np.random.Generat
         group = [usable[int(i)] for i in rng.permutation(len(usable))[:count]]
         # Objects that others are stacked on are placed first; closing and switching come last.
         group.sort(key=lambda step: (step.obj is None, step.family is Family.STACK))
-        if not _are_compatible(group):
+        # Steps must be executable in any order.
+        placed = [step for step in group if step.obj is not None]
+        moved = {step.obj.name for step in placed if step.obj is not None}
+        changed = [step.owner.name for step in group if step.obj is None and step.owner is not None]
+        beside = sum(step.family is Family.BESIDE for step in group)  # squares may overlap
+        goals = Counter(step.atom.arguments[1] for step in placed)
+        owners = [step.owner for step in placed if step.owner is not None]
+        if (
+            len(moved) < len(placed)
+            or len(changed) > 1
+            or beside > 1
+            or any(goals[step.atom.arguments[1]] > step.capacity for step in placed)
+            or any(owner.name in moved for owner in owners)
+            or any(owner.name in changed and owner.furniture and owner.furniture.openings for owner in owners)
+        ):
             continue
-        changed = any(step.obj is None for step in group)
-        family = Family.THREE if count > 2 else Family.COMPOSITE if changed else Family.TWO
+        family = Family.THREE if count > 2 else Family.COMPOSITE if len(placed) < count else Family.TWO
         *first, last = (step.text for step in group)
         text = f"{', '.join(first)} and {last}"
         yield Proposal(family, text, Goal(tuple(step.atom for step in group)))
-
-
-def _are_compatible(group: Sequence[TaskStep]) -> bool:
-    """Return whether steps can be executed in any order."""
-    moved = [step.obj.name for step in group if step.obj is not None]
-    changed = [step.owner.name for step in group if step.obj is None and step.owner is not None]
-    beside = sum(step.family is Family.BESIDE for step in group)  # squares may overlap
-    if len(set(moved)) < len(moved) or len(changed) > 1 or beside > 1:
-        return False
-    goals = Counter(step.atom.arguments[1] for step in group if step.obj is not None)
-    if any(goals[step.atom.arguments[1]] > step.capacity for step in group if step.obj is not None):
-        return False
-    owners = [step.owner for step in group if step.obj is not None and step.owner is not None]
-    onto_moved = any(owner.name in moved for owner in owners)
-    into_changed = any(
-        owner.name in changed and owner.furniture is not None and owner.furniture.openings for owner in owners
-    )
-    return not onto_moved and not into_changed
-
-
-def _phrase(step: TaskStep, rng: np.random.Generator) -> str:
-    """Return the instruction of a single step; if it contains two positions, a verb separates them."""
-    if step.verb != "put":
-        return step.text
-    apart = f"pick up {step.what} and place it {step.where}"
-    if step.by.place:
-        return apart
-    return (step.text, f"place {step.what} {step.where}", apart)[int(rng.integers(3))]

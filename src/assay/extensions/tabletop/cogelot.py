@@ -119,13 +119,27 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
     rows: list[tuple[Value, ...]] = []
     for block in blocks:
         for name, trained, rates in _select(results, block, blocks):
-            means = [mean_of(list(rates[level].values())) if level in rates else None for level in LEVELS]
+            scores = [mean_of(list(rates[level].values())) if level in rates else None for level in LEVELS]
             cells = [
-                cell for mean in means for cell in ((mean.score, mean.interval) if mean else (None, None))
+                cell
+                for score in scores
+                for cell in ((score.score, score.interval) if score else (None, None))
             ]
             rows.append((block.what, name, trained, *(("run",) if beside else ()), *cells))
-        if beside:
-            rows += _published_levels(block)
+        if not beside:
+            continue
+        models: dict[str, dict[str, float]] = {}
+        reference = published_scores().filter(condition=block.same_tasks_as).to_dicts()
+        same = {(kind, row["level"]) for row in reference for kind in TASK_IDS if row[kind] is not None}
+        for published in block.published():
+            level = published["level"]
+            shares = [published[kind] for kind in TASK_IDS if (kind, level) in same]
+            models.setdefault(published["model"], {})[level] = (
+                mean(shares) if shares else published["average"]
+            )
+        for model, levels in models.items():
+            values = [value for level in LEVELS for value in (levels.get(level), None)]
+            rows.append((block.what, model, block.trained, "published", *values))
     if not any(row[1] in results for row in rows):
         raise _no_condition(blocks)
     heads = ("condition", "model", "trained on", *(("source",) if beside else ()))
@@ -138,19 +152,6 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
         "In percent: unweighted means over tasks; 95 % Wilson intervals, stratified by task; errors are excluded."
         + (f" Published: {PUBLISHED_SOURCE}." if beside else ""),
     )
-
-
-def _published_levels(block: TableBlock) -> Iterator[tuple[Value, ...]]:
-    """Yield the published rows of a block, one for each network."""
-    models: dict[str, dict[str, float]] = {}
-    reference = published_scores().filter(condition=block.same_tasks_as).to_dicts()
-    same = {(kind, row["level"]) for row in reference for kind in TASK_IDS if row[kind] is not None}
-    for row in block.published():
-        rates = [row[kind] for kind in TASK_IDS if (kind, row["level"]) in same]
-        models.setdefault(row["model"], {})[row["level"]] = mean(rates) if rates else row["average"]
-    for model, levels in models.items():
-        cells = [value for level in LEVELS for value in (levels.get(level), None)]
-        yield block.what, model, block.trained, "published", *cells
 
 
 @by_run(_read_scores)

@@ -59,17 +59,14 @@ def demos(
     from assay.extensions.tabletop.networks import demos as recording
 
     names = recording.TASKS if tasks is None else tuple(name.strip() for name in tasks.split(","))
-    wanted = recording.list_jobs(out, names, per_task)
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=per_task * len(names))
         there = 0
-        for job, count in recording.record_missing(wanted, workers or os.cpu_count() or 1):
+        for job, count in recording.record(out, names, per_task, workers or os.cpu_count() or 1):
             there += count
             bar.update(progress, advance=len(job.seeds), description=job.task)
     left_out = per_task * len(names) - there
     say(f"{out}: {number_of(there, 'episode')} of {', '.join(names)}; {left_out} failed attempts omitted")
-    taken = recording.actions_taken(wanted)
-    say("actions: " + ", ".join(f"{task} {low} to {high}" for task, (low, high) in taken.items()))
 
 
 @app.command()

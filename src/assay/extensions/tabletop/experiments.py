@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -37,7 +37,7 @@ def _design(
     actions: int | None,
 ) -> Experiment:
     if actions is not None and actions < 1:
-        raise ExperimentError(f"{name}: actions={actions}: an episode has one action at least")
+        raise ExperimentError(f"{name}: actions={actions}: expected an integer >= 1")
 
     def complete(spec: EpisodeSpec) -> EpisodeSpec:
         # The task is built, so that a prompt that cannot be made is an error of the plan and not of the run.
@@ -53,14 +53,7 @@ def _design(
         most = actions if mistakes else min(best, actions or best)
         return replace(spec, labels=labels, steps=most if spec.steps is None else spec.steps)
 
-    return Experiment(
-        name,
-        about,
-        variants,
-        seeds=SEEDS,
-        world=WORLD,
-        complete=complete,
-    )
+    return Experiment(name, about, variants, seeds=SEEDS, world=WORLD, complete=complete)
 
 
 def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
@@ -93,10 +86,30 @@ def prompts(
     harder = [
         level for name in difficulty if (level := parse_level(Difficulty, name)) is not Difficulty.DEFAULT
     ]
+
+    def variants(entry: TableEntry) -> Iterator[Variant]:
+        changes: list[tuple[str, tuple[Perturbation, ...]]] = [
+            (condition, (change,))
+            for condition, change in PROMPT_CHANGES
+            if isinstance(change, PermutedObjects) or change.concerns(entry.kind)
+        ]
+        if order == "permuted":
+            changes += [
+                (f"{name},{PERMUTED}", (*perturbations, PermutedObjects()))
+                for name, perturbations in changes
+                if name != PERMUTED
+            ]
+        yield from (Variant(condition, perturbations) for condition, perturbations in changes)
+        for level in harder:
+            name, change = f"difficulty={level}", Harder(level)
+            yield Variant(name, (change,))
+            for condition, perturbations in changes:
+                yield Variant(f"{name},{condition}", (change, *perturbations))
+
     return _design(
         "prompts",
         "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
-        lambda entry: _cross(entry, harder, permuted=order == "permuted"),
+        variants,
         mistakes,
         actions,
     )
@@ -113,24 +126,3 @@ PROMPT_CHANGES: tuple[tuple[str, TablePerturbation | PermutedObjects], ...] = (
     (PERMUTED, PermutedObjects()),
 )
 """Conditions and their perturbations."""
-
-
-def _cross(entry: TableEntry, harder: Sequence[Difficulty], *, permuted: bool) -> Iterator[Variant]:
-    """Yield every change of the prompt, alone and, if requested, at difficulties and with permuted objects."""
-    changes: list[tuple[str, tuple[Perturbation, ...]]] = [
-        (condition, (change,))
-        for condition, change in PROMPT_CHANGES
-        if isinstance(change, PermutedObjects) or change.concerns(entry.kind)
-    ]
-    if permuted:
-        unpermuted = [change for change in changes if change[0] != PERMUTED]
-        changes += [
-            (f"{name},{PERMUTED}", (*perturbations, PermutedObjects())) for name, perturbations in unpermuted
-        ]
-    for condition, perturbations in changes:
-        yield Variant(condition, perturbations)
-    for level in harder:
-        name, change = f"difficulty={level}", Harder(level)
-        yield Variant(name, (change,))
-        for condition, perturbations in changes:
-            yield Variant(f"{name},{condition}", (change, *perturbations))

@@ -18,8 +18,8 @@ from assay.extensions.tabletop.networks.demos import (
     Job,
     Teacher,
     paraphrase_most,
+    record,
     record_job,
-    record_missing,
     slip,
 )
 from assay.extensions.tabletop.networks.tokens import TokenForm, tokenize_observation, tokenize_prompt
@@ -45,10 +45,10 @@ def test_a_dataset_holds_the_prompts_observations_and_actions_of_the_teacher(rec
 
 def test_only_missing_demonstrations_are_recorded(tmp_path: Path, drawing: str):
     job, more = (Job(tmp_path, "T1", range(FIRST_SEED, FIRST_SEED + n)) for n in (1, 2))
-    assert list(record_missing([job], 2)) == [(job, 1)]
+    assert list(record(tmp_path, ["T1"], 1, 2)) == [(job, 1)]
     before = job.file.stat().st_mtime_ns
-    assert list(record_missing([job], 2)) == [(job, 1)] and job.file.stat().st_mtime_ns == before
-    assert list(record_missing([more], 2)) == [(more, 2)] and Dataset.read(
+    assert list(record(tmp_path, ["T1"], 1, 2)) == [(job, 1)] and job.file.stat().st_mtime_ns == before
+    assert list(record(tmp_path, ["T1"], 2, 2)) == [(more, 2)] and Dataset.read(
         tmp_path, TokenForm.OBJECTS
     ).episodes == {"T1": 2}
 

@@ -1,7 +1,7 @@
 """Hypotheses that the diagnosis tests in tabletop runs: reliance on the prompt, the order of objects, retries, ...
 
 Nonsense or masked prompts no longer specify the task. A policy that needs its prompt then succeeds only by chance;
-the share of successes it keeps shows how much of its success has other causes. Hypotheses with too few successes
+the fraction of successes it keeps shows how much of its success has other causes. Hypotheses with too few successes
 remain untested.
 """
 
@@ -43,7 +43,7 @@ from assay.support.stats.intervals import Interval
 ABLE = 0.1
 """Success rate in controls significantly below which a policy counts as unable to do the tasks."""
 RARE = 0.2
-"""Share significantly below which something counts as rare."""
+"""Fraction significantly below which something counts as rare."""
 UNHARMED = 0.1
 """Loss significantly below which a policy counts as unharmed."""
 UNTOLD: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -114,23 +114,20 @@ def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
         if flaw == PromptFlaw.RETRIES and notes:
             yield Untested(flaw, NAME, notes=notes[:1])
         else:
-            too_few = any(_has_data(flaw, result) for result in able)
+            # Whether a run could test the flaw if it had more successes.
+            conditions = {*UNTOLD.get(flaw, ()), *LOST.get(flaw, ())}
+            too_few = any(
+                (flaw == PromptFlaw.RETRIES and isinstance(result.again, Retried))
+                or (flaw == PromptFlaw.NOVELTY and result.novelty)
+                or any(_bare(contrast.condition) in conditions for contrast in result.against)
+                for result in able
+            )
             notes = ()
             if too_few:
                 notes = (f"fewer than {MIN_SUCCESSES} of the informative controls succeed",)
             elif flaw == Flaw.WORDING:
                 notes = ("no run has paraphrased prompts",)
             yield Untested(flaw, NAME, too_few=too_few, notes=notes)
-
-
-def _has_data(flaw: str, found: Tabletop) -> bool:
-    """Return whether a run could test a flaw if it had more successes."""
-    if flaw == PromptFlaw.RETRIES:
-        return isinstance(found.again, Retried)
-    if flaw == PromptFlaw.NOVELTY:
-        return bool(found.novelty)
-    conditions = {*UNTOLD.get(flaw, ()), *LOST.get(flaw, ())}
-    return any(_bare(contrast.condition) in conditions for contrast in found.against)
 
 
 def _of_run(run: int, found: Tabletop) -> Iterator[FlawTest]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from assay.episodes.spec import CONTROL
@@ -156,8 +155,7 @@ def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
 
 
 def levels_table(measured: Tabletop, report: RunReport) -> Table:
-    """Return a table of success by condition and level, with a random policy's success if a run provides it."""
-    chance = report.random(NAME)
+    """Return a table of success by condition and level."""
     return Table.of(
         "table-levels",
         "Success by condition and level",
@@ -166,14 +164,12 @@ def levels_table(measured: Tabletop, report: RunReport) -> Table:
         Column("no mistakes", "share", value=attrgetter("flawless.score")),
         Column(f"95 % interval{_NO_MISTAKES}", "share", value=attrgetter("flawless.interval")),
         "chance",
-        *_random_columns("score", ("level",), chance.levels if chance else None),
         note=f"Scores are unweighted means over the tasks; {STRATIFIED} {CHANCE}",
     )
 
 
 def tasks_table(measured: Tabletop, report: RunReport) -> Table:
-    """Return a table of success by condition, level and task, with a random policy's if a run provides it."""
-    chance = report.random(NAME)
+    """Return a table of success by condition, level and task."""
     return Table.of(
         "table-tasks",
         "Success by condition, level and task",
@@ -184,24 +180,7 @@ def tasks_table(measured: Tabletop, report: RunReport) -> Table:
         Column("no mistakes", "share", value=attrgetter("flawless.rate")),
         Column(f"95 % interval{_NO_MISTAKES}", "share", value=attrgetter("flawless.interval")),
         "chance",
-        *_random_columns("rate", ("kind", "level"), chance.tasks if chance else None),
         note=f"95 % Wilson intervals; errors are excluded. {CHANCE}",
-    )
-
-
-def _random_columns(share: str, key: tuple[str, ...], scores: Sequence[S] | None) -> tuple[Column, ...]:
-    """Return columns of a random policy's success, matched by ``key``; empty if it was not measured."""
-    if scores is None:
-        return ()
-    read_key = attrgetter(*key)
-    random = {read_key(control): control.allowed for control in _controls(scores)}
-
-    def read(field: str) -> Callable[[Any], Any]:
-        return lambda score: getattr(random.get(read_key(score)), field, None)
-
-    return (
-        Column("random", "share", value=read(share)),
-        Column("95 % interval, random", "share", value=read("interval")),
     )
 
 
@@ -244,9 +223,8 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the score of each condition at each level, and the measured score of a random policy."""
-    scores, random = measured.levels, report.random(NAME)
-    chance = {score.level: score.allowed.score for score in _controls(random.levels if random else ())}
+    """Draw the score of each condition at each level."""
+    scores = measured.levels
     conditions = list(dict.fromkeys(score.condition for score in scores))
     levels = sorted({score.level for score in scores})
     by_condition = {(score.condition, score.level): score for score in scores}
@@ -254,11 +232,22 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
     def paint(figure: Figure) -> None:
         panels = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
         for axes, level in zip(panels, levels, strict=True):
-            if level in chance:
-                axes.axvline(chance[level], color=FAINT, linewidth=0.9, linestyle=":", zorder=1)
             for row, condition in enumerate(conditions):
-                if (score := by_condition.get((condition, level))) is not None:
-                    _draw_score(axes, score, row)
+                score = by_condition.get((condition, level))
+                if score is None:
+                    continue
+                if score.control is not None and condition != CONTROL:
+                    axes.plot(
+                        [score.control] * 2, [row - 0.38, row + 0.12], color=FAINT, linewidth=1.4, zorder=1
+                    )
+                for mean, y, colour, shape, face in (
+                    (score.allowed, row - 0.13, BLUE, "o", BLUE),
+                    (score.flawless, row + 0.17, ORANGE, "s", "white"),
+                ):
+                    axes.plot([mean.interval.low, mean.interval.high], [y] * 2, color=colour, linewidth=1.2)
+                    axes.plot(
+                        mean.score, y, shape, color=colour, markerfacecolor=face, markersize=4, zorder=3
+                    )
             axes.set_title(level)
             axes.set_xlim(-0.04, 1.04)
             axes.set_xticks([0, 0.5, 1])
@@ -268,37 +257,25 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
             axes.tick_params(axis="y", length=0)
             axes.grid(axis="y", visible=False)
 
-    dotted = " Dotted: a policy that acts at random." if chance else ""
     caption = (
         f"Unweighted means of the tasks' success, {plural(sum(score.count for score in scores), 'episode')}; "
         "filled circles: mistakes allowed, hollow squares: no mistakes. Lines: 95 % Wilson intervals, stratified "
-        f"by task. Grey ticks: the same tasks unperturbed, mistakes allowed.{dotted}"
+        "by task. Grey ticks: the same tasks unperturbed, mistakes allowed."
     )
     size = (WIDTH, 0.9 + 0.3 * len(conditions))
     return Drawing("table-levels", "Success by condition and level", caption, size, paint)
 
 
 def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the share of a policy's unperturbed successes that it keeps under each condition."""
+    """Draw the fraction of a policy's unperturbed successes that it keeps under each condition."""
     groups: dict[str, list[Mark]] = {}
     for retained in measured.kept:
-        name = (
-            "the prompt specifies the task" if retained.plausible else "the prompt does not specify the task"
-        )
-        groups.setdefault(name, []).append(
-            Mark(
-                retained.condition,
-                retained.share,
-                retained.interval,
-                (
-                    percent(retained.share),
-                    between(retained.interval, 100),
-                    f"{retained.kept:,}/{retained.count:,}",
-                ),
-                colour=BLUE if retained.plausible else ORANGE,
-                shape="o" if retained.plausible else "D",
-            )
-        )
+        name = f"the prompt {'specifies' if retained.plausible else 'does not specify'} the task"
+        share, interval = retained.share, retained.interval
+        cells = percent(share), between(interval, 100), f"{retained.kept:,}/{retained.count:,}"
+        colour, shape = (BLUE, "o") if retained.plausible else (ORANGE, "D")
+        mark = Mark(retained.condition, share, interval, cells, colour=colour, shape=shape)
+        groups.setdefault(name, []).append(mark)
     if not groups:
         raise MeasureError("no control of a perturbed episode succeeds")
 
@@ -345,19 +322,6 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
         "intervals, stratified by task."
     )
     return Drawing("table-runs", "Success by level", caption, (HALF, 3.0 + 0.1 * len(runs)), paint)
-
-
-def _draw_score(axes: Axes, level: LevelScore, row: int) -> None:
-    """Draw both means of a condition, the strict one slightly lower, over that of the control."""
-    if level.control is not None and level.condition != CONTROL:
-        axes.plot([level.control] * 2, [row - 0.38, row + 0.12], color=FAINT, linewidth=1.4, zorder=1)
-    for mean, off, colour, shape, filled in (
-        (level.allowed, -0.13, BLUE, "o", True),
-        (level.flawless, 0.17, ORANGE, "s", False),
-    ):
-        axes.plot([mean.interval.low, mean.interval.high], [row + off] * 2, color=colour, linewidth=1.2)
-        face = colour if filled else "white"
-        axes.plot(mean.score, row + off, shape, color=colour, markerfacecolor=face, markersize=4, zorder=3)
 
 
 TABLETOP = Measure(

@@ -29,15 +29,6 @@ from assay.support.stats.significance import binomial_at_least, paired_p, within
 NEEDED = ("kind", "level", "best")
 
 
-def table_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Sort the rows by condition, level and task. Raise MeasureError if a required column is missing."""
-    require(frame, *NEEDED)
-    number = pl.col("kind").str.strip_prefix("T").cast(pl.Int64, strict=False)
-    order = frame.select("condition").unique(maintain_order=True).with_row_index("_met")
-    rows = frame.join(order, on="condition", maintain_order="left").with_columns(_number=number)
-    return rows.sort("_met", "level", "_number", "seed", maintain_order=True).drop("_met", "_number")
-
-
 def flawless(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with mistakes disallowed: only successes with the fewest actions remain successes."""
     late = (pl.col("outcome") == "success") & (pl.col("steps") > pl.col("best"))
@@ -444,7 +435,11 @@ def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:
 
     Raises MeasureError if no episode is valid.
     """
-    rows = table_rows(frame)
+    require(frame, *NEEDED)
+    number = pl.col("kind").str.strip_prefix("T").cast(pl.Int64, strict=False)
+    order = frame.select("condition").unique(maintain_order=True).with_row_index("_met")
+    rows = frame.join(order, on="condition", maintain_order="left").with_columns(_number=number)
+    rows = rows.sort("_met", "level", "_number", "seed", maintain_order=True).drop("_met", "_number")
     valid_rows(rows)
     tasks = task_scores(rows, ignoring)
     return Tabletop(

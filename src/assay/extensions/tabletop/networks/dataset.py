@@ -64,12 +64,6 @@ def bins_to_fractions(positions: np.ndarray) -> np.ndarray:
     return np.concatenate([(metres - middle) / covered + 0.5, turns], axis=1).astype(np.float32)
 
 
-def bin_centres(axis: int) -> np.ndarray:
-    """Return the centre of each bin of an axis as a fraction of the top view or of a full turn: float32, (bins,)."""
-    positions = np.arange(BINS[axis]) + (0.0 if axis == len(BINS) - 1 else 0.5)
-    return bins_to_fractions(np.repeat(positions[:, None], len(BINS), axis=1))[:, axis]
-
-
 def target_shares(positions: np.ndarray, axis: int) -> np.ndarray:
     """Return the smoothed target distribution over an axis's bins for true positions (n,): (n, bins)."""
     count, turns = BINS[axis], axis == len(BINS) - 1
@@ -127,8 +121,6 @@ class History:
 
 STRANGE = 64
 """Number of hash slots for words that do not occur in training."""
-
-
 _PLACES = ("T4", "T5")
 """Tasks whose prompts show target positions."""
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,6 @@ from assay.extensions.tabletop.networks.tokens import (
     tokenize_picture,
 )
 from assay.extensions.tabletop.prompts.perturbations import PromptParaphrase
-from assay.extensions.tabletop.prompts.prompt import Picture
 from assay.extensions.tabletop.tasks import KINDS, make
 from assay.extensions.tabletop.tasks.task import Level, Setting, TableTask
 from assay.extensions.tabletop.world.env import play
@@ -101,42 +99,6 @@ class Job:
         """The path of the file."""
         return self.folder / f"{self.task}_{self.seeds.start}.npz"
 
-    def count_recorded(self) -> int | None:
-        """Return the number of episodes in the file; None if the file is missing or incomplete."""
-        try:
-            with np.load(self.file) as arrays:
-                return len(arrays["seeds"]) if arrays["tried"] >= len(self.seeds) else None
-        except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
-            return None
-
-
-@dataclass(slots=True)
-class _Album:
-    """A collection of distinct images."""
-
-    sights: dict[TokenForm, list[ViewTokens]] = field(
-        default_factory=lambda: {form: [] for form in TokenForm}
-    )
-    known: dict[TableScene, int] = field(default_factory=dict)
-
-    def add(self, tokens: Callable[[TokenForm], ViewTokens]) -> int:
-        for form in TokenForm:
-            self.sights[form].append(tokens(form))
-        return len(self.sights[TokenForm.OBJECTS]) - 1
-
-    def add_picture(self, picture: Picture) -> int:
-        if picture.scene not in self.known:
-            self.known[picture.scene] = self.add(partial(tokenize_picture, picture))
-        return self.known[picture.scene]
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        arrays = {}
-        for form, sights in self.sights.items():
-            arrays[f"{form}_ends"] = np.cumsum([len(sight) for sight in sights])
-            for name in TOKEN_FIELDS:
-                arrays[f"{form}_{name}"] = np.concatenate([getattr(sight, name) for sight in sights])
-        return arrays
-
 
 class _Recorder(Teacher):
     """A teacher that records its observations and disturbances; its actions are in the episode."""
@@ -165,51 +127,38 @@ def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return wrong
 
 
-def list_jobs(folder: Path, tasks: Sequence[str], per_task: int) -> list[Job]:
-    """Return the jobs to be recorded, one per file. Raise TaskError for an unknown task."""
+def record(folder: Path, tasks: Sequence[str], per_task: int, workers: int) -> Iterator[tuple[Job, int]]:
+    """Write the missing files of a folder; yield each file's job and its number of episodes.
+
+    Raises TaskError for an unknown task.
+    """
     for task in tasks:
         if task not in TASKS:
             raise TaskError(f"there is no training task '{task}': {did_you_mean(task, TASKS)}")
-    seeds = range(FIRST_SEED, FIRST_SEED + per_task)
-    return [
-        Job(folder, task, seeds[first : first + SEEDS_PER_FILE])
-        for first in range(0, per_task, SEEDS_PER_FILE)
-        for task in tasks
-    ]
-
-
-def record_missing(wanted: Sequence[Job], workers: int) -> Iterator[tuple[Job, int]]:
-    """Write the missing files; yield each job with the number of episodes in its file."""
     missing = []
-    for job in wanted:
-        count = job.count_recorded()
-        if count is None:
-            missing.append(job)
-        else:
-            yield job, count
+    for first in range(0, per_task, SEEDS_PER_FILE):
+        for task in tasks:
+            seeds = range(FIRST_SEED + first, FIRST_SEED + min(first + SEEDS_PER_FILE, per_task))
+            job = Job(folder, task, seeds)
+            try:
+                with np.load(job.file) as arrays:
+                    count, complete = len(arrays["seeds"]), arrays["tried"] >= len(seeds)
+            except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
+                complete = False
+            if complete:
+                yield job, count
+            else:
+                missing.append(job)
     if workers == 1 or len(missing) < 2:
         yield from map(record_job, missing)
     else:
         yield from processes.results(record_job, missing, workers)
 
 
-def actions_taken(wanted: Sequence[Job]) -> dict[str, tuple[int, int]]:
-    """Return the minimum and maximum number of actions in recorded episodes of each task.
-
-    The maximum exceeds the necessary number if actions were disturbed.
-    """
-    action_counts: dict[str, list[int]] = {}
-    for job in wanted:
-        with np.load(job.file) as arrays:
-            action_counts.setdefault(job.task, []).extend(
-                np.bincount(arrays["episodes"].astype(int)).tolist()
-            )
-    return {task: (min(counts), max(counts)) for task, counts in action_counts.items() if counts}
-
-
 def record_job(job: Job) -> tuple[Job, int]:
     """Write one file; return the job and the number of episodes in the file."""
-    album = _Album()
+    sights: dict[TokenForm, list[ViewTokens]] = {form: [] for form in TokenForm}
+    picture_ids: dict[TableScene, int] = {}
     texts: list[str] = []
     reworded: list[str] = []
     pictures_json: list[str] = []
@@ -223,16 +172,25 @@ def record_job(job: Job) -> tuple[Job, int]:
             continue
         tool = int(task.scene.tool is Tool.SPATULA)
         for observation, slip, action in zip(teacher.saw, teacher.slipped, played.actions, strict=True):
-            rows.append(
-                (len(seeds), album.add(partial(tokenize_observation, observation)), tool, slip, action)
-            )
+            rows.append((len(seeds), len(sights[TokenForm.OBJECTS]), tool, slip, action))
+            for form in TokenForm:
+                sights[form].append(tokenize_observation(observation, form))
         texts.append(task.prompt.text)
         reworded.append(paraphrase_most(task).prompt.text)
+        for _, picture in task.prompt.pictures:
+            if picture.scene not in picture_ids:
+                picture_ids[picture.scene] = len(sights[TokenForm.OBJECTS])
+                for form in TokenForm:
+                    sights[form].append(tokenize_picture(picture, form))
         pictures_json.append(
-            json.dumps({name: album.add_picture(picture) for name, picture in task.prompt.pictures})
+            json.dumps({name: picture_ids[picture.scene] for name, picture in task.prompt.pictures})
         )
         seeds.append(seed)
-    arrays = album.arrays() if rows else {}
+    arrays: dict[str, np.ndarray] = {}
+    for form, tokens in sights.items() if rows else ():
+        arrays[f"{form}_ends"] = np.cumsum([len(sight) for sight in tokens])
+        for name in TOKEN_FIELDS:
+            arrays[f"{form}_{name}"] = np.concatenate([getattr(sight, name) for sight in tokens])
     for name, strings in (("texts", texts), ("reworded", reworded), ("shown", pictures_json)):
         arrays[name] = np.array(strings, dtype=str)
     arrays["tried"] = np.array(len(job.seeds))

@@ -27,7 +27,7 @@ from assay.extensions.tabletop.networks.dataset import (
     Example,
     PromptVocabulary,
     batch_examples,
-    bin_centres,
+    bins_to_fractions,
     nearest_bins,
     target_shares,
 )
@@ -128,9 +128,12 @@ class AxisHead(nn.Module):
         for last in (self.straight, self.bent[-1]):
             nn.init.zeros_(last.weight)  # random weights on all frequencies would give erratic logits
             nn.init.zeros_(last.bias)
-        middle = torch.from_numpy(bin_centres(axis)).float()
+        turns = axis == len(BINS) - 1
+        positions = np.arange(BINS[axis]) + (0.0 if turns else 0.5)
+        middle = bins_to_fractions(np.repeat(positions[:, None], len(BINS), axis=1))[:, axis]
         # Rotations are periodic; positions are not, so they span half a period.
-        self.register_buffer("basis", waves(middle[:, None] * (2 if axis == len(BINS) - 1 else 1)), False)
+        basis = waves(torch.from_numpy(middle).float()[:, None] * (2 if turns else 1))
+        self.register_buffer("basis", basis, persistent=False)
 
     def forward(self, state: Tensor) -> Tensor:
         """Logits, (examples, bins)."""
@@ -178,10 +181,7 @@ class PromptNetwork(nn.Module):
         logits, bins = [], []
         for axis, head in enumerate(self.heads):
             logits.append(head(state))
-            if chosen is not None:
-                bins.append(chosen[:, axis])
-            else:
-                bins.append(logits[-1].argmax(dim=1))
+            bins.append(logits[-1].argmax(dim=1) if chosen is None else chosen[:, axis])
             if axis < len(self.chosen):
                 state = state + self.chosen[axis](bins[-1])
         return logits, torch.stack(bins, dim=1)
@@ -189,7 +189,12 @@ class PromptNetwork(nn.Module):
     def _state(self, batch: Batch) -> Tensor:
         """Return the output of the layers at the last token, which is never padding, (examples, WIDTH)."""
         seen = torch.cat([torch.zeros(1, WIDTH), self.pictures(batch.sight)])
-        prompt, no_prompt = self._read(batch, seen)
+        words, shown = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
+        positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)
+        tokens = self.words(words) + seen[shown] + self.positions(positions)
+        begin = self.begin.expand(len(words), 1, -1)  # this first token is never padding
+        no_prompt = nn.functional.pad((words == 0) & (shown == 0), (1, 0))
+        prompt = self.reader(torch.cat([begin, tokens], dim=1), src_key_padding_mask=no_prompt)
         slots = torch.from_numpy(batch.table)
         tools = self.tools(torch.from_numpy(batch.tools))[:, None]
         since = torch.from_numpy(batch.since)
@@ -207,18 +212,6 @@ class PromptNetwork(nn.Module):
                 src_key_padding_mask=torch.cat([no_prompt, no_table], dim=1),
             )
         return state[:, -1]
-
-    def _read(self, batch: Batch, seen: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the encoded prompt, (examples, 1 + length, WIDTH), and its padding mask.
-
-        The first token is never padding.
-        """
-        words, slots = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
-        positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)
-        tokens = self.words(words) + seen[slots] + self.positions(positions)
-        begin = self.begin.expand(len(words), 1, -1)
-        empty = nn.functional.pad((words == 0) & (slots == 0), (1, 0))
-        return self.reader(torch.cat([begin, tokens], dim=1), src_key_padding_mask=empty), empty
 
 
 _HELD_OUT = 25
@@ -362,8 +355,9 @@ def _build_network(model: str, words: int) -> PromptNetwork:
 
 def load_network(path: Path) -> tuple[PromptNetwork, NetworkDescription]:
     """Read a checkpoint. Raises PolicyError if the file is damaged or was not written by ``assay tabletop train``."""
-
-    def build(description: NetworkDescription) -> PromptNetwork:
-        return _build_network(description.model, PromptVocabulary(description.vocabulary).size)
-
-    return load_checkpoint(path, NetworkDescription, build, "assay tabletop train")
+    return load_checkpoint(
+        path,
+        NetworkDescription,
+        lambda description: _build_network(description.model, PromptVocabulary(description.vocabulary).size),
+        "assay tabletop train",
+    )

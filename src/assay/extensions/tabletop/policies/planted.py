@@ -61,8 +61,8 @@ class OrderFollower(TableOracle):
         return super()._carry(put)
 
 
-class _Mistaken:
-    """A table on which each item is mistaken for the one at its index in the order."""
+class _Mistaken(TableSimulation):
+    """A simulation in which each item is mistaken for the one at its index in the order."""
 
     def __init__(self, world: TableSimulation, order: np.ndarray) -> None:
         self._real, self._order = world, order

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -23,8 +23,6 @@ from assay.extensions.tabletop.prompts.prompt import (
     SYNONYMS,
     TEMPLATES,
     WORDS,
-    Picture,
-    Prompt,
     original,
 )
 from assay.extensions.tabletop.tasks import make
@@ -48,45 +46,21 @@ def read_fields(task: TableTask) -> Fields:
     Raises PerturbationError if the prompt is not in its original wording.
     """
     for template in ORIGINALS[task.setting.task]:
-        match = _pattern(template).fullmatch(task.prompt.text)
-        if match is not None:
+        pattern, seen = "", set[str]()
+        for index, part in enumerate(OPEN.split(template)):
+            if index % 2 == 0:
+                pattern += re.escape(part)
+            else:
+                pattern += f"(?P={part})" if part in seen else f"(?P<{part}>.+?)"
+                seen.add(part)
+        if match := re.fullmatch(pattern, task.prompt.text):
             return {name: (value,) for name, value in match.groupdict().items()}
     raise PerturbationError(f"{task.id}: the prompt is not in its original wording: '{task.prompt.text:.60}'")
-
-
-def draw_wording(task: TableTask, rng: np.random.Generator) -> str:
-    """Draw a paraphrase: a template, then a word of each class.
-
-    Raises PerturbationError if the prompt is not in its original wording.
-    """
-    fields = {**WORDS, **read_fields(task)}
-    templates = TEMPLATES[task.setting.task]
-    while True:
-        text = templates[int(rng.integers(len(templates)))]
-        while (place := OPEN.search(text)) is not None:
-            options = fields[place[1]]
-            text = text.replace(place[0], options[int(rng.integers(len(options)))])
-        if (text := capitalise(text)) != task.prompt.text:
-            return text
 
 
 def capitalise(text: str) -> str:
     """Capitalise the first letter of each sentence."""
     return _BEGINNING.sub(lambda letter: letter[0].upper(), text)
-
-
-@cache
-def _pattern(template: str) -> re.Pattern[str]:
-    """Return a pattern that extracts the field values from a filled template."""
-    seen_texts: set[str] = set()
-    parts: list[str] = []
-    for index, part in enumerate(OPEN.split(template)):
-        if index % 2 == 0:
-            parts.append(re.escape(part))
-        else:
-            parts.append(f"(?P={part})" if part in seen_texts else f"(?P<{part}>.+?)")
-            seen_texts.add(part)
-    return re.compile("".join(parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,20 +114,20 @@ class PromptMask(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """Return the task with the rest of its prompt, which requests no goal."""
-        return replace(task, prompt=_mask(task.prompt, self.part), asked=None)
-
-
-def _mask(prompt: Prompt, part: PromptPart) -> Prompt:
-    if part is PromptPart.INSTRUCTION:
-        return prompt.saying("")
-    if part is PromptPart.LANGUAGE:
-        # The names of placeholders are words, too: they say what is to be moved, and where to.
-        names = {name: f"picture_{i}" for i, name in enumerate(dict.fromkeys(prompt.placeholders), start=1)}
-        text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
-        pictures = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
-        return replace(prompt, text=text, pictures=pictures)
-    bare = " ".join(PLACEHOLDER.sub(" ", prompt.text).split())
-    return prompt.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))
+        prompt = task.prompt
+        if self.part is PromptPart.INSTRUCTION:
+            prompt = prompt.saying("")
+        elif self.part is PromptPart.LANGUAGE:
+            # The names of placeholders are words, too: they state which object is moved, and where.
+            shown = dict.fromkeys(prompt.placeholders)
+            names = {name: f"picture_{number}" for number, name in enumerate(shown, start=1)}
+            text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
+            pictures = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
+            prompt = replace(prompt, text=text, pictures=pictures)
+        else:
+            bare = " ".join(PLACEHOLDER.sub(" ", prompt.text).split())
+            prompt = prompt.saying(re.sub(r"[ ,:;]+(?=[.,:;])", "", bare))
+        return replace(task, prompt=prompt, asked=None)
 
 
 @perturbation
@@ -176,8 +150,7 @@ class _Permuting(Filter):
         self._key = key
 
     def observe(self, observation: TableObservation) -> TableObservation:
-        drawn = Chance(self._key, observation.step).now().permutation(observation.count)
-        return observation.reorder(drawn)
+        return observation.reorder(Chance(self._key, observation.step).now().permutation(observation.count))
 
 
 _ANGLES = range(30, 151, 30)
@@ -204,43 +177,37 @@ class OtherInstruction(TablePerturbation):
                 f"{self.kind}: {task.id}: no other task's instruction fits; valid: {', '.join(self.only)}"
             )
         fields = read_fields(task)
-        requested: Goal | None
-        if kind == "T1":
+        requested: Goal | None = None
+        if kind == "T13":
+            # Its line is in front of the rectangle, so that no block can enter it and stop before the line.
+            text = original("T12", count=fields["count"][0])
+        elif kind == "T1":
             angle = int(rng.choice(list(_ANGLES)))
-            text, requested = original("T3", angle=str(angle)), _turn_goal(task, angle)
-        elif kind == "T13":
-            # Its line stands before the rectangle: one cannot get in there and stop short of the line.
-            text, requested = original("T12", count=fields["count"][0]), None
+            text = original("T3", angle=str(angle))
+            assert isinstance(task.goal, PutGoal)
+            piece = task.scene.item("dragged_obj")
+            put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
+            requested = PutGoal(((put,),), task.goal.bystanders)
         else:
-            text, requested = (
-                original("T15" if kind == "T14" else "T14"),
-                _gather_goal(task, by_texture=kind == "T15"),
+            text = original("T15" if kind == "T14" else "T14")
+            assert isinstance(task.goal, PutGoal)
+            base, within = task.scene.item("base_obj"), task.goal.stages[0][0].within
+            pieces = [item for item in task.scene.items if not item.fixed]
+            wanted = {
+                item.name
+                for item in pieces
+                if (
+                    item.texture == base.texture
+                    if kind == "T15"
+                    else item.solid.profile == base.solid.profile != ""
+                )
+            }
+            puts = tuple(
+                Put(item.name, base.x, base.y, base.yaw, within) for item in pieces if item.name in wanted
             )
+            if wanted:
+                requested = PutGoal((puts,), tuple(item.name for item in pieces if item.name not in wanted))
         return replace(task, prompt=task.prompt.saying(text), asked=requested)
-
-
-def _turn_goal(task: TableTask, angle: int) -> Goal:
-    """Return the goal of rotating the piece of a T1 task in place, clockwise, by ``angle`` degrees."""
-    assert isinstance(task.goal, PutGoal)
-    piece = task.scene.item("dragged_obj")
-    put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
-    return PutGoal(((put,),), task.goal.bystanders)
-
-
-def _gather_goal(task: TableTask, *, by_texture: bool) -> Goal | None:
-    """Return the goal of gathering all objects with the container's texture or profile; None otherwise."""
-    assert isinstance(task.goal, PutGoal)
-    base, within = task.scene.item("base_obj"), task.goal.stages[0][0].within
-    pieces = [item for item in task.scene.items if not item.fixed]
-    wanted = {
-        item.name
-        for item in pieces
-        if (item.texture == base.texture if by_texture else item.solid.profile == base.solid.profile != "")
-    }
-    if not wanted:
-        return None
-    puts = tuple(Put(item.name, base.x, base.y, base.yaw, within) for item in pieces if item.name in wanted)
-    return PutGoal((puts,), tuple(item.name for item in pieces if item.name not in wanted))
 
 
 @perturbation
@@ -251,7 +218,16 @@ class PromptParaphrase(TablePerturbation):
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """Return the paraphrased task. Raise PerturbationError if the prompt is not in its original wording."""
-        return replace(task, prompt=task.prompt.saying(draw_wording(task, rng)))
+        fields = {**WORDS, **read_fields(task)}
+        templates = TEMPLATES[task.setting.task]
+        text = task.prompt.text
+        while text == task.prompt.text:
+            text = templates[int(rng.integers(len(templates)))]
+            while (place := OPEN.search(text)) is not None:
+                options = fields[place[1]]
+                text = text.replace(place[0], options[int(rng.integers(len(options)))])
+            text = capitalise(text)
+        return replace(task, prompt=task.prompt.saying(text))
 
 
 _DEFINITION = re.compile(r"This is a (\w+) (\{\w+\})\.")
@@ -275,22 +251,18 @@ class TextReferents(TablePerturbation):
             )
         pictures = dict(task.prompt.pictures)
         definition = _DEFINITION.sub(r"\2 is a \1.", task.prompt.text)
-        text = _REFERENT.sub(lambda found: _name_object(found[1], pictures[found[2]]), definition)
+
+        def describe(match: re.Match[str]) -> str:
+            """Return the word before an image and the image's description, with an article if one is missing."""
+            before, (item,) = match[1] or "", pictures[match[2]].scene.items
+            # Grey stands for any texture: such an image shows only a shape.
+            name = item.shape if item.texture == GREY else item.words
+            if before in _PLURAL:
+                name += "es" if name.endswith("s") else "s"
+            return " ".join(filter(None, (before, "" if before.lower() in _NO_ARTICLE else "the", name)))
+
+        text = _REFERENT.sub(describe, definition)
         return replace(task, prompt=task.prompt.saying(capitalise(text)))
-
-
-def _name_object(before: str | None, picture: Picture) -> str:
-    """Return the word before an image and the description of the image, with an article if one is missing."""
-    (item,) = picture.scene.items
-    # Grey stands for any texture: such a picture tells a shape and nothing else.
-    name = item.shape if item.texture == GREY else item.words
-    if before in _PLURAL:
-        name += "es" if name.endswith("s") else "s"
-    words = [before or "", "" if (before or "").lower() in _NO_ARTICLE else "the", name]
-    return " ".join(filter(None, words))
-
-
-_LETTERS = re.compile(r"[a-z]+")
 
 
 @cache
@@ -305,17 +277,7 @@ def informative_stems() -> frozenset[str]:
     bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
     invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
     vocabulary = " ".join([bare, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
-    return frozenset(stem(word) for word in _LETTERS.findall(vocabulary) if len(word) > 1)
-
-
-def is_informative(words: Iterable[str]) -> bool:
-    """Return whether any of the words is informative."""
-    return any(_stem(word) in informative_stems() for word in words)
-
-
-@cache
-def _stem(word: str) -> str:
-    return stem(word.lower())
+    return frozenset(stem(word) for word in re.findall("[a-z]+", vocabulary) if len(word) > 1)
 
 
 class Unit(StrEnum):
@@ -342,17 +304,16 @@ class Gobbledygook(TablePerturbation):
         """Return the task with a nonsense prompt. Raise ModelError if the tokenizer for sub-words is missing."""
         words = task.prompt.text.split()
         places = [index for index, word in enumerate(words) if not PLACEHOLDER.search(word)]
-        drawn = [_nonsense(words[index], self.unit, rng) for index in places]
+        drawn = []
+        for index in places:
+            informative = True
+            while informative:
+                if self.unit is Unit.WORDS:
+                    parts = [nonsense := random_letters(words[index], rng)]
+                else:
+                    parts = [nonsense := random_tokens(words[index], rng), *sub_words(nonsense)]
+                informative = any(stem(part.lower()) in informative_stems() for part in parts)
+            drawn.append(nonsense)
         for place, index in zip(places, rng.permutation(len(drawn)), strict=True):
             words[place] = drawn[index]
         return replace(task, prompt=task.prompt.saying(" ".join(words)), asked=None)
-
-
-def _nonsense(word: str, unit: Unit, rng: np.random.Generator) -> str:
-    """Return random letters or sub-words in place of a word, redrawn if they contain an informative word."""
-    while True:
-        if unit is Unit.WORDS:
-            if not is_informative([drawn := random_letters(word, rng)]):
-                return drawn
-        elif not is_informative([drawn := random_tokens(word, rng), *sub_words(drawn)]):
-            return drawn

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from types import MappingProxyType
@@ -62,10 +61,6 @@ class Prompt(Instruction):
     """Name and image of each placeholder."""
 
     def __post_init__(self) -> None:
-        self.check()
-
-    def check(self) -> None:
-        """Raise TaskError for a placeholder without an image, or an image without a placeholder."""
         pictures = dict(self.pictures)
         for used in self.placeholders:
             wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' that stands for no object"
@@ -108,16 +103,11 @@ class Prompt(Instruction):
 
 OPEN = re.compile(r"<(\w+)>")
 """Pattern of a field in a template."""
-Wordings = Mapping[str, tuple[str, ...]]
-
-
-def _read_wordings() -> Iterator[Wordings]:
-    groups = tomllib.loads(files(__package__).joinpath("wordings.toml").read_text(encoding="utf-8"))
-    for group in ("originals", "templates", "words", "synonyms"):
-        yield MappingProxyType({name: tuple(texts) for name, texts in groups[group].items()})
-
-
-ORIGINALS, TEMPLATES, WORDS, SYNONYMS = _read_wordings()
+_GROUPS = tomllib.loads(files(__package__).joinpath("wordings.toml").read_text(encoding="utf-8"))
+ORIGINALS, TEMPLATES, WORDS, SYNONYMS = (
+    MappingProxyType({name: tuple(texts) for name, texts in _GROUPS[group].items()})
+    for group in ("originals", "templates", "words", "synonyms")
+)
 """Original wordings and paraphrase templates by kind of task, the words of each class, and synonyms of commands."""
 
 

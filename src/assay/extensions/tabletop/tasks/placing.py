@@ -297,10 +297,29 @@ def _sweep(
         blocks: list[TableItem] = []
         for number in range(1, count + 1):
             item = TableItem(f"{role}_{number}", shape, look, 0.5, 0.0, draw.yaw(), size=size)
-            blocks.append(_near(draw, item, corner))
+            for _ in range(300):
+                x, y = (float(at + draw.rng.uniform(0, _SPREAD)) for at in corner)
+                solid = [other for other in draw.items if not other.solid.flat]
+                if x + item.radius <= 0.75 and all(
+                    np.hypot(x - other.x, y - other.y) > item.radius + other.radius + 0.008 for other in solid
+                ):
+                    break
+            else:
+                raise PlacementError(f"no room for another {item.words}")
+            blocks.append(draw.add(item.at(x, y)))
         groups.append(blocks)
     targets, others = groups
-    pushes = sorted(_pushes(item, zone, barrier) for item in targets)
+    # One push is enough for a block if the zone is straight ahead; around the line it takes two.
+    pushes = []
+    for item in targets:
+        x_inside, y_inside = (
+            np.linspace(zone[i] + item.radius, zone[i + 2] - item.radius, 13) for i in range(2)
+        )
+        places = np.stack(np.meshgrid(x_inside, y_inside), axis=-1).reshape(-1, 2)
+        half = float(max(item.solid.half_size))
+        straight = reaches_straight(np.array([item.x, item.y]), places, barrier, half).any()
+        pushes.append(1 if straight else 2)
+    pushes.sort()
     word = draw.one(["any", *_COUNT_WORDS[:count], "all"])
     fewest = {"any": 1, "all": count}.get(word) or _COUNT_WORDS.index(word) + 1
     most = count if word == "any" else fewest
@@ -308,23 +327,3 @@ def _sweep(
     pictures = {name: portrait(item) for name, item in items.items()}
     goal = SweepGoal(names_of(targets), names_of(others), fewest, most, zone, barrier, sum(pushes[:fewest]))
     return draw.task(original(kind, count=word), pictures, goal, Tool.SPATULA)
-
-
-def _pushes(item: TableItem, zone: Rectangle, barrier: Rectangle) -> int:
-    """Return the number of pushes needed: one if the zone is straight ahead, two around the line."""
-    x, y = (np.linspace(zone[i] + item.radius, zone[i + 2] - item.radius, 13) for i in range(2))
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    half = float(max(item.solid.half_size))
-    return 1 if reaches_straight(np.array([item.x, item.y]), places, barrier, half).any() else 2
-
-
-def _near(draw: Draw, item: TableItem, corner: tuple[float, float]) -> TableItem:
-    """Return the item at a random free position beside a corner."""
-    for _ in range(300):
-        x, y = (float(at + draw.rng.uniform(0, _SPREAD)) for at in corner)
-        solid = [other for other in draw.items if not other.solid.flat]
-        if x + item.radius > 0.75:
-            continue
-        if all(np.hypot(x - other.x, y - other.y) > item.radius + other.radius + 0.008 for other in solid):
-            return draw.add(item.at(x, y))
-    raise PlacementError(f"no room for another {item.words}")

@@ -130,8 +130,10 @@ class TableGoalProgress:
             holds = {put for put in holds if put in self._met or not put.holds_at(was[put.item])}
         progress, self._met = bool(holds - self._met), holds
         if len(holds) == len(stage):
-            if _has_intruder(goal, stage, pose):
-                return GoalStatus(False, "wrong_item")
+            for put in stage:
+                for taken in (np.array([put.x, put.y]), pose[put.item][:2]):
+                    if any(np.hypot(*(pose[name][:2] - taken)) <= put.within for name in goal.bystanders):
+                        return GoalStatus(False, "wrong_item")
             self._stage += 1
             self._met = set()
         if self._stage == len(goal.stages):
@@ -193,17 +195,6 @@ def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
     others = np.einsum("ni,...ki->...kn", corners, axes)
     parted = (own.max(axis=-1) <= others.min(axis=-1)) | (others.max(axis=-1) <= own.min(axis=-1))
     return np.asarray(~parted.any(axis=-1))
-
-
-def _has_intruder(goal: PutGoal, stage: tuple[Put, ...], pose: dict[str, np.ndarray]) -> bool:
-    """Return whether a bystander is at a position reserved for the items of a stage."""
-    for put in stage:
-        for name in goal.bystanders:
-            if np.hypot(*(pose[name][:2] - (put.x, put.y))) <= put.within:
-                return True
-            if np.hypot(*(pose[name][:2] - pose[put.item][:2])) <= put.within:
-                return True
-    return False
 
 
 def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:

@@ -63,51 +63,72 @@ def build(scene: TableScene) -> TableModel:
         option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.stat.extent, spec.stat.center = 1.0, (0.5, 0.0, 0.0)
     spec.memory = 8 << 20
-    _add_cameras(spec)
-    world = spec.worldbody
-    world.add_geom(
-        name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=(5, 5, 1), group=HIDDEN_GROUP,
-        contype=_ON_TABLE, conaffinity=0,
-    )  # fmt: skip
-    _cover(world, "ground", (0.5, 0.0, -0.006), (3.0, 3.0, 0.001), (1.0, 1.0, 1.0, 1.0))
-    if scene.table:
-        _cover(world, "patch", (0.5, 0.0, -0.003), (0.25, 0.5, 0.0025), (0.2, 0.2, 0.2, 1.0))
-    world.add_body(name="tool", mocap=True, pos=(0.5, 0.0, 0.32))
-    for index, item in enumerate(scene.items):
-        _add(spec, index, item)
-    if scene.tool is Tool.SPATULA:
-        _add_blade(spec)
-    model = spec.compile()
-    if scene.tool is Tool.SPATULA:
-        model.equality("blade").data[:] = (0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1)
-    return _index_model(scene, model)
-
-
-def _add_cameras(spec: Any) -> None:
     head = spec.visual.headlight
     head.ambient, head.diffuse, head.specular = (0.55,) * 3, (0.45,) * 3, (0.0,) * 3
     spec.visual.map.znear, spec.visual.map.zfar = 0.1, 4.0
     spec.visual.quality.shadowsize, spec.visual.quality.offsamples = 0, 0
     spec.visual.global_.offwidth, spec.visual.global_.offheight = 256, 128
+    world = spec.worldbody
     slope = 0.5**0.5
-    poses = {
+    cameras = {
         "top": ((0.5, 0.0, 1.5), (0, 1, 0, -1, 0, 0)),
         "front": ((0.41 + 1.5 * slope, 0.0, 1.5 * slope), (0, 1, 0, -slope, 0, slope)),
     }
-    for name, (position, axes) in poses.items():
+    for name, (position, axes) in cameras.items():
         right, up = np.array(axes[:3], float), np.array(axes[3:], float)
         quaternion = np.zeros(4)
         mujoco.mju_mat2Quat(quaternion, np.column_stack([right, up, np.cross(right, up)]).ravel())
-        camera = spec.worldbody.add_camera(name=name, pos=position, quat=quaternion, fovy=EXTENT[name])
-        camera.orthographic = 1
-
-
-def _cover(
-    world: Any, name: str, centre: tuple[float, ...], half: tuple[float, ...], rgba: tuple[float, ...]
-) -> None:
+        world.add_camera(name=name, pos=position, quat=quaternion, fovy=EXTENT[name]).orthographic = 1
     world.add_geom(
-        name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half, rgba=rgba, group=FLAT_GROUP,
-        contype=0, conaffinity=0,
+        name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=(5, 5, 1), group=HIDDEN_GROUP,
+        contype=_ON_TABLE, conaffinity=0,
+    )  # fmt: skip
+    covers = [("ground", (0.5, 0.0, -0.006), (3.0, 3.0, 0.001), (1.0, 1.0, 1.0, 1.0))]
+    if scene.table:
+        covers.append(("patch", (0.5, 0.0, -0.003), (0.25, 0.5, 0.0025), (0.2, 0.2, 0.2, 1.0)))
+    for name, centre, half, rgba in covers:
+        world.add_geom(
+            name=name, type=mujoco.mjtGeom.mjGEOM_BOX, pos=centre, size=half, rgba=rgba, group=FLAT_GROUP,
+            contype=0, conaffinity=0,
+        )  # fmt: skip
+    world.add_body(name="tool", mocap=True, pos=(0.5, 0.0, 0.32))
+    for index, item in enumerate(scene.items):
+        _add(spec, index, item)
+    if scene.tool is Tool.SPATULA:
+        # A separate body follows the tool, so that its velocity acts on pushed objects.
+        blade = world.add_body(name="blade", pos=(0.5, 0.0, 0.32), gravcomp=1.0)
+        blade.add_freejoint()
+        blade.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_BOX, size=BLADE, mass=2.0, group=HIDDEN_GROUP,
+            contype=_BY_BLADE, conaffinity=0, friction=(0.3, 0.005, 0.0001), priority=1,
+        )  # fmt: skip
+        _add_weld(spec, "blade", "blade", active=True)
+    model = spec.compile()
+    if scene.tool is Tool.SPATULA:
+        model.equality("blade").data[:] = (0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1)
+    bodies = np.array([model.body(f"item{i}").id for i in range(len(scene.items))], dtype=int)
+    joints = [int(model.body_jntadr[body]) for body in bodies]
+    owner = np.full(model.ngeom, -1)
+    for index, body in enumerate(bodies):
+        owner[model.geom_bodyid == body] = index
+    return TableModel(
+        scene=scene,
+        model=model,
+        bodies=bodies,
+        qpos=np.array([-1 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in joints]),
+        dofs=np.array([-1 if joint < 0 else int(model.jnt_dofadr[joint]) for joint in joints]),
+        welds=np.array(
+            [-1 if item.fixed else model.equality(f"weld{i}").id for i, item in enumerate(scene.items)]
+        ),
+        owner=owner,
+    )
+
+
+def _add_weld(spec: Any, name: str, body: str, *, active: bool) -> None:
+    """Add an equality constraint that ties a body to the tool."""
+    spec.add_equality(
+        name=name, type=mujoco.mjtEq.mjEQ_WELD, objtype=mujoco.mjtObj.mjOBJ_BODY,
+        name1="tool", name2=body, active=active, solref=_RIGID_REF, solimp=_RIGID_IMP,
     )  # fmt: skip
 
 
@@ -119,7 +140,13 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
         pos=(item.x, item.y, item.z),
         quat=(np.cos(half_turn), 0, 0, np.sin(half_turn)),
     )
-    material = _material(spec, item.texture)
+    if all(material.name != item.texture for material in spec.materials):
+        picture = spec.add_texture(
+            name=item.texture, type=mujoco.mjtTexture.mjTEXTURE_2D, width=SIDE, height=SIDE, nchannel=3
+        )
+        picture.data = texture(item.texture).tobytes()
+        material = spec.add_material(name=item.texture, specular=0.0, shininess=0.0)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = item.texture
     friction = _CONTAINER_FRICTION if solid.container else _FRICTION.get(item.shape, 1.0)
     collides = 0 if solid.flat else _AMONG_THINGS
     # Light falls on things of all sizes alike, as if they were of the usual one: else taller looks darker.
@@ -127,7 +154,7 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
     for number, (piece, lit) in enumerate(zip(solid.pieces, usual.pieces, strict=True)):
         mesh = _mesh(spec, f"item{index}.{number}", piece, lit)
         body.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh, material=material,
+            type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh, material=item.texture,
             mass=1.0 if item.fixed else 0.0, contype=collides, conaffinity=collides,
             friction=(friction, 0.005, 0.0001),
             group=FLAT_GROUP if solid.flat else SOLID_GROUP,
@@ -142,36 +169,7 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
         friction=(friction, 0.005, 0.0001),
     )  # fmt: skip
     body.add_freejoint()
-    spec.add_equality(
-        name=f"weld{index}", type=mujoco.mjtEq.mjEQ_WELD, objtype=mujoco.mjtObj.mjOBJ_BODY,
-        name1="tool", name2=f"item{index}", active=False, solref=_RIGID_REF, solimp=_RIGID_IMP,
-    )  # fmt: skip
-
-
-def _add_blade(spec: Any) -> None:
-    """Add a separate body that follows the tool, so that its velocity acts on pushed objects."""
-    blade = spec.worldbody.add_body(name="blade", pos=(0.5, 0.0, 0.32), gravcomp=1.0)
-    blade.add_freejoint()
-    blade.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_BOX, size=BLADE, mass=2.0, group=HIDDEN_GROUP,
-        contype=_BY_BLADE, conaffinity=0, friction=(0.3, 0.005, 0.0001), priority=1,
-    )  # fmt: skip
-    spec.add_equality(
-        name="blade", type=mujoco.mjtEq.mjEQ_WELD, objtype=mujoco.mjtObj.mjOBJ_BODY,
-        name1="tool", name2="blade", solref=_RIGID_REF, solimp=_RIGID_IMP,
-    )  # fmt: skip
-
-
-def _material(spec: Any, name: str) -> str:
-    """Return the material of a texture, created on first use."""
-    if all(material.name != name for material in spec.materials):
-        picture = spec.add_texture(
-            name=name, type=mujoco.mjtTexture.mjTEXTURE_2D, width=SIDE, height=SIDE, nchannel=3
-        )
-        picture.data = texture(name).tobytes()
-        material = spec.add_material(name=name, specular=0.0, shininess=0.0)
-        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
-    return name
+    _add_weld(spec, f"weld{index}", f"item{index}", active=False)
 
 
 def _mesh(spec: Any, name: str, piece: ConvexPiece, lit: ConvexPiece) -> str:
@@ -215,22 +213,3 @@ def _normals(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
     np.subtract.at(every, faces[away], np.repeat(across[:, None], 3, axis=1)[away])
     lengths = np.linalg.norm(every, axis=1, keepdims=True)
     return np.where(lengths > _NOTHING, every / np.maximum(lengths, _NOTHING), (0.0, 0.0, 1.0))
-
-
-def _index_model(scene: TableScene, model: mujoco.MjModel) -> TableModel:
-    bodies = np.array([model.body(f"item{i}").id for i in range(len(scene.items))], dtype=int)
-    joints = [int(model.body_jntadr[body]) for body in bodies]
-    owner = np.full(model.ngeom, -1)
-    for index, body in enumerate(bodies):
-        owner[model.geom_bodyid == body] = index
-    return TableModel(
-        scene=scene,
-        model=model,
-        bodies=bodies,
-        qpos=np.array([-1 if joint < 0 else int(model.jnt_qposadr[joint]) for joint in joints]),
-        dofs=np.array([-1 if joint < 0 else int(model.jnt_dofadr[joint]) for joint in joints]),
-        welds=np.array(
-            [-1 if item.fixed else model.equality(f"weld{i}").id for i, item in enumerate(scene.items)]
-        ),
-        owner=owner,
-    )

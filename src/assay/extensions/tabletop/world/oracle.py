@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +37,7 @@ _PLENTY = 0.02
 _INSETS = (0.022, 0.008)
 """Preferred distances of a block's final position from the zone's edge, metres, the largest first."""
 _BOLD, _STRAIGHT_IN = 24, 0.5
-"""Number of random pushes, and the share of them that aim at the zone."""
+"""Number of random pushes, and the fraction of them that aim at the zone."""
 _TIGHT = -0.02
 """Minimum clearance of a push, metres; negative values accept an obstructed path."""
 
@@ -66,10 +66,9 @@ class Sweeper:
     def pushes(self, inside: list[str]) -> Iterator[np.ndarray]:
         """Yield pushes (12,), the most promising first, given the targets already inside the zone."""
         surplus, waiting = inside[self._goal.most :], self._waiting(inside)
-        if wrong := self.strays() or surplus:
-            for name in wrong:
-                item = self._scene.index(name)
-                yield from self._actions(self._best(item, self._outside(item), self._poses))
+        for name in self.strays() or surplus:
+            item = self._scene.index(name)
+            yield from self._actions(self._best(item, self._outside(item), self._poses))
         candidates = [
             push
             for inset in _INSETS
@@ -83,8 +82,13 @@ class Sweeper:
         if first is not None and (not tight or first.room > tight[0].room):
             yield from self._actions(first)
         yield from self._actions(*tight, self._separate(waiting))
+        # Random pushes into or beside the zone respect the line but not other blocks.
         for _ in range(_BOLD if waiting else 0):
-            yield from self._actions(self._bold(waiting))
+            item = int(self._rng.choice(waiting))
+            places = self._ends(item) if self._rng.random() < _STRAIGHT_IN else self._outside(item)
+            possible = places[np.isfinite(self._rooms(item, places, self._poses)[0])]
+            if len(possible):
+                yield from self._actions(_Push(item, self._rng.choice(possible), 0.0))
 
     def strays(self) -> list[str]:
         """Return the bystanders that are in the zone."""
@@ -139,9 +143,8 @@ class Sweeper:
 
     def _first_of_two(self, waiting: list[int]) -> _Push | None:
         """Return a push, of a block or of one in its way, after which a push into the zone is possible."""
-        x = np.linspace(X_LOW + _FROM_EDGE, X_HIGH - _FROM_EDGE, 8)
-        y = np.linspace(Y_LOW + _FROM_EDGE, Y_HIGH - _FROM_EDGE, 15)
-        grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        x, y = (X_LOW + _FROM_EDGE, X_HIGH - _FROM_EDGE), (Y_LOW + _FROM_EDGE, Y_HIGH - _FROM_EDGE)
+        grid = _grid(x, 8, y, 15)
         grid += self._rng.uniform(-0.02, 0.02, grid.shape)  # so that what did not work is not tried for ever
         best: _Push | None = None
         movable = [
@@ -180,25 +183,19 @@ class Sweeper:
                 best = _Push(item, places[pick], float(rooms[pick]))
         return best
 
-    def _bold(self, waiting: list[int]) -> _Push | None:
-        """Return a random push of a block into or beside the zone that respects the line but not other blocks."""
-        item = int(self._rng.choice(waiting))
-        places = self._ends(item) if self._rng.random() < _STRAIGHT_IN else self._outside(item)
-        possible = places[np.isfinite(self._rooms(item, places, self._poses)[0])]
-        return _Push(item, self._rng.choice(possible), 0.0) if len(possible) else None
-
     def _ends(self, item: int, inset: float = 0.008) -> np.ndarray:
         """Return positions in the zone at which a block is completely inside, (n, 2)."""
         x_min, y_min, x_max, y_max = self._goal.zone
         inset += self._scene.items[item].radius
-        x = np.linspace(x_min + inset, max(x_max - inset, x_min + inset), 5)
-        y = np.linspace(y_min + inset, max(y_max - inset, y_min + inset), 13)
-        return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        x, y = (
+            (x_min + inset, max(x_max - inset, x_min + inset)),
+            (y_min + inset, max(y_max - inset, y_min + inset)),
+        )
+        return _grid(x, 5, y, 13)
 
     def _outside(self, item: int) -> np.ndarray:
         """Return positions around the zone, (n, 2)."""
-        x, y = np.meshgrid(np.linspace(X_LOW + 0.1, X_HIGH - _FROM_EDGE, 10), np.linspace(-0.38, 0.38, 19))
-        grid = np.column_stack([x.ravel(), y.ravel()])
+        grid = _grid((X_LOW + 0.1, X_HIGH - _FROM_EDGE), 10, (-0.38, 0.38), 19)
         return np.asarray(grid[~_within(grid, self._goal.zone, self._scene.items[item].radius + 0.02)])
 
     def _actions(self, *pushes: _Push | None) -> Iterator[np.ndarray]:
@@ -213,12 +210,16 @@ class Sweeper:
             yield action((first[0], first[1]), (second[0], second[1]))
 
 
+def _grid(x: tuple[float, float], columns: int, y: tuple[float, float], rows: int) -> np.ndarray:
+    """Return the points of a regular grid between the given bounds, (columns * rows, 2)."""
+    return np.stack(np.meshgrid(np.linspace(*x, columns), np.linspace(*y, rows)), axis=-1).reshape(-1, 2)
+
+
 def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarray:
     """Return which positions (n, 2) are in a rectangle enlarged by a margin, (n,)."""
     x_min, y_min, x_max, y_max = rectangle
     x, y = places[:, 0], places[:, 1]
-    inside = (x > x_min - margin) & (x < x_max + margin) & (y > y_min - margin) & (y < y_max + margin)
-    return np.asarray(inside)
+    return (x > x_min - margin) & (x < x_max + margin) & (y > y_min - margin) & (y < y_max + margin)
 
 
 _INSET = 0.006
@@ -228,29 +229,13 @@ _LOOKS = 24
 """Maximum number of pushes that are simulated."""
 
 
-class TableState(Protocol):
-    """The privileged state that a demonstrator needs; see `TableSimulation`."""
-
-    def poses(self) -> np.ndarray:
-        """Return the poses of the items, (items, 3)."""
-        ...
-
-    def below(self, x: float, y: float) -> tuple[int, float]:
-        """Return the item that a descending tip would touch, and its height."""
-        ...
-
-    def foresee(self, given: np.ndarray) -> np.ndarray:
-        """Return the trajectories of the items under an action, (times, items, 3)."""
-        ...
-
-
 class TableOracle:
     """Scripted policy that pursues the goal of the prompt, and does nothing without a prompt (privileged)."""
 
     def attach(self, env: TableEnv) -> None:
         """Take the privileged state of an environment."""
         task = env.task
-        self._world: TableState = env.simulation
+        self._world = env.simulation
         self._task = task
         # What is asked may be another thing than what counts: then it keeps its own account of it.
         self._own = None if task.asked in (None, task.goal) else TableGoalProgress(task.asked, task.scene)
@@ -350,11 +335,7 @@ class TableOracle:
         places = [(put.x, put.y) for stage in goal.stages for put in stage]
         others = np.array([*np.delete(self._world.poses(), item, axis=0)[:, :2], *places])
         margin = self._task.scene.items[item].radius
-        x, y = (
-            np.linspace(X_LOW + margin, X_HIGH - margin, 12),
-            np.linspace(Y_LOW + margin, Y_HIGH - margin, 24),
-        )
-        grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+        grid = _grid((X_LOW + margin, X_HIGH - margin), 12, (Y_LOW + margin, Y_HIGH - margin), 24)
         room = np.linalg.norm(grid[:, None] - others[None], axis=-1).min(axis=1)
         return self._move(item, grid[int(np.argmax(room))], 0.0)
 

@@ -16,7 +16,6 @@ from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.world.model import (
     EXTENT,
     FLAT_GROUP,
-    HIDDEN_GROUP,
     SOLID_GROUP,
     TABLE_GROUP,
     VIEWS,
@@ -87,7 +86,12 @@ class TableRenderer:
                 mujoco.mjr_render(viewport, scene, context)
                 mujoco.mjr_readPixels(target, None, viewport, context)
             self.count += 1
-            views[name] = (colour[::-1].copy(), _labels(built, scene, index[::-1]))
+            label = np.zeros(scene.ngeom + 1, dtype=np.uint8)
+            for geom in scene.geoms[: scene.ngeom]:
+                if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
+                    label[geom.segid + 1] = built.owner[geom.objid] + 1
+            ids = index[::-1].astype(np.int32) @ (1, 2**8, 2**16)
+            views[name] = (colour[::-1].copy(), label[np.clip(ids, 0, scene.ngeom)])
         return views
 
     def _open_scene(self, built: TableModel) -> tuple[Any, mujoco.MjvScene, mujoco.MjData]:
@@ -114,7 +118,7 @@ class TableRenderer:
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
-    """Return the position on the table, metres, of a point of the top view given as shares of its width and
+    """Return the position on the table, metres, of a point of the top view given as fractions of its width and
     height.
     """
     middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
@@ -122,27 +126,8 @@ def table_point(across: float, down: float) -> tuple[float, float]:
     return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width
 
 
-def _labels(built: TableModel, scene: mujoco.MjvScene, picture: np.ndarray) -> np.ndarray:
-    label = np.zeros(scene.ngeom + 1, dtype=np.uint8)
-    for geom in scene.geoms[: scene.ngeom]:
-        if geom.segid >= 0 and geom.objtype == mujoco.mjtObj.mjOBJ_GEOM:
-            label[geom.segid + 1] = built.owner[geom.objid] + 1
-    index = picture.astype(np.int32) @ (1, 2**8, 2**16)
-    return np.asarray(label[np.clip(index, 0, scene.ngeom)])
-
-
-def _options() -> mujoco.MjvOption:
-    options = mujoco.MjvOption()
-    options.geomgroup[:] = 0
-    for group in (TABLE_GROUP, SOLID_GROUP, FLAT_GROUP):
-        options.geomgroup[group] = 1
-    assert not options.geomgroup[HIDDEN_GROUP]
-    return options
-
-
-_OPTIONS = _options()
-
-
+_OPTIONS = mujoco.MjvOption()
+_OPTIONS.geomgroup[:] = [group in (TABLE_GROUP, SOLID_GROUP, FLAT_GROUP) for group in range(6)]
 PAPER, INK = (250, 250, 248), (25, 25, 30)
 LINE, GAP = 22, 6
 

@@ -16,7 +16,7 @@ from assay.errors import TaskError, did_you_mean
 
 Profile = Literal["circle", "square", ""]
 _BAR = 0.2
-"""Width of a letter's strokes, as a share of the letter."""
+"""Width of a letter's strokes, as a fraction of the letter."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,16 +88,6 @@ def _annulus(inner: float, outer: float, parts: int) -> list[np.ndarray]:
     return [np.array([a[i - 1], a[i], b[i], b[i - 1]]) for i in range(parts)]
 
 
-def _star() -> list[np.ndarray]:
-    tips, notches = _regular(5), _regular(5, 0.22, np.pi / 2 + np.pi / 5)
-    return [np.array([(0.0, 0.0), notches[i - 1], tips[i], notches[i]]) for i in range(5)]
-
-
-def _heart() -> list[np.ndarray]:
-    lobe = _regular(14, 0.27)
-    return [_hull(np.vstack([lobe + (side * 0.23, 0.2), [(0, -0.5), (0, 0.2)]])) for side in (-1, 1)]
-
-
 def _bars(width: float, depth: float, bar: float, sides: str = "nesw") -> list[np.ndarray]:
     """Return a frame made of bars; north is -x, as in the tasks."""
     x, y = (width - bar) / 2, (depth - bar) / 2
@@ -110,50 +100,49 @@ def _bars(width: float, depth: float, bar: float, sides: str = "nesw") -> list[n
     return [_box(*places[side]) for side in sides]
 
 
-_LETTERS: dict[str, list[np.ndarray]] = {
-    "letter A": [
-        _stroke((-0.4, -0.5), (0, 0.45)),
-        _stroke((0.4, -0.5), (0, 0.45)),
-        _box(0, -0.15, 0.5, 0.18),
-    ],
-    "letter E": [_box(-0.4, 0, 0.3, 1)] + [_box(0, y, 1, 0.2) for y in (-0.4, 0, 0.4)],
-    "letter G": [
-        _box(-0.39, 0, 0.22, 1),
-        _box(0, 0.4, 1, 0.2),
-        _box(0, -0.4, 1, 0.2),
-        _box(0.4, -0.25, 0.2, 0.5),
-        _box(0.25, -0.08, 0.4, 0.16),
-    ],
-    "letter M": [
-        _box(-0.4, 0, 0.2, 1),
-        _box(0.4, 0, 0.2, 1),
-        _stroke((-0.4, 0.42), (0, -0.1)),
-        _stroke((0.4, 0.42), (0, -0.1)),
-    ],
-    "letter R": [
-        _box(-0.37, 0, 0.26, 1),
-        _box(0, 0.41, 0.9, 0.18),
-        _box(0.37, 0.22, 0.26, 0.5),
-        _box(0, 0.02, 0.9, 0.18),
-        _stroke((0, 0), (0.36, -0.45), 0.25),
-    ],
-    "letter T": [_box(0, 0.39, 1, 0.22), _box(0, 0, 0.24, 1)],
-    "letter V": [_stroke((-0.4, 0.5), (0, -0.42)), _stroke((0.4, 0.5), (0, -0.42))],
-}
-
+_STAR_TIPS, _STAR_NOTCHES = _regular(5), _regular(5, 0.22, np.pi / 2 + np.pi / 5)
 _OUTLINES: dict[str, tuple[list[np.ndarray], tuple[float, float, float]]] = {
     # name: convex pieces in any unit, then the size they are brought to: x, y, height, metres
     "block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.064)),
     "shorter block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.027)),
     "small block": ([_box(0, 0, 1, 1)], (0.03, 0.03, 0.03)),
     "L-shaped block": ([_box(-0.3, 0, 0.4, 1), _box(0, -0.3, 1, 0.4)], (0.096, 0.096, 0.029)),
-    "letter A": (_LETTERS["letter A"], (0.09, 0.103, 0.033)),
-    "letter E": (_LETTERS["letter E"], (0.065, 0.102, 0.033)),
-    "letter G": (_LETTERS["letter G"], (0.082, 0.105, 0.033)),
-    "letter M": (_LETTERS["letter M"], (0.1, 0.097, 0.031)),
-    "letter R": (_LETTERS["letter R"], (0.075, 0.102, 0.033)),
-    "letter T": (_LETTERS["letter T"], (0.108, 0.108, 0.033)),
-    "letter V": (_LETTERS["letter V"], (0.085, 0.102, 0.033)),
+    "letter A": (
+        [_stroke((-0.4, -0.5), (0, 0.45)), _stroke((0.4, -0.5), (0, 0.45)), _box(0, -0.15, 0.5, 0.18)],
+        (0.09, 0.103, 0.033),
+    ),
+    "letter E": (
+        [_box(-0.4, 0, 0.3, 1), *(_box(0, y, 1, 0.2) for y in (-0.4, 0, 0.4))],
+        (0.065, 0.102, 0.033),
+    ),
+    "letter G": (
+        [
+            _box(-0.39, 0, 0.22, 1),
+            *(_box(0, y, 1, 0.2) for y in (0.4, -0.4)),
+            _box(0.4, -0.25, 0.2, 0.5),
+            _box(0.25, -0.08, 0.4, 0.16),
+        ],
+        (0.082, 0.105, 0.033),
+    ),
+    "letter M": (
+        [
+            *(_box(x, 0, 0.2, 1) for x in (-0.4, 0.4)),
+            *(_stroke((x, 0.42), (0, -0.1)) for x in (-0.4, 0.4)),
+        ],
+        (0.1, 0.097, 0.031),
+    ),
+    "letter R": (
+        [
+            _box(-0.37, 0, 0.26, 1),
+            _box(0, 0.41, 0.9, 0.18),
+            _box(0.37, 0.22, 0.26, 0.5),
+            _box(0, 0.02, 0.9, 0.18),
+            _stroke((0, 0), (0.36, -0.45), 0.25),
+        ],
+        (0.075, 0.102, 0.033),
+    ),
+    "letter T": ([_box(0, 0.39, 1, 0.22), _box(0, 0, 0.24, 1)], (0.108, 0.108, 0.033)),
+    "letter V": ([_stroke((x, 0.5), (0, -0.42)) for x in (-0.4, 0.4)], (0.085, 0.102, 0.033)),
     "cross": ([_box(0, 0, 1, 0.34), _box(0, 0, 0.34, 1)], (0.096, 0.096, 0.029)),
     "diamond": ([_regular(4)], (0.12, 0.096, 0.029)),
     "triangle": ([_regular(3)], (0.108, 0.096, 0.029)),
@@ -161,10 +150,19 @@ _OUTLINES: dict[str, tuple[list[np.ndarray], tuple[float, float, float]]] = {
         [_regular(10, 0.24) + spot for spot in _regular(4, 0.27, 0.0)] + [_regular(4, 0.3)],
         (0.108, 0.108, 0.033),
     ),
-    "heart": (_heart(), (0.103, 0.095, 0.033)),
+    "heart": (
+        [
+            _hull(np.vstack([_regular(14, 0.27) + (side * 0.23, 0.2), [(0, -0.5), (0, 0.2)]]))
+            for side in (-1, 1)
+        ],
+        (0.103, 0.095, 0.033),
+    ),
     "hexagon": ([_regular(6)], (0.094, 0.108, 0.033)),
     "pentagon": ([_regular(5)], (0.103, 0.098, 0.033)),
-    "star": (_star(), (0.112, 0.109, 0.033)),
+    "star": (
+        [np.array([(0.0, 0.0), _STAR_NOTCHES[i - 1], _STAR_TIPS[i], _STAR_NOTCHES[i]]) for i in range(5)],
+        (0.112, 0.109, 0.033),
+    ),
     "ring": (_annulus(0.27, 0.5, 10), (0.096, 0.096, 0.029)),
     "round": ([_regular(20)], (0.096, 0.096, 0.029)),
 }
@@ -184,47 +182,51 @@ def _extrude(outlines: list[np.ndarray], size: tuple[float, float, float]) -> tu
     return tuple(_prism(outline, size[2]) for outline in fitted)
 
 
-def _bowl() -> tuple[ConvexPiece, ...]:
-    foot, rim = _annulus(0.055, 0.062, 12), _annulus(0.088, 0.1, 12)
-    walls = [ConvexPiece(low, high, 0.0, 0.06) for low, high in zip(foot, rim, strict=True)]
-    return (_prism(_regular(12, 0.062), 0.006), *walls)
-
-
-def _pan() -> tuple[ConvexPiece, ...]:
-    wall = [_prism(outline, 0.03) for outline in _annulus(0.076, 0.085, 12)]
-    return (_prism(_regular(12, 0.085), 0.005), *wall, _prism(_box(0.12, 0, 0.075, 0.026), 0.03, 0.015))
-
-
-def _pallet() -> tuple[ConvexPiece, ...]:
-    beams = [_prism(_box(0, y, 0.21, 0.02), 0.014) for y in (-0.0775, 0, 0.0775)]
-    return (
-        *(_prism(_box(x, 0, 0.034, 0.175), 0.022, 0.014) for x in (-0.088, -0.044, 0, 0.044, 0.088)),
-        *beams,
-    )
-
-
-def _open_box() -> tuple[ConvexPiece, ...]:
-    walls = [_prism(bar, 0.045) for bar in _bars(0.16, 0.16, 0.006)]
-    return (_prism(_box(0, 0, 0.16, 0.16), 0.003), *walls)
-
-
 def _marking(outlines: list[np.ndarray]) -> Solid:
     return Solid(tuple(_prism(outline, 0.0015) for outline in outlines), flat=True)
-
-
-def _container(pieces: tuple[ConvexPiece, ...], profile: Profile, *, flat: bool = False) -> Solid:
-    return Solid(pieces, flat=flat, container=True, profile=profile)
 
 
 SOLIDS: Mapping[str, Solid] = MappingProxyType(
     {name: Solid(_extrude(*outline), profile=_PROFILES.get(name, "")) for name, outline in _OUTLINES.items()}
     | {
-        "bowl": _container(_bowl(), "circle"),
-        "pan": _container(_pan(), "circle"),
-        "pallet": _container(_pallet(), "square"),
-        "frame": _container(_marking(_bars(0.18, 0.18, 0.014)).pieces, "square", flat=True),
-        "container": _container(_open_box(), "square"),
-        "square": _container(_marking(_bars(0.24, 0.24, 0.04)).pieces, "square", flat=True),
+        "bowl": Solid(
+            (
+                _prism(_regular(12, 0.062), 0.006),
+                *(
+                    ConvexPiece(foot, rim, 0.0, 0.06)
+                    for foot, rim in zip(_annulus(0.055, 0.062, 12), _annulus(0.088, 0.1, 12), strict=True)
+                ),
+            ),
+            container=True,
+            profile="circle",
+        ),
+        "pan": Solid(
+            (
+                _prism(_regular(12, 0.085), 0.005),
+                *(_prism(outline, 0.03) for outline in _annulus(0.076, 0.085, 12)),
+                _prism(_box(0.12, 0, 0.075, 0.026), 0.03, 0.015),
+            ),
+            container=True,
+            profile="circle",
+        ),
+        "pallet": Solid(
+            (
+                *(_prism(_box(x, 0, 0.034, 0.175), 0.022, 0.014) for x in (-0.088, -0.044, 0, 0.044, 0.088)),
+                *(_prism(_box(0, y, 0.21, 0.02), 0.014) for y in (-0.0775, 0, 0.0775)),
+            ),
+            container=True,
+            profile="square",
+        ),
+        "frame": replace(_marking(_bars(0.18, 0.18, 0.014)), container=True, profile="square"),
+        "container": Solid(
+            (
+                _prism(_box(0, 0, 0.16, 0.16), 0.003),
+                *(_prism(bar, 0.045) for bar in _bars(0.16, 0.16, 0.006)),
+            ),
+            container=True,
+            profile="square",
+        ),
+        "square": replace(_marking(_bars(0.24, 0.24, 0.04)), container=True, profile="square"),
         "three-sided rectangle": _marking(_bars(1.0, 1.0, 0.07, "nwe")),
         "line": _marking([_box(0, 0, 1.0, 1.0)]),
     }
@@ -232,7 +234,7 @@ SOLIDS: Mapping[str, Solid] = MappingProxyType(
 """All shapes by name; the last two are one metre wide before scaling."""
 
 CONTAINERS = tuple(name for name, solid in SOLIDS.items() if solid.container)
-TURNABLE = (*_LETTERS, "heart", "L-shaped block")
+TURNABLE = (*(name for name in _OUTLINES if name.startswith("letter")), "heart", "L-shaped block")
 """Pieces that look different at every yaw."""
 
 
@@ -243,13 +245,12 @@ def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Soli
     """
     if name not in SOLIDS:
         raise TaskError(f"there is no shape '{name}': {did_you_mean(name, SOLIDS)}")
-    plain = SOLIDS[name]
     scale, up = np.array(size[:2]), size[2]
     pieces = tuple(
         ConvexPiece(piece.bottom * scale, piece.top * scale, piece.low * up, piece.high * up)
-        for piece in plain.pieces
+        for piece in SOLIDS[name].pieces
     )
-    return Solid(pieces, plain.flat, plain.container, plain.profile)
+    return replace(SOLIDS[name], pieces=pieces)
 
 
 X_LOW, X_HIGH, Y_LOW, Y_HIGH = 0.25, 0.75, -0.5, 0.5

@@ -65,31 +65,6 @@ def action(pick: tuple[float, float], place: tuple[float, float], turn: float = 
     return np.array([*pick, 1.0, 0, 0, 0, *place, np.cos(turn / 2), 0, 0, np.sin(turn / 2)])
 
 
-def parse_action(given: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, bool]:
-    """Return both positions clipped to the workspace, the rotation, and whether any was clipped. Raises
-    ActionError.
-    """
-    try:
-        values = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ActionError(one_line(f"an action is {ACTION_SIZE} numbers, not {given!r}")) from None
-    if values.shape != (ACTION_SIZE,):
-        raise ActionError(
-            f"an action of shape {values.shape} is not possible: ({ACTION_SIZE},), two poses of x, y and a "
-            "quaternion (w, x, y, z)"
-        )
-    if not np.isfinite(values).all():
-        raise ActionError(
-            f"an action has a value that is not finite at {int(np.argmin(np.isfinite(values)))}"
-        )
-    low, high = np.array([X_LOW, Y_LOW]), np.array([X_HIGH, Y_HIGH])
-    first, second = values[0:2], values[6:8]
-    inside = [np.clip(position, low, high) for position in (first, second)]
-    clipped = bool((inside[0] != first).any() or (inside[1] != second).any())
-    turn = 2 * (np.arctan2(values[11], values[8]) - np.arctan2(values[5], values[2]))
-    return inside[0], inside[1], float(turn), clipped
-
-
 class TableSimulation:
     """Physics simulation of one scene."""
 
@@ -134,7 +109,23 @@ class TableSimulation:
 
     def step(self, given: np.ndarray) -> ActionReport:
         """Execute one action. Raise ActionError for a wrong shape or a value that is not finite."""
-        first, second, turn, clipped = parse_action(given)
+        try:
+            values = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ActionError(one_line(f"an action is {ACTION_SIZE} numbers, not {given!r}")) from None
+        if values.shape != (ACTION_SIZE,):
+            raise ActionError(
+                f"an action of shape {values.shape} is not possible: ({ACTION_SIZE},), two poses of x, y and a "
+                "quaternion (w, x, y, z)"
+            )
+        if not np.isfinite(values).all():
+            raise ActionError(
+                f"an action has a value that is not finite at {int(np.argmin(np.isfinite(values)))}"
+            )
+        ends = values.reshape(2, 6)[:, :2]
+        first, second = inside = np.clip(ends, (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
+        clipped = bool((inside != ends).any())
+        turn = float(2 * (np.arctan2(values[11], values[8]) - np.arctan2(values[5], values[2])))
         self._trail = []
         self.actions += 1
         if np.allclose(first, second) and np.isclose(np.cos(turn), 1.0):
@@ -189,7 +180,11 @@ class TableSimulation:
         start, end = first - BEHIND * way, second - SHORT * way
         yaw = float(np.arctan2(way[1], way[0]))
         height, data = 0.005 + BLADE[2], self._data
-        self._jump((*start, _HOVER), yaw)
+        # The free blade is teleported above the table, where it cannot collide.
+        data.mocap_pos[0] = (*start, _HOVER)
+        data.mocap_quat[0] = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
+        data.qpos[-7:] = (*data.mocap_pos[0], *data.mocap_quat[0])
+        data.qvel[-6:] = 0.0
         self._move((*start, height), yaw, _FREE)
         for _ in range(_MOST_LOWERING):
             if data.qpos[-5] < height + 0.002:
@@ -216,14 +211,6 @@ class TableSimulation:
         model.eq_data[weld, 10] = 1.0
         data.eq_active[weld] = 1
 
-    def _jump(self, position: tuple[float, ...], yaw: float) -> None:
-        """Teleport the free blade to a position above the table, where it cannot collide."""
-        data = self._data
-        data.mocap_pos[0] = position
-        data.mocap_quat[0] = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
-        data.qpos[-7:] = (*position, *data.mocap_quat[0])
-        data.qvel[-6:] = 0.0
-
     def _move(self, goal: tuple[float, ...], yaw: float, speed: float, *, until_touch: int = -1) -> None:
         """Move the tool in a straight line while rotating, until it arrives or its load makes contact."""
         data = self._data
@@ -238,8 +225,10 @@ class TableSimulation:
             data.mocap_pos[0] = start + share * (end - start)
             data.mocap_quat[0] = (np.cos(half), 0.0, 0.0, np.sin(half))
             self._steps(1)
-            if until_touch >= 0 and self._touches(until_touch):
-                return
+            if until_touch >= 0 and len(data.contact.dist):
+                mine = self._built.owner[data.contact.geom] == until_touch
+                if (mine[:, 0] != mine[:, 1]).any():
+                    return
 
     def _steps(self, count: int) -> None:
         for _ in range(count):
@@ -251,20 +240,9 @@ class TableSimulation:
     def _glance(self) -> None:
         self._trail.append(self.poses())
 
-    def _touches(self, item: int) -> bool:
-        """Return whether an item is in contact with anything."""
-        contacts = self._data.contact
-        if not len(contacts.dist):
-            return False
-        mine = self._built.owner[contacts.geom] == item
-        return bool((mine[:, 0] != mine[:, 1]).any())
-
     def _settle(self) -> None:
         """Simulate until all items are at rest."""
-        if not len(self._free):
-            mujoco.mj_forward(self._model, self._data)
-            return
-        for _ in range(_MOST_SETTLING // 5):
+        for _ in range(_MOST_SETTLING // 5 if len(self._free) else 0):
             self._steps(5)
             if np.abs(self._data.qvel[self._speeds]).max() < _STILL:
                 break

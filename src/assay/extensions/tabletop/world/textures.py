@@ -63,43 +63,16 @@ def _spots(count: int, radius: float) -> np.ndarray:
     return np.asarray(np.hypot(u, v) < radius)
 
 
-def _swirl(colour: str) -> np.ndarray:
-    u, v = _U - 0.5, _V - 0.5
-    wave = np.sin(22 * np.hypot(u, v) + 3 * np.arctan2(v, u))
-    return _blend(0.5 + 0.8 * wave, COLOURS[colour], (245, 240, 235))
-
-
-def _paisley(colour: str) -> np.ndarray:
-    u, v = (_U * 3) % 1 - 0.5, (_V * 3) % 1 - 0.5
-    drop = np.hypot(u - 0.2 * v, v) * (1 + 0.8 * np.sin(np.arctan2(v, u)))
-    return _two((drop < 0.16) | ((drop > 0.26) & (drop < 0.36)), (250, 246, 236), COLOURS[colour])
-
-
-def _bricks() -> np.ndarray:
-    row = np.floor(_V * 4)
-    mortar = ((_V * 4) % 1 < 0.16) | ((_U * 2 + 0.5 * (row % 2)) % 1 < 0.09)
-    return _two(mortar, (214, 206, 196), (158, 70, 52))
-
-
-def _tiles() -> np.ndarray:
-    grout = ((_U * 3) % 1 < 0.1) | ((_V * 3) % 1 < 0.1)
-    return _two(grout, (70, 90, 100), (196, 222, 226))
-
-
-def _wood() -> np.ndarray:
-    rings = np.sin(2 * np.pi * (5 * _V + 0.9 * _noise("wood", 2)))
-    return _blend(0.5 + 0.5 * rings, (176, 122, 70), (122, 78, 40))
-
-
-def _rainbow() -> np.ndarray:
-    colours = np.array([colorsys.hsv_to_rgb(hue, 0.85, 1.0) for hue in np.linspace(0, 0.85, SIDE)]) * 255
-    return np.broadcast_to(colours[:, None], (SIDE, SIDE, 3))
-
-
 _PICTURES: dict[str, Callable[[], np.ndarray]] = {
-    "brick": _bricks,
-    "tiles": _tiles,
-    "wooden": _wood,
+    "brick": lambda: _two(
+        ((_V * 4) % 1 < 0.16) | ((_U * 2 + 0.5 * (np.floor(_V * 4) % 2)) % 1 < 0.09),
+        (214, 206, 196),
+        (158, 70, 52),
+    ),
+    "tiles": lambda: _two(((_U * 3) % 1 < 0.1) | ((_V * 3) % 1 < 0.1), (70, 90, 100), (196, 222, 226)),
+    "wooden": lambda: _blend(
+        0.5 + 0.5 * np.sin(2 * np.pi * (5 * _V + 0.9 * _noise("wood", 2))), (176, 122, 70), (122, 78, 40)
+    ),
     "granite": lambda: _blend(_noise("granite", 9), (214, 210, 206), (112, 110, 114)),
     "plastic": lambda: _blend(_U + _V - 0.5, (226, 238, 244), (150, 176, 196)),
     "polka dot": lambda: _two(_spots(3, 0.28), (250, 250, 250), (104, 92, 132)),
@@ -110,23 +83,40 @@ _PICTURES: dict[str, Callable[[], np.ndarray]] = {
         np.sin(2 * np.pi * (4 * _U + 1.2 * _noise("tiger", 3))) > 0.25, (104, 62, 28), (236, 140, 40)
     ),
     "magma": lambda: _blend(_noise("magma", 4) ** 2, (255, 214, 60), (112, 14, 10)),
-    "rainbow": _rainbow,
+    "rainbow": lambda: np.broadcast_to(
+        [
+            [[255 * part for part in colorsys.hsv_to_rgb(hue, 0.85, 1.0)]]
+            for hue in np.linspace(0, 0.85, SIDE)
+        ],
+        (SIDE, SIDE, 3),
+    ),
 }
-
-
-def _stripe(one: str, other: str) -> np.ndarray:
-    return _two(((_U + _V) * 3) % 1 < 0.5, COLOURS[one], COLOURS[other])
-
-
+_SWIRL = np.sin(22 * np.hypot(_U - 0.5, _V - 0.5) + 3 * np.arctan2(_V - 0.5, _U - 0.5))
+_PAISLEY_U, _PAISLEY_V = (_U * 3) % 1 - 0.5, (_V * 3) % 1 - 0.5
+_DROP = np.hypot(_PAISLEY_U - 0.2 * _PAISLEY_V, _PAISLEY_V) * (
+    1 + 0.8 * np.sin(np.arctan2(_PAISLEY_V, _PAISLEY_U))
+)
+"""Distance from the centre of the nearest drop of a paisley pattern."""
 _TEXTURE_MAKERS: dict[str, Callable[[], np.ndarray]] = (
     _PICTURES
-    | {f"{a} and {b} stripe": lambda a=a, b=b: _stripe(a, b) for a, b in combinations(_FIVE, 2)}
+    | {
+        f"{a} and {b} stripe": lambda a=a, b=b: _two(((_U + _V) * 3) % 1 < 0.5, COLOURS[a], COLOURS[b])
+        for a, b in combinations(_FIVE, 2)
+    }
     | {
         f"{a} and {b} polka dot": lambda a=a, b=b: _two(_spots(3, 0.3), COLOURS[b], COLOURS[a])
         for a, b in combinations(_FIVE, 2)
     }
-    | {f"{colour} swirl": lambda colour=colour: _swirl(colour) for colour in _FIVE}
-    | {f"{colour} paisley": lambda colour=colour: _paisley(colour) for colour in _FIVE}
+    | {
+        f"{colour} swirl": lambda rgb=COLOURS[colour]: _blend(0.5 + 0.8 * _SWIRL, rgb, (245, 240, 235))
+        for colour in _FIVE
+    }
+    | {
+        f"{colour} paisley": lambda rgb=COLOURS[colour]: _two(
+            (_DROP < 0.16) | ((_DROP > 0.26) & (_DROP < 0.36)), (250, 246, 236), rgb
+        )
+        for colour in _FIVE
+    }
     | {colour: lambda rgb=rgb: np.full((SIDE, SIDE, 3), rgb) for colour, rgb in COLOURS.items()}
 )
 
