@@ -86,7 +86,7 @@ def log() -> Iterator[tuple[list[Made], Store]]:
 @pytest.fixture(scope="module")
 def found(log: tuple[list[Made], Store]) -> NearFarFailures:
     _, store = log
-    return failures(store.frame(), Paths.read(store), PAPER)
+    return failures(store.frame(), Paths.of(store.trajectories()), PAPER)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +136,7 @@ def test_every_failure_is_classified_as_in_the_paper(found: NearFarFailures, lab
 
 def test_stricter_thresholds_are_smaller_down_to_the_floor(log):
     _, store = log
-    frame, paths = store.frame(), Paths.read(store)
+    frame, paths = store.frame(), Paths.of(store.trajectories())
     for task in failures(frame, paths, PAPER).tasks:
         assert len(set(task.thresholds.values())) == len(QUANTILES)
     wide = failures(frame, paths, NearFarRule(floor=1.0, least_successes=1, with_controls=False))
@@ -146,7 +146,7 @@ def test_stricter_thresholds_are_smaller_down_to_the_floor(log):
 
 def test_rule_decides_whether_controls_count(found: NearFarFailures, log):
     _, store = log
-    ours = failures(store.frame(), Paths.read(store), OURS)
+    ours = failures(store.frame(), Paths.of(store.trajectories()), OURS)
     assert (ours.rule, found.rule) == (OURS, PAPER)
     assert ours.overall.episodes == found.overall.episodes + 1
     (none,) = (each for each in ours.by_object if each.group == "none")
@@ -161,7 +161,7 @@ def test_minimum_number_of_successes_depends_on_the_rule(log):
     frame = store.frame().filter(pl.col("condition") != "control")
     won = frame.filter(pl.col("outcome") == "success").group_by("task", maintain_order=True).head(1)
     few = pl.concat([won, frame.filter(pl.col("outcome") == "failure")], how="diagonal_relaxed").sort("id")
-    paths = Paths.read(store)
+    paths = Paths.of(store.trajectories())
     paper = failures(few, paths, PAPER)
     assert paper.unjudged == paper.overall.unjudged == 0 and paper.near["max"] == 0, "only itself is as near"
     with pytest.raises(MeasureError, match="no task has 5 successes"):

@@ -51,7 +51,7 @@ def episodes(made, *, control: Callable, changed: Callable, succeeds: bool = Tru
 
 
 def measured(store) -> Memorisation:
-    return memorisation(store.frame(), Paths.read(store))
+    return memorisation(store.frame(), Paths.of(store.trajectories()))
 
 
 def test_replaying_policy_scores_one(run, made):
@@ -266,7 +266,7 @@ def test_noise_of_the_policy_is_separate_from_layouts(run, made):
     """One start held, ten seeds of the policy: what it does there by itself is what counts as the same path."""
     store = run(moved(made, lambda seed, number: True, each=1))
     assert measured(store).noise == {}
-    held = memorisation(store.frame().with_columns(start=pl.lit(0)), Paths.read(store))
+    held = memorisation(store.frame().with_columns(start=pl.lit(0)), Paths.of(store.trajectories()))
     assert held.noise.keys() == PLACES.keys() and held.overall.starts == 2
     assert all(held.spread[task] == max(0.01, noise) for task, noise in held.noise.items())
 

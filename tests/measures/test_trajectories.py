@@ -25,7 +25,7 @@ def path_to(
 
 
 def judged(store: Store) -> NearFarFailures:
-    return failures(store.frame(), Paths.read(store))
+    return failures(store.frame(), Paths.of(store.trajectories()))
 
 
 def test_distances_are_exact():

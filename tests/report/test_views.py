@@ -159,7 +159,7 @@ def found(tmp_path: Path, made, write: Callable[..., Path]) -> Callable[..., Nea
         episodes.append(made(False, "para/0", labels, task="libero_goal/2", hand=line))
         path = write(tmp_path / f"{name}.assay", episodes)
         with Store.reading(path) as store:
-            return failures(store.frame(), Paths.read(store), rule)
+            return failures(store.frame(), Paths.of(store.trajectories()), rule)
 
     return measured
 

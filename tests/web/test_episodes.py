@@ -9,7 +9,7 @@ from assay.episodes import EpisodeSpec, Outcome, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Say
 from assay.runs.store import Store
-from assay.web.episodes import DIVERGENCE_M, Divergence, compare_paths
+from assay.web.episodes import DIVERGENCE_M, compare_paths
 from assay.web.queries import PAGE, Filters, OpenRun, locate, read_choices, read_page, reading
 
 COUNT = 2 * PAGE + 7
@@ -51,16 +51,16 @@ def run(path: Path):
 
 def test_pages_go_to_the_end_and_no_further(run: OpenRun):
     found = [read_page(run, Filters(), number=number) for number in (1, 2, 3)]
-    assert [len(each.rows) for each in found] == [PAGE, PAGE, 7]
-    assert [each.before for each in found] == [0, PAGE, 2 * PAGE]
-    assert {(each.total, each.page_count) for each in found} == {(COUNT, 3)}
+    assert [len(each["rows"]) for each in found] == [PAGE, PAGE, 7]
+    assert [each["before"] for each in found] == [0, PAGE, 2 * PAGE]
+    assert {(each["total"], each["page_count"]) for each in found} == {(COUNT, 3)}
     assert read_page(run, Filters(), number=99) == found[2]
 
 
 def test_neighbours_are_those_of_the_filter_and_the_order(run: OpenRun):
     for sort in ("", "-seed", "outcome"):
         chosen = Filters(task="libero_goal/0", outcome="failure", sort=sort)
-        rows = read_page(run, chosen, size=COUNT).rows
+        rows = read_page(run, chosen, size=COUNT)["rows"]
         keys = [row.key for row in rows]
         assert len(keys) == len([s for s in range(COUNT - 1) if s % 6 == 3])
         for number, row in enumerate(rows):
@@ -68,10 +68,10 @@ def test_neighbours_are_those_of_the_filter_and_the_order(run: OpenRun):
             previous, following = (dict(enumerate(keys)).get(number + way) for way in (-1, 1))
             total = len(keys)
             assert found == {"previous": previous, "next": following, "number": number + 1, "total": total}
-    assert [row.seed for row in read_page(run, chosen.model_copy(update={"sort": "-seed"})).rows][
+    assert [row.seed for row in read_page(run, chosen.model_copy(update={"sort": "-seed"}))["rows"]][
         :2
     ] == sorted((row.seed for row in rows), reverse=True)[:2]
-    outside = next(row for row in read_page(run, Filters()).rows if row.task != "libero_goal/0")
+    outside = next(row for row in read_page(run, Filters())["rows"] if row.task != "libero_goal/0")
     assert locate(run, outside, chosen)["number"] == 0
 
 
@@ -87,7 +87,7 @@ def test_filters_select_matching_episodes(run: OpenRun):
         (Filters(says="%no"), 0),
         (Filters(label="flag=1' OR '1"), 0),
     ):
-        assert read_page(run, filters).total == found
+        assert read_page(run, filters)["total"] == found
 
 
 def test_filter_choices_omit_measurements(path: Path):
@@ -110,11 +110,11 @@ def line(steps: int, length: float = 0.5) -> np.ndarray:
 def test_a_path_diverges_where_it_is_far_from_the_whole_control_path():
     path = line(200)
     slower = path[np.minimum(np.arange(300) // 2, 199)]
-    assert compare_paths(slower, path) == Divergence(None, False), "only the time differs"
+    assert compare_paths(slower, path) == {"step": None, "still": False}, "only the time differs"
     detour = path.copy()
     detour[120:, 1] = DIVERGENCE_M + 0.01
-    assert compare_paths(detour, path) == Divergence(120, False)
+    assert compare_paths(detour, path) == {"step": 120, "still": False}
     still = np.full((50, 3), 0.01)
-    assert compare_paths(still, path) == Divergence(None, True)
-    assert compare_paths(path, still) == Divergence(24, False)
+    assert compare_paths(still, path) == {"step": None, "still": True}
+    assert compare_paths(path, still) == {"step": 24, "still": False}
     assert compare_paths(path[:0], path) is None and compare_paths(path, path[:0]) is None

@@ -145,7 +145,13 @@ def run_demo(
     Earlier results in the folder are replaced. ``watch`` is called for each policy once its report is written;
     ``sheet`` is a contact sheet for the page.
     """
-    _certify(parts, pack, workers)
+    demonstrator = WORLDS[LIBERO].traits.demonstrator
+    assert demonstrator is not None
+    config, options = WorkerConfig(demonstrator), RunOptions(workers=workers)
+    with CertificateCache(cache_file()) as cache:  # in advance, so that no policy waits for certificates
+        for part in parts:
+            if part.design().certified:
+                make_certificates(part.plan(pack), cache, config, options, Observer())
     for place in ("runs", *policies):
         shutil.rmtree(folder / place, ignore_errors=True)
     with processes.pool(workers) as pool:
@@ -160,26 +166,11 @@ def run_demo(
     for reasons in examined[0].refused.values() if examined else ():
         refused.update(reasons)
     page = folder / PAGE
-    written = render(
-        "demo.html.jinja",
-        examined=examined,
-        table=_table(examined, parts),
-        refused=dict(refused.most_common()),
-        sheet=sheet and sheet.name,
-    )
+    table = _table(examined, parts)
+    reasons, name = dict(refused.most_common()), sheet and sheet.name
+    written = render("demo.html.jinja", examined=examined, table=table, refused=reasons, sheet=name)
     page.write_text(written, encoding="utf-8")
     return page, examined
-
-
-def _certify(parts: Sequence[DemoExperiment], pack: str, workers: int) -> None:
-    """Certify the scenes of all experiments in advance, so that no policy waits for certificates."""
-    world = WORLDS[LIBERO]
-    assert world.traits.demonstrator is not None
-    config, options = WorkerConfig(world.traits.demonstrator), RunOptions(workers=workers)
-    with CertificateCache(cache_file()) as cache:
-        for part in parts:
-            if part.design().certified:
-                make_certificates(part.plan(pack), cache, config, options, Observer())
 
 
 def _examine(policy: str, pack: str, parts: Sequence[DemoExperiment], folder: Path) -> ExaminedPolicy:

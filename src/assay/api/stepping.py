@@ -17,7 +17,7 @@ def load_task(task: str, *, seed: int = 0, perturbations: Sequence[Perturbation]
 
     ``seed`` determines random choices. Raises TaskError with the valid values.
     """
-    return task_of(_spec(task, seed, perturbations))
+    return task_of(EpisodeSpec(task, seed, perturbations=tuple(perturbations)))
 
 
 def make_env(
@@ -31,7 +31,7 @@ def make_env(
     world = world_of(task)
     pack = assets or world.packs[0]
     world.pack_source(pack)
-    load_task(task, perturbations=perturbations)  # what cannot be is missed now
+    load_task(task, perturbations=perturbations)  # raises now, not at the first reset
     return TaskEnv(
         world.open(None if states is None else Path(states)),
         task,
@@ -67,11 +67,9 @@ class TaskEnv:
     @property
     def task(self) -> Any:
         """Current task, with ``id``, ``instruction`` and other attributes."""
-        return (
-            self._env.task
-            if self._spec is not None
-            else load_task(self._id, perturbations=self._perturbations)
-        )
+        if self._spec is None:
+            return load_task(self._id, perturbations=self._perturbations)
+        return self._env.task
 
     @property
     def succeeded(self) -> bool:
@@ -96,7 +94,3 @@ class TaskEnv:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _spec(task: str, seed: int, perturbations: Sequence[Perturbation]) -> EpisodeSpec:
-    return EpisodeSpec(task, seed, perturbations=tuple(perturbations))

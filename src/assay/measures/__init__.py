@@ -3,7 +3,7 @@
     with Store.reading(path) as store:
         results = profile(store)            # all measures that apply
         grid(store.frame())                 # one measure; raises MeasureError if the run cannot provide it
-        failures(store.frame(), Paths.read(store))
+        failures(store.frame(), Paths.of(store.trajectories()))
     diagnose(results)                       # flaws, from the profiles of all runs of one policy
 
 A result is a frozen dataclass with ``as_json()`` that includes its counts; errors are counted separately. A `Measure`

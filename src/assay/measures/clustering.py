@@ -18,6 +18,7 @@ from assay.measures.frames import START, Codes, group_rows, number_clusters, wit
 from assay.support.stats.intervals import (
     Difference,
     Interval,
+    Z,
     bernoulli_variance,
     icc,
     median_interval,
@@ -25,7 +26,6 @@ from assay.support.stats.intervals import (
     small_sample_factor,
     wilson_interval,
 )
-from assay.support.stats.intervals import Z as _Z
 
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
 """Weight of every row if all rows count equally."""
@@ -48,10 +48,7 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
     expressions that are 0 in all rows.
     """
     rows = with_starts(rows)
-    of = Codes(rows)
-    task, start, stratum, variant = (
-        of(names) for names in (("task",), START, _variant_strata(of, given), _variant_columns(rows))
-    )
+    _, task, start, stratum, variant = _cluster_codes(rows, (), given)
     starts, variants = number_clusters(task, start), number_clusters(stratum, variant)
     result = []
     for deviations in rows.select(off).to_numpy().T:
@@ -147,11 +144,7 @@ class Clusters:
         self.rows = with_starts(rows)
         if self.rows.is_empty():
             return
-        of = Codes(self.rows)
-        group, task, start, stratum, variant = (
-            of(names)
-            for names in (by, ("task",), START, _variant_strata(of, given), _variant_columns(self.rows))
-        )
+        group, task, start, stratum, variant = _cluster_codes(self.rows, by, given)
         self._group, (self._task, self._tasks_group) = group, number_clusters(group, task)
         self._starts = _Correlation(group, (self._task, self._tasks_group), start)
         self._variants = _Correlation(group, number_clusters(group, stratum), variant)
@@ -173,7 +166,17 @@ class Clusters:
         share = np.bincount(group, weights * hits) / total
         off = weights * (hits - share[group])
         clusterings = [kind.estimate(hits, weights, off) for kind in (self._starts, self._variants)]
-        left = self._left_within_tasks(hits, weights, share)
+        # Fraction of an episode's variance within tasks. The variance of a task is shrunk towards that of all tasks;
+        # the fewer starts it has, the more it is shrunk.
+        where, of = self._task, self._tasks_group
+        here = np.bincount(where, weights * hits) / np.bincount(where, weights)
+        many = np.bincount(self._starts.clusters[1])
+        own = here * (1 - here) * many / np.maximum(many - 1, 1)
+        whole = share * (1 - share)
+        shrunk = (_PRIOR_STARTS * whole[of] + many * own) / (_PRIOR_STARTS + many)
+        squares = np.bincount(where, weights**2)
+        mean = np.bincount(of, squares * np.where(many > 1, shrunk, whole[of])) / np.bincount(of, squares)
+        left = np.where(whole > 0, np.clip(mean / np.where(whole > 0, whole, 1.0), 0.0, 1.0), 1.0)
         result = {}
         for at, key in self._keys.items():
             most, unit = total[at] ** 2 / squared[at], squared[at] / total[at]
@@ -193,24 +196,6 @@ class Clusters:
         """Return the interval of the median of all rows, as the function `medians` does."""
         count, _ = self.shares(values <= values.median())[()]
         return median_interval(values.to_numpy().astype(float), count)
-
-    def _left_within_tasks(self, hits: np.ndarray, weights: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return, for each group, the fraction of an episode's variance that remains within tasks: (groups,).
-
-        The variance of a task is shrunk towards that of all tasks; the fewer starts it has, the more it is shrunk.
-        """
-        where, of = self._task, self._tasks_group
-        here = np.bincount(where, weights * hits) / np.bincount(where, weights)
-        many = np.bincount(self._starts.clusters[1])
-        own = here * (1 - here) * many / np.maximum(many - 1, 1)
-        every = (share * (1 - share))[of]
-        variance = np.where(many > 1, (_PRIOR_STARTS * every + many * own) / (_PRIOR_STARTS + many), every)
-        squares = np.bincount(where, weights**2)
-        alike = share * (1 - share)
-        part = (
-            np.bincount(of, squares * variance) / np.bincount(of, squares) / np.where(alike > 0, alike, 1.0)
-        )
-        return np.where(alike > 0, np.clip(part, 0.0, 1.0), 1.0)
 
 
 class _Correlation:
@@ -269,7 +254,7 @@ def difference(
 
 def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
     """Return half the width of the interval of a statistic whose linearised error is the sum of ``off``."""
-    return float(_Z * variances(rows, off)[0] ** 0.5)
+    return float(Z * variances(rows, off)[0] ** 0.5)
 
 
 def mean(rows: pl.DataFrame, column: str) -> Interval | None:
@@ -297,20 +282,16 @@ def medians(
     }
 
 
-def _variant_strata(rows: Codes, given: Sequence[str]) -> Sequence[str]:
-    """Return the columns within which variants are sampled.
+def _cluster_codes(rows: pl.DataFrame, by: Sequence[str], given: Sequence[str]) -> list[np.ndarray]:
+    """Return the codes of each row's group ``by``, task, start, stratum of variants, and variant: (rows,) each.
 
-    With held starts, seeds repeat a variant of a task from its only start; the agreement of repetitions is then
-    visible only between tasks.
+    A variant of a task is a condition and an instruction, without labels, which may belong to a start. Variants are
+    sampled within the columns ``given``. With held starts, seeds repeat a variant of a task from its only start; the
+    agreement of repetitions is then visible only between tasks.
     """
-    starts = rows(START)
-    has_held_starts = len(starts) and rows((*START, "seed")).max() > starts.max()
-    return [name for name in given if name != "task"] if has_held_starts else given
-
-
-def _variant_columns(rows: pl.DataFrame) -> list[str]:
-    """Return the columns that identify a variant of a task: condition and instruction.
-
-    Labels are not used, since they may belong to a start.
-    """
-    return ["task", *sorted({"condition", "instruction"} & set(rows.columns))]
+    of = Codes(rows)
+    starts = of(START)
+    if len(starts) and of((*START, "seed")).max() > starts.max():
+        given = [name for name in given if name != "task"]
+    variant = ["task", *sorted({"condition", "instruction"} & set(rows.columns))]
+    return [of(by), of(["task"]), starts, of(given), of(variant)]

@@ -75,21 +75,19 @@ class Codes:
         """Return the code of each row's combination of values: (rows,)."""
         key = tuple(names)
         if key not in self._codes:
-            if key[-1] not in self._columns:
-                self._columns[key[-1]] = _number_values(self._rows[key[-1]])
-            last = self._columns[key[-1]]
-            several = len(key) > 1 and len(last)
-            self._codes[key] = number_clusters(self(key[:-1]), last)[0] if several else last
+            *before, name = key
+            if name not in self._columns:
+                column = self._rows[name]
+                if column.dtype == pl.String:  # for a few thousand rows this is faster than a categorical
+                    texts = column.to_list()
+                    number = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+                    codes = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
+                else:
+                    codes = np.unique(column.to_numpy(), return_inverse=True)[1]
+                self._columns[name] = codes
+            last = self._columns[name]
+            self._codes[key] = number_clusters(self(before), last)[0] if before and len(last) else last
         return self._codes[key]
-
-
-def _number_values(column: pl.Series) -> np.ndarray:
-    """Return an integer code for each value: text by first occurrence, other types by their order."""
-    if column.dtype != pl.String:
-        return np.unique(column.to_numpy(), return_inverse=True)[1]
-    texts = column.to_list()  # for a few thousand rows this is faster than a categorical
-    number = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-    return np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
 
 
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from assay.measures.attribution import ATTRIBUTION, Attribution
+from assay.measures.attribution import ATTRIBUTION
 from assay.measures.failure.starts import STARTS
 from assay.measures.findings import one_sided_p
 from assay.measures.profile import Profile
@@ -88,36 +88,25 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
                 drop = replace(drop, p_holm=max(p, one_sided_p(drop.change, drop.p)))
             with_p.append(drop)
         parts[measure.name] = tuple(with_p)
-    if (effects := profile.get(ATTRIBUTION)) is not None:
+    if (attribution := profile.get(ATTRIBUTION)) is not None:
         starts = profile.get(STARTS)
-        telling = effects.starts if starts is None else starts.count - starts.failures
-        parts[ATTRIBUTION.name] = _adjust_attribution(effects, own, telling)
+        telling = attribution.starts if starts is None else starts.count - starts.failures
+
+        def widen(interval: Interval | None) -> Interval | None:  # to 0 if an exact test could not exclude 0
+            return None if interval is None else widen_to_p(interval, 2.0 ** (1 - telling))
+
+        # Main effects have the p value of their change; interactions, which are searched for, are adjusted together.
+        changes = {contrast.factor: str(contrast.change) for contrast in attribution.contrasts}
+        raised = iter(holm([effect.p for effect in attribution.effects if len(effect.factors) > 1]))
+        parts[ATTRIBUTION.name] = replace(
+            attribution,
+            effects=tuple(
+                replace(effect, p=min(1.0, next(raised) / SEARCHED_SHARE))
+                if len(effect.factors) > 1
+                else replace(effect, p=own.get((CHANGES.name, changes.get(effect.factors[0], "")), effect.p))
+                for effect in attribution.effects
+            ),
+            drop_interval=widen(attribution.drop_interval),
+            shares=tuple(replace(share, interval=widen(share.interval)) for share in attribution.shares),
+        )
     return profile.with_results(**parts)
-
-
-def _adjust_attribution(
-    attribution: Attribution, adjusted: Mapping[tuple[str, str], float], telling: int
-) -> Attribution:
-    """Give main effects the p value of their change, and adjust interactions, which are searched for, for each other.
-
-    An interval is extended to 0 if an exact test over ``telling`` starts could not exclude 0.
-    """
-    changes = {contrast.factor: str(contrast.change) for contrast in attribution.contrasts}
-    raised = iter(holm([effect.p for effect in attribution.effects if len(effect.factors) > 1]))
-    effects = []
-    for effect in attribution.effects:
-        if len(effect.factors) > 1:
-            p = min(1.0, next(raised) / SEARCHED_SHARE)
-        else:
-            p = adjusted.get((CHANGES.name, changes.get(effect.factors[0], "")), effect.p)
-        effects.append(replace(effect, p=p))
-
-    def widen(interval: Interval | None) -> Interval | None:
-        return None if interval is None else widen_to_p(interval, 2.0 ** (1 - telling))
-
-    return replace(
-        attribution,
-        effects=tuple(effects),
-        drop_interval=widen(attribution.drop_interval),
-        shares=tuple(replace(share, interval=widen(share.interval)) for share in attribution.shares),
-    )

@@ -86,7 +86,7 @@ class RunData:
         """Trajectories of the end effector. Raises MeasureError if they were not read."""
         if not self._with_paths:
             raise MeasureError("trajectories were not read")
-        return Paths.read(self._store)
+        return Paths.of(self._store.trajectories())
 
     def has(self, column: str) -> bool:
         """Return whether some episode has a value in a column; ``name:`` matches all columns with that prefix."""

@@ -62,8 +62,7 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
     The columns are the successes of control and perturbed episodes, and the number of pairs, of each start.
     """
-    values = table if isinstance(table, np.ndarray) else outcome_counts(table)
-    control, changed, count = values.T
+    control, changed, count = (table if isinstance(table, np.ndarray) else outcome_counts(table)).T
     if changed.sum() >= control.sum():
         return 1.0
     usual = np.rint(control / count)
@@ -84,7 +83,16 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     tasks, starts = kinds["task"].to_numpy(), kinds["starts"].to_numpy()
     rows = [np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks)]
     now = max(int(starts[row].sum()) for row in rows)
-    parts, single = _test_terms(outcome_counts(kinds)), bool((values[:, 2] == 1).all())
+    control, changed, count = outcome_counts(kinds).T
+    usual = np.rint(control / count)
+    apart = (usual * count - changed) / (1 + count)
+    mean, variance = hypergeometric_moments(1 + count, usual + changed, np.ones(len(count)))
+    # Contribution of each start to the test, (starts, 7): difference, its square, fall, rise; deviation and variance of
+    # the control's success under permutation of the start's episodes; whether control and perturbed differ at all.
+    parts = np.stack(
+        [apart, apart**2, apart > 1e-9, apart < -1e-9, usual - mean, variance, np.abs(apart) > 1e-9], axis=1
+    ).astype(float)
+    single = bool((values[:, 2] == 1).all())
 
     def enough(seeds: int) -> bool:
         random, drawn = stream("more seeds", seeds), np.zeros((_DRAWS, len(kinds)))
@@ -104,24 +112,8 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
     return MoreSeeds(now, high)
 
 
-def _test_terms(values: np.ndarray) -> np.ndarray:
-    """Return the contribution of each start to the test: (starts, 7).
-
-    These are the difference, its square, fall, rise; deviation and variance of the control's success under
-    permutation of the start's episodes; and whether control and perturbed differ at all.
-    """
-    control, changed, count = values.T
-    usual = np.rint(control / count)
-    apart = (usual * count - changed) / (1 + count)
-    total, won = 1 + count, usual + changed
-    mean, variance = hypergeometric_moments(total, won, np.ones(len(count)))
-    return np.stack(
-        [apart, apart**2, apart > 1e-9, apart < -1e-9, usual - mean, variance, np.abs(apart) > 1e-9], axis=1
-    ).astype(float)
-
-
 def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
-    """Return the one-sided p value of a loss from sums of `_test_terms` (draws, 7).
+    """Return the one-sided p value of a loss from sums of the starts' contributions (draws, 7).
 
     It is a normal approximation, bounded by the number of starts, and exact if every start has a ``single`` pair.
     """
@@ -130,9 +122,8 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
         over = normal_below(-np.nan_to_num(fall / np.sqrt(squares)))
         among = normal_below(-np.nan_to_num(np.maximum(off - 0.5, 0.0) / np.sqrt(variance)))
     signs = scipy.special.bdtrc(falls - 1, (falls + rises).astype(int), 0.5)
-    over = np.where(
-        rises == 0, signs, np.maximum(over, 0.5**differing)
-    )  # if all fall, the sizes do not matter
+    # if all fall, the sizes do not matter
+    over = np.where(rises == 0, signs, np.maximum(over, 0.5**differing))
     return np.asarray(np.where(fall > 0, signs if single else np.maximum(over, among), 1.0))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from assay.measures.result import MeasureError
@@ -144,7 +145,11 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
         axes.set_axis_off()
         axes.set_xlim(-0.16, 1.2)
         axes.set_ylim(tall * 1.02, -0.06 * tall)
-        tops = [_bar_tops(column, gap, tall) for column in columns]
+        tops: list[dict[str, float]] = []
+        for column in columns:  # centred vertically
+            top = (tall - sum(column.values()) - gap * (len(column) - 1)) / 2
+            above = accumulate((count + gap for count in column.values()), initial=top)
+            tops.append(dict(zip(column, above, strict=False)))
         for place, heading in enumerate(("predicate", "object", "container")):
             x = place / 2
             axes.text(x, -0.035 * tall, heading, ha="center", fontweight="bold", color=INK)
@@ -181,16 +186,6 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     rows = max(len(column) for column in columns)
     return Drawing(name, title, caption, (WIDTH, max(4.0, 0.3 * rows + 0.8)), paint)
-
-
-def _bar_tops(column: Mapping[str, int], gap: float, tall: float) -> dict[str, float]:
-    """Return the top of each name's bar, with the column centred vertically."""
-    top = (tall - sum(column.values()) - gap * (len(column) - 1)) / 2
-    tops: dict[str, float] = {}
-    for name, count in column.items():
-        tops[name] = top
-        top += count + gap
-    return tops
 
 
 def _draw_band(axes: Any, x: float, top: float, other: float, count: float, colour: str) -> None:

@@ -32,6 +32,10 @@ class EntityIndex:
     """Ids of all joints of the entity; the free joint of a movable entity comes last."""
     geoms: frozenset[int]
     """Ids of the entity's colliding geoms."""
+    bottom: float
+    """Height (z) of the entity's lowest point when it is placed, metres, in its own frame."""
+    radius: float
+    """Radius of the entity's footprint when it is placed, metres."""
 
     @property
     def inner_joints(self) -> tuple[int, ...]:
@@ -66,8 +70,6 @@ class CompiledScene:
     """The compiled model. It is never modified: simulations and renderers use copies."""
     entities: Mapping[str, EntityIndex]
     regions: Mapping[str, RegionIndex]
-    extents: Mapping[str, Extent]
-    """Space that each entity occupies when it is placed."""
     layout: ArenaLayout
     """Poses of the workspace, the robot and the cameras."""
     home: tuple[float, ...]
@@ -88,18 +90,6 @@ class CompiledScene:
         return 1 + int(self.model.nq) + int(self.model.nv)
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """Space that an entity occupies when it is placed, metres, in its own frame."""
-
-    bottom: float
-    """Height (z) of the entity's lowest point."""
-    top: float
-    """Height (z) of the entity's highest point."""
-    radius: float
-    """Radius of the entity's footprint."""
-
-
 def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
     """Compile a scene with the parts of a pack. Raises AssetError or TaskError."""
     document = compose(scene, pack)
@@ -113,7 +103,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
         reason = " ".join(str(error).split())
         raise AssetError(f"the {pack.name} pack's parts do not compile: {reason}") from None
     paint(model, document)
-    entities = {entity.name: _entity_index(model, entity) for entity in scene.entities}
+    entities = {entity.name: _entity_index(model, pack, entity) for entity in scene.entities}
     regions = {}
     for region in scene.regions:
         site = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_SITE, region.full_name)
@@ -144,7 +134,6 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
         model=model,
         entities=entities,
         regions=regions,
-        extents={entity.name: _extent(pack, entity) for entity in scene.entities},
         layout=layout_of(scene),
         home=tuple(usual + more for usual, more in zip(HOME, scene.staging.robot.joints, strict=True)),
         fixture_bodies=bodies,
@@ -164,7 +153,8 @@ def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
     return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
 
 
-def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
+def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> EntityIndex:
+    """Look up an entity's elements. Raises AssetError if its document lacks a site that states its extent."""
     root = model.body(f"{entity.name}_main").id
     bodies = {root}
     for body in range(root + 1, model.nbody):  # parents come before their children
@@ -172,6 +162,10 @@ def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
             bodies.add(body)
     joints = tuple(j for j in range(model.njnt) if int(model.jnt_bodyid[j]) in bodies)
     free = tuple(j for j in joints if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE)
+    sites = {site.get("name"): site for site in part_of(entity, pack).iterfind("./worldbody/body/site")}
+    for name in ("bottom_site", "horizontal_radius_site"):
+        if name not in sites:
+            raise AssetError(f"the {pack.name} pack's {entity.category} has no site '{name}'")
     return EntityIndex(
         name=entity.name,
         category=entity.category,
@@ -181,23 +175,9 @@ def _entity_index(model: mujoco.MjModel, entity: Entity) -> EntityIndex:
         geoms=frozenset(
             g for g in range(model.ngeom) if int(model.geom_bodyid[g]) in bodies and model.geom_group[g] == 0
         ),
+        bottom=float(parse_numbers(sites["bottom_site"].get("pos", "0 0 0"))[2]) * entity.size,
+        radius=float(parse_numbers(sites["horizontal_radius_site"].get("pos", "0 0 0"))[0]) * entity.size,
     )
-
-
-def _extent(pack: AssetPack, entity: Entity) -> Extent:
-    """Read an entity's extent from its three placement sites. Raises AssetError if one is missing."""
-    position = {
-        site.get("name", ""): parse_numbers(site.get("pos", "0 0 0")).tolist()
-        for site in part_of(entity, pack).iterfind("./worldbody/body/site")
-    }
-    try:
-        return Extent(
-            bottom=position["bottom_site"][2] * entity.size,
-            top=position["top_site"][2] * entity.size,
-            radius=position["horizontal_radius_site"][0] * entity.size,
-        )
-    except KeyError as error:
-        raise AssetError(f"the {pack.name} pack's {entity.category} has no site {error}") from None
 
 
 def bounding_box(

@@ -6,7 +6,7 @@ files: XML written back by MuJoCo rounds inertias, which changes rollouts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import cos, sin
 from xml.etree.ElementTree import Element, SubElement
 
@@ -18,7 +18,7 @@ from assay.sim.appearance import dress, format_numbers, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
 from assay.sim.texture_coordinates import parse_numbers
-from assay.tasks.scene import CameraChange, Entity, Lighting, Scene, Surface
+from assay.tasks.scene import Entity, Lighting, Scene, Surface
 
 ROBOT = "robot0_"
 GRIPPER = "gripper0_"
@@ -67,8 +67,20 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
     _merge(root, _robot(pack, layout))
     for entity in scene.entities:
         document = part_of(entity, pack)
-        movable = entity in scene.objects
-        body = _entity_body(document, movable=movable)
+        body = document.find("./worldbody/body/body[@name='object']")
+        if body is None:
+            raise AssetError(f"the entity '{document.get('model', '?')}' has no body named 'object'")
+        body.set("name", "main")
+        parents = {child: parent for parent in body.iter() for child in parent}
+        for index, geom in enumerate(list(body.iter("geom"))):
+            if geom.get("group", "0") not in ("0", "1"):
+                parents[geom].remove(geom)
+            elif geom.get("name") is None:
+                geom.set("name", f"g{index}")
+        if entity in scene.objects:
+            SubElement(body, "joint", {"name": "joint0", "type": "free", "damping": "0.0005"})
+        look = {"type": "sphere", "size": "0.002 0.002 0.002", "rgba": "1 0 0 0", "group": "0"}
+        SubElement(body, "site", {"name": "default_site", "pos": "0 0 0"} | look)
         prefix = f"{entity.name}_"
         _prefix(body, prefix)
         assets = _section(document, "asset")
@@ -88,66 +100,52 @@ def part_of(entity: Entity, pack: AssetPack) -> Element:
 
 def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
     """Apply finishes, lighting and camera changes to a composed document."""
-    staging = scene.staging
+    staging, change = scene.staging, scene.staging.lighting
     for surface, finish in staging.surfaces:
-        dress(root, _surface(root, layout, surface), finish, f"staging_{surface}")
+        if surface is Surface.TABLE:
+            body = next(body for body in root.iter("body") if body.get("name") == layout.body)
+            geoms = [geom for geom in body.iter("geom") if geom.get("group") == "1"]
+        else:
+            prefix = "floor" if surface is Surface.FLOOR else "wall"
+            geoms = [
+                geom
+                for geom in _section(root, "worldbody").iter("geom")
+                if (name := str(geom.get("name", ""))).startswith(prefix)
+                and not name.startswith(_WALL_FURNITURE)
+                and (geom.get("group", "0") == "1" or geom.get("type") == "plane")
+            ]
+        dress(root, geoms, finish, f"staging_{surface}")
     for entity in scene.entities:
         if not entity.finish.usual:
             body = next(body for body in root.iter("body") if body.get("name") == f"{entity.name}_main")
             visible = [geom for geom in body.iter("geom") if geom.get("group") == "1"]
             dress(root, visible, entity.finish, f"{entity.name}_finish")
-    if staging.lighting != Lighting():
-        for light in root.iter("light"):
-            _relight(light, staging.lighting)
+    for light in root.iter("light") if change != Lighting() else ():
+        factor = np.array(change.colour) * change.intensity
+        for name, usual in (("diffuse", "0.7 0.7 0.7"), ("specular", "0.3 0.3 0.3"), ("ambient", "0 0 0")):
+            light.set(name, format_numbers(np.clip(parse_numbers(light.get(name, usual)) * factor, 0.0, 1.0)))
+        if change.tilt != (0.0, 0.0):  # about the origin
+            about_x, about_y = change.tilt
+            x = np.array([[1, 0, 0], [0, cos(about_x), -sin(about_x)], [0, sin(about_x), cos(about_x)]])
+            y = np.array([[cos(about_y), 0, sin(about_y)], [0, 1, 0], [-sin(about_y), 0, cos(about_y)]])
+            for name, usual in (("dir", "0 0 -1"), ("pos", "0 0 0")):
+                light.set(name, format_numbers(y @ x @ parse_numbers(light.get(name, usual))))
+        if change.shadows is not None:
+            light.set("castshadow", "true" if change.shadows else "false")
     cameras = {str(camera.get("name")): camera for camera in root.iter("camera")}
-    for change in staging.cameras:
-        if change.name not in cameras:
-            raise AssetError(f"unknown camera '{change.name}': {did_you_mean(change.name, cameras)}")
-        _move_camera(cameras[change.name], change)
-
-
-def _surface(root: Element, layout: ArenaLayout, surface: Surface) -> list[Element]:
-    """Return the drawn geoms of a surface."""
-    world = root.find("worldbody")
-    assert world is not None
-    if surface is Surface.TABLE:
-        body = next(body for body in world.iter("body") if body.get("name") == layout.body)
-        return [geom for geom in body.iter("geom") if geom.get("group") == "1"]
-    prefix = "floor" if surface is Surface.FLOOR else "wall"
-    named = [
-        geom
-        for geom in world.iter("geom")
-        if (name := str(geom.get("name", ""))).startswith(prefix) and not name.startswith(_WALL_FURNITURE)
-    ]
-    return [geom for geom in named if geom.get("group", "0") == "1" or geom.get("type") == "plane"]
-
-
-def _relight(light: Element, change: Lighting) -> None:
-    """Scale a light's colours, tilt it about the origin, and set its shadows."""
-    factor = np.array(change.colour) * change.intensity
-    for name, usual in (("diffuse", "0.7 0.7 0.7"), ("specular", "0.3 0.3 0.3"), ("ambient", "0 0 0")):
-        light.set(name, format_numbers(np.clip(parse_numbers(light.get(name, usual)) * factor, 0.0, 1.0)))
-    if change.tilt != (0.0, 0.0):
-        about_x, about_y = change.tilt
-        x = np.array([[1, 0, 0], [0, cos(about_x), -sin(about_x)], [0, sin(about_x), cos(about_x)]])
-        y = np.array([[cos(about_y), 0, sin(about_y)], [0, 1, 0], [-sin(about_y), 0, cos(about_y)]])
-        light.set("dir", format_numbers(y @ x @ parse_numbers(light.get("dir", "0 0 -1"))))
-        light.set("pos", format_numbers(y @ x @ parse_numbers(light.get("pos", "0 0 0"))))
-    if change.shadows is not None:
-        light.set("castshadow", "true" if change.shadows else "false")
-
-
-def _move_camera(camera: Element, change: CameraChange) -> None:
-    """Shift a camera in the world, turn it about its own axes, and scale its field of view."""
-    camera.set("pos", format_numbers(parse_numbers(camera.get("pos", "0 0 0")) + np.array(change.shift)))
-    rotation = parse_numbers(camera.get("quat", "1 0 0 0"))
-    for axis, angle in zip(np.eye(3), change.turn, strict=True):
-        turn, product = np.empty(4), np.empty(4)
-        mujoco.mju_axisAngle2Quat(turn, axis, angle)
-        mujoco.mju_mulQuat(product, rotation, turn)
-        rotation = product
-    camera.set("quat", format_numbers(rotation))
-    camera.set("fovy", repr(float(camera.get("fovy", "45")) * change.zoom))
+    for move in staging.cameras:
+        if move.name not in cameras:
+            raise AssetError(f"unknown camera '{move.name}': {did_you_mean(move.name, cameras)}")
+        camera = cameras[move.name]
+        camera.set("pos", format_numbers(parse_numbers(camera.get("pos", "0 0 0")) + np.array(move.shift)))
+        rotation = parse_numbers(camera.get("quat", "1 0 0 0"))
+        for axis, angle in zip(np.eye(3), move.turn, strict=True):  # the camera's own axes
+            turn, product = np.empty(4), np.empty(4)
+            mujoco.mju_axisAngle2Quat(turn, axis, angle)
+            mujoco.mju_mulQuat(product, rotation, turn)
+            rotation = product
+        camera.set("quat", format_numbers(rotation))
+        camera.set("fovy", repr(float(camera.get("fovy", "45")) * move.zoom))
 
 
 def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
@@ -191,72 +189,41 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
-    arm = _name_geoms(_resolve_classes(pack.robot()))
+    arm = _prepare_part(pack.robot(), ROBOT, _ROBOT_COLOUR)
     base = _root_body(arm)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
     for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
         joint.attrib.setdefault("frictionloss", "0.1")
         joint.attrib.setdefault("armature", repr(5.0 / (index + 1)))
         joint.set("damping", repr(_ARM_DAMPING[index]))
-    _prefix(arm, ROBOT)
-    _colour_collisions(_section(arm, "worldbody"), _ROBOT_COLOUR)
 
     if layout.mounted:
-        mount = _name_geoms(_resolve_classes(pack.mount()))
+        mount = pack.mount()
     else:
         mount = Element("mujoco")
         SubElement(SubElement(mount, "worldbody"), "body", {"name": "base"})
-    mount_base = _root_body(mount)
+    mount_base = _root_body(_prepare_part(mount, MOUNT, _FURNITURE_COLOUR))
     mount_offset = parse_numbers(mount_base.get("pos", "0 0 0"))
     mount_top = _MOUNT_TOP if layout.mounted else np.zeros(3)
-    _prefix(mount, MOUNT)
-    _colour_collisions(_section(mount, "worldbody"), _FURNITURE_COLOUR)
     mount_base.set("pos", format_numbers(base_offset - mount_top))
     _merge(arm, mount, into=base)
     base.set("pos", format_numbers(np.array(layout.robot) - ((mount_offset - mount_top) + base_offset)))
 
-    gripper = _name_geoms(_resolve_classes(pack.gripper()))
-    _prefix(gripper, GRIPPER)
-    _colour_collisions(_section(gripper, "worldbody"), _GRIPPER_COLOUR)
     wrist = next(body for body in base.iter("body") if body.get("name") == f"{ROBOT}right_hand")
-    _merge(arm, gripper, into=wrist)
+    _merge(arm, _prepare_part(pack.gripper(), GRIPPER, _GRIPPER_COLOUR), into=wrist)
     return arm
 
 
-def _entity_body(document: Element, *, movable: bool) -> Element:
-    """Return the ``object`` body of an entity's document, with every geom named, and a free joint if it moves."""
-    body = document.find("./worldbody/body/body[@name='object']")
-    if body is None:
-        raise AssetError(f"the entity '{document.get('model', '?')}' has no body named 'object'")
-    body.set("name", "main")
-    for index, (parent, geom) in enumerate(list(_geoms(body))):
-        if geom.get("group", "0") not in ("0", "1"):
-            parent.remove(geom)
-        elif geom.get("name") is None:
-            geom.set("name", f"g{index}")
-    if movable:
-        SubElement(body, "joint", {"name": "joint0", "type": "free", "damping": "0.0005"})
-    look = {"type": "sphere", "size": "0.002 0.002 0.002", "rgba": "1 0 0 0", "group": "0"}
-    SubElement(body, "site", {"name": "default_site", "pos": "0 0 0"} | look)
-    return body
-
-
-def _geoms(body: Element) -> Iterator[tuple[Element, Element]]:
-    """Return every geom below ``body`` with its parent, depth first."""
-    for child in body:
-        if child.tag == "geom":
-            yield body, child
-        yield from _geoms(child)
-
-
-def _name_geoms(document: Element) -> Element:
-    """Return the name the unnamed geoms of a robot's document ``g0_col``, ``g0_vis``, ..."""
+def _prepare_part(document: Element, prefix: str, collision_rgba: str) -> Element:
+    """Resolve a robot part's classes, name its geoms ``g0_col``, ``g0_vis``, ..., add the prefix, and colour it."""
     counts = {"col": 0, "vis": 0}
-    for geom in document.iter("geom"):
+    for geom in _resolve_classes(document).iter("geom"):
         if geom.get("name") is None:
             kind = "vis" if geom.get("group") == "1" else "col"
             geom.set("name", f"g{counts[kind]}_{kind}")
             counts[kind] += 1
+    _prefix(document, prefix)
+    _colour_collisions(_section(document, "worldbody"), collision_rgba)
     return document
 
 

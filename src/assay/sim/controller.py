@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -223,12 +223,9 @@ class Controller:
 
     def remember(self) -> None:
         """Freeze the inputs at their last update until the next `look`, regardless of changes to the data."""
-        if self._arm is not self._live:
-            return
-        self._arm = replace(
-            self._live,
-            **{name: getattr(self._live, name).copy() for name in _ArmState.__dataclass_fields__},
-        )
+        if self._arm is self._live:
+            fields = _ArmState.__dataclass_fields__
+            self._arm = _ArmState(**{name: getattr(self._live, name).copy() for name in fields})
 
     def drive(self) -> Drive:
         """Return a copy of the controller's current state."""
@@ -293,8 +290,7 @@ class Controller:
             ctrl,
         )
         if gripper != 0.0:
-            step = math.copysign(GRIPPER_SPEED, gripper)
-            self._grip = min(max(self._grip - step, -1.0), 1.0)
+            self._grip = min(max(self._grip - math.copysign(GRIPPER_SPEED, gripper), -1.0), 1.0)
         ctrl[ARM] = self._finger_middle[0] + self._finger_half[0] * self._grip
         ctrl[ARM + 1] = self._finger_middle[1] - self._finger_half[1] * self._grip
 

@@ -137,10 +137,16 @@ def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, to
     replayed = [_trajectory_errors(file, simulate) for file in report_each(trajectories)]
     errors = [error for error, _ in replayed]
     truths = [_truths(file, simulate, details) for file in report_each(predicates)]
-    image_errors: list[tuple[float, float]] = []
+    image_errors: list[tuple[float, float]] = []  # mean and maximum pixel difference
     try:
         for file in report_each(images):
-            image_errors += _image_differences(file, simulate)
+            record, simulation, fixtures = _open(file, simulate, "states", "agentview", "wrist")
+            for index, vector in enumerate(record["states"]):
+                observation = simulation.reset(InitialState(vector, fixtures))
+                for camera, key in zip(CAMERAS, ("agentview", "wrist"), strict=True):
+                    theirs = record[key][index][::-1].astype(int)  # LIBERO's images are upside down
+                    gap = np.abs(observation.image(camera, *theirs.shape[:2]).astype(int) - theirs)
+                    image_errors.append((float(gap.mean()), float(gap.max())))
     except RenderingError as error:
         image_errors = []
         details.append(f"images not compared: {error}")
@@ -230,17 +236,6 @@ def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, in
     return record["truth"].size, int(wrong.sum())
 
 
-def _image_differences(file: Path, simulate: Simulate) -> Iterator[tuple[float, float]]:
-    """Return the mean and maximum pixel difference of each image."""
-    record, simulation, fixtures = _open(file, simulate, "states", "agentview", "wrist")
-    for index, vector in enumerate(record["states"]):
-        observation = simulation.reset(InitialState(vector, fixtures))
-        for camera, key in zip(CAMERAS, ("agentview", "wrist"), strict=True):
-            theirs = record[key][index][::-1].astype(int)  # LIBERO's images are upside down
-            difference = np.abs(observation.image(camera, *theirs.shape[:2]).astype(int) - theirs)
-            yield float(difference.mean()), float(difference.max())
-
-
 def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
     """Return a line with the fields in which the compiled models differ, or an empty string."""
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
@@ -252,9 +247,13 @@ def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
         text = gzip.decompress(file.read_bytes()).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise StateError(f"{file} is not a composed model: {error}") from None
-    text = text.replace("LIBERO_ASSETS/", f"{pack.libero}/")
-    text = text.replace("ROBOSUITE_ASSETS/", f"{pack.robosuite}/")
-    text = text.replace('<mujoco model="base">', '<mujoco model="scene">').replace('meshdir="meshes/"', "")
+    for old, new in (
+        ("LIBERO_ASSETS/", f"{pack.libero}/"),
+        ("ROBOSUITE_ASSETS/", f"{pack.robosuite}/"),
+        ('<mujoco model="base">', '<mujoco model="scene">'),
+        ('meshdir="meshes/"', ""),
+    ):
+        text = text.replace(old, new)
     try:
         theirs = mujoco.MjModel.from_xml_string(text)
     except ValueError as error:

@@ -113,8 +113,7 @@ class PlacementScene:
 
     def place(self, name: str, pose: np.ndarray) -> None:
         """Place an entity at a pose (7,)."""
-        entity = self._compiled.entities[name]
-        self._set(entity, pose)
+        self._set(self._compiled.entities[name], pose)
         self.poses[name] = pose
         mujoco.mj_kinematics(self.model, self.data)
 
@@ -339,7 +338,16 @@ class _LayoutSampler:
         placing = []
         for atom in self._scene.initial:
             if atom.predicate in MECHANISMS:
-                self._set_joints(atom)
+                table, active = MECHANISMS[atom.predicate]
+                region = self._compiled.regions.get(atom.arguments[0])
+                owner = atom.arguments[0] if region is None else region.parent
+                entity = self._compiled.entities.get(owner or "")
+                mechanism = None if entity is None else table.get(entity.category)
+                if entity is None or mechanism is None:
+                    raise PlacementError(f"'{atom}': {atom.arguments[0]} has no such mechanism")
+                low, high = mechanism.active_range if active else mechanism.passive_range
+                for joint in entity.inner_joints if region is None else region.inner_joints:
+                    self._scratch.set_joint(joint, self._uniform(entity.name, low, high, "joints"))
             elif atom.predicate in _UPON + _INSIDE:
                 placing.append(atom)
             else:
@@ -365,7 +373,7 @@ class _LayoutSampler:
         """Sample the pose of a fixture, (7,)."""
         layout = self._compiled.layout
         x, y = self._point(name, region, margin=0.0)
-        height = layout.fixture_height - self._compiled.extents[name].bottom
+        height = layout.fixture_height - self._compiled.entities[name].bottom
         yaw = self._uniform(name, *(region.yaw or (0.0, 0.0)))
         return np.concatenate([np.array(layout.offset) + (x, y, height), _yaw(yaw)])
 
@@ -377,19 +385,6 @@ class _LayoutSampler:
             self._streams[name, kind] = stream(self._seed, kind, name, self._resampled[name])
         return low + (high - low) * float(self._streams[name, kind].random())
 
-    def _set_joints(self, atom: Atom) -> None:
-        table, active = MECHANISMS[atom.predicate]
-        name = atom.arguments[0]
-        region = self._compiled.regions.get(name)
-        owner = name if region is None else region.parent
-        entity = self._compiled.entities.get(owner or "")
-        mechanism = None if entity is None else table.get(entity.category)
-        if entity is None or mechanism is None:
-            raise PlacementError(f"'{atom}': {name} has no such mechanism")
-        low, high = mechanism.active_range if active else mechanism.passive_range
-        for joint in entity.inner_joints if region is None else region.inner_joints:
-            self._scratch.set_joint(joint, self._uniform(entity.name, low, high, "joints"))
-
     def _place_on_workspace(self, atom: Atom) -> bool:
         """Place an entity on the workspace without collisions; return False if the atom does not place one there."""
         region = self.workspace_region(atom)
@@ -400,7 +395,7 @@ class _LayoutSampler:
             self._scratch.place(name, self.fixture_pose(name, region))
             return True
         layout = self._compiled.layout
-        margin = self._compiled.extents[name].radius if layout.inside else 0.0
+        margin = self._compiled.entities[name].radius if layout.inside else 0.0
         in_the_way: set[str] = set()
         for _ in range(OBJECT_ATTEMPTS):
             x, y = self._point(name, region, margin)
@@ -433,7 +428,7 @@ class _LayoutSampler:
             ceiling = position[2] + half[2]
             if atom.predicate not in _INSIDE:
                 # LIBERO samples from the middle half of a region when an object stands on it.
-                x, y = half[:2] / 2 - self._compiled.extents[name].radius
+                x, y = half[:2] / 2 - self._compiled.entities[name].radius
                 position = position + (self._uniform(name, -x, x), self._uniform(name, -y, y), 0.0)
                 ceiling += 0.02
         pose = np.concatenate([position, self._resting_quaternion(name)])

@@ -7,6 +7,7 @@ entities differ by their mean colour, their pattern, their outline or their size
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -121,7 +122,9 @@ def _triangles(
         if image >= 0 and model.mesh_texcoordadr[mesh] >= 0:
             texcoords = _rows(model.mesh_texcoord, model.mesh_texcoordadr[mesh], model.mesh_texcoordnum[mesh])
             picked = _rows(model.mesh_facetexcoord, model.mesh_faceadr[mesh], model.mesh_facenum[mesh])
-            coordinates, texture = texcoords[picked].astype(np.float64), _texture(model, image)
+            shape = [int(sizes[image]) for sizes in (model.tex_height, model.tex_width, model.tex_nchannel)]
+            pixels = _rows(model.tex_data, model.tex_adr[image], math.prod(shape)).reshape(shape)
+            coordinates, texture = texcoords[picked].astype(np.float64), pixels[..., :3] / 255.0
         corners.append(placed[faces])
         paints.append((texture, rgba[:3].astype(np.float64), coordinates, slice(count, count + len(faces))))
         count += len(faces)
@@ -132,14 +135,6 @@ def _triangles(
 
 def _rows(values: np.ndarray, start: int, count: int) -> np.ndarray:
     return values[int(start) : int(start) + int(count)]
-
-
-def _texture(model: mujoco.MjModel, index: int) -> np.ndarray:
-    height, width = int(model.tex_height[index]), int(model.tex_width[index])
-    channels = int(model.tex_nchannel[index])
-    start = int(model.tex_adr[index])
-    data = model.tex_data[start : start + height * width * channels].reshape(height, width, channels)
-    return np.asarray(data[..., :3] / 255.0)
 
 
 def _areas(triangles: np.ndarray) -> np.ndarray:
@@ -228,9 +223,8 @@ def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> App
     means = [_lab(image.colour.sum(axis=(0, 1)) / max(image.pixels, 1e-9)) for image in (first, second)]
     colour = float(np.linalg.norm(means[0] - means[1]))
     pattern, outline = _align(first, second)
-    outline = (
-        0.0 if one.category == other.category else outline
-    )  # outlines of one category differ only in size
+    if one.category == other.category:  # outlines differ only in size
+        outline = 0.0
     return AppearanceDifference(colour, pattern, outline, pixels[1] / max(pixels[0], 1e-9))
 
 
@@ -247,7 +241,16 @@ def alike(
 
 def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
     """Return the pattern and outline difference, each at its best shift."""
-    first, second = _center(one, other)
+    shape = [max(sizes) + 2 * _SHIFT for sizes in zip(one.cover.shape, other.cover.shape, strict=True)]
+    frames = []  # of equal size with centered entities: CIELAB and cover, (height, width, 4)
+    for image in (one, other):
+        frame = np.zeros((*shape, 4))
+        top, left = ((size - own) // 2 for size, own in zip(shape, image.cover.shape, strict=True))
+        inner = frame[top : top + image.cover.shape[0], left : left + image.cover.shape[1]]
+        inner[..., :3] = _lab(image.colour / np.maximum(image.cover, 1e-9)[..., None])
+        inner[..., 3] = image.cover
+        frames.append(frame)
+    first, second = frames
     pattern, outline = np.inf, 1.0
     shifts = range(-_SHIFT, _SHIFT + 1)
     height, width, _ = second.shape
@@ -263,21 +266,6 @@ def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
             distance = np.linalg.norm(first[both][:, :3] - moved[both][:, :3], axis=1)
             pattern = min(pattern, float(distance.mean()))
     return pattern if np.isfinite(pattern) else 0.0, outline
-
-
-def _center(*portraits: Portrait) -> list[np.ndarray]:
-    """Return images of equal size with centered entities: CIELAB and cover, (height, width, 4)."""
-    height, width = (max(image.cover.shape[axis] for image in portraits) + 2 * _SHIFT for axis in (0, 1))
-    frames = []
-    for image in portraits:
-        rows, columns = image.cover.shape
-        top, left = (height - rows) // 2, (width - columns) // 2
-        frame = np.zeros((height, width, 4))
-        own = frame[top : top + rows, left : left + columns]
-        own[..., :3] = _lab(image.colour / np.maximum(image.cover, 1e-9)[..., None])
-        own[..., 3] = image.cover
-        frames.append(frame)
-    return frames
 
 
 def _lab(rgb: np.ndarray) -> np.ndarray:

@@ -164,10 +164,6 @@ class Predicates:
             and (lower.parent is None or in_contact(data, self._entities[lower.parent], upper))
         )
 
-    def _in(self, data: mujoco.MjData, inner: EntityIndex, outer: Element) -> bool:
-        low, high = self.box_of(data, outer)
-        return _is_within(data, inner, outer, low, high)
-
     def _stack(self, data: mujoco.MjData, upper: EntityIndex, lower: EntityIndex) -> bool:
         position, (low, high) = _position(data, upper), self.box_of(data, lower)
         return (
@@ -178,32 +174,31 @@ class Predicates:
 
     def _exact_in(self, data: mujoco.MjData, inner: EntityIndex, outer: Element) -> bool:
         """LIBERO-X: the object is inside and rests on the floor of its container."""
-        sink = DEEPER_SINK if isinstance(outer, RegionIndex) else 0.0
-        low, high = (
-            self._region_box(data, outer, sink)
-            if isinstance(outer, RegionIndex)
-            else self.box_of(data, outer)
-        )
+        sink = 0.0
+        low, high = self.box_of(data, outer)
+        if isinstance(outer, RegionIndex):
+            sink = DEEPER_SINK
+            low, high = self._region_box(data, outer, sink)
         lowest = self.box_of(data, inner)[0][2]
         return _is_within(data, inner, outer, low, high) and bool(lowest - (low[2] + sink) <= REST_HEIGHT)
-
-    def _upright_on(self, data: mujoco.MjData, upper: EntityIndex, lower: Element) -> bool:
-        return self._on(data, upper, lower) and _up_cosine(data, upper, lower) >= UPRIGHT_COSINE
-
-    def _side_on(self, data: mujoco.MjData, upper: EntityIndex, lower: Element) -> bool:
-        return self._on(data, upper, lower) and abs(_up_cosine(data, upper, lower)) <= SIDE_COSINE
 
 
 _RULES: Mapping[Predicate, Callable[..., bool]] = MappingProxyType(
     {
         Predicate.ON: Predicates._on,
-        Predicate.IN: Predicates._in,
+        Predicate.IN: lambda self, data, inner, outer: _is_within(
+            data, inner, outer, *self.box_of(data, outer)
+        ),
         Predicate.UP: lambda self, data, element: _position(data, element)[2] >= UP_HEIGHT,
         Predicate.STACK: Predicates._stack,
         Predicate.IN_CONTACT: lambda self, data, one, other: in_contact(data, one, other),
         Predicate.EXACT_IN: Predicates._exact_in,
-        Predicate.UPRIGHT_ON: Predicates._upright_on,
-        Predicate.SIDE_ON: Predicates._side_on,
+        Predicate.UPRIGHT_ON: lambda self, data, upper, lower: (
+            self._on(data, upper, lower) and _up_cosine(data, upper, lower) >= UPRIGHT_COSINE
+        ),
+        Predicate.SIDE_ON: lambda self, data, upper, lower: (
+            self._on(data, upper, lower) and abs(_up_cosine(data, upper, lower)) <= SIDE_COSINE
+        ),
     }
 )
 

@@ -24,7 +24,7 @@ from assay.sim.categories import GLOWING, SWITCHING, Mechanism
 from assay.sim.compile import CompiledScene, live_fixtures, put_fixtures
 from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.culling import Culling
-from assay.sim.still import Still
+from assay.sim.still import RenderPlan, Still
 
 MAX_GEOMS = 10_000
 HIDDEN_GROUP = 0
@@ -57,7 +57,13 @@ class Renderer:
         self._model = model
         self._data = mujoco.MjData(model)
         self._labels = _labels(compiled)
-        self._glows = _glows(compiled)
+        self._glows: list[tuple[int, list[int], Mechanism]] = []
+        """Glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
+        for entity in compiled.entities.values():
+            if entity.category in GLOWING:
+                site = model.site(f"{entity.name}_{GLOWING[entity.category]}").id
+                joints = [int(model.jnt_qposadr[joint]) for joint in entity.inner_joints]
+                self._glows.append((site, joints, SWITCHING[entity.category]))
         self._culling = Culling(model)
         model.site_rgba[:, 3] = 0.0  # sites are invisible, except those that glow while a mechanism is on
         self._context: Any = None
@@ -153,13 +159,14 @@ class Renderer:
         _make_current(self._gl)
         # All renderers of a thread share its GL context, so another one may have selected its buffer.
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
-        self._resize(width, height, smooth)
+        self._size = (max(width, self._size[0]), max(height, self._size[1]))
+        # MuJoCo applies a changed number of samples only if the size changes as well: use an extra column.
+        size = (self._size[0] + (not smooth), self._size[1])
+        if size != (self._context.offWidth, self._context.offHeight):
+            self._context.offSamples = self._samples if smooth else 0
+            mujoco.mjr_resizeOffscreen(*size, self._context)
         self._viewport = mujoco.MjrRect(0, 0, width, height)
-        if isinstance(moment, Snapshot):
-            self._pose(moment)
-            data = self._data
-        else:
-            data = moment
+        data = self._pose(moment) if isinstance(moment, Snapshot) else moment
         for site, joints, mechanism in self._glows:
             on = any(mechanism.active.holds(float(data.qpos[joint])) for joint in joints)
             self._model.site_rgba[site, 3] = 1.0 if on else 0.0
@@ -168,19 +175,9 @@ class Renderer:
         self._scene.flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = segmented
         self._scene.flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = segmented
         self._update_scene(data, unseen)
-        if segmented or not smooth:
-            mujoco.mjr_render(self._viewport, self._scene, self._context)
-        else:
-            self._composite(data, unseen, (camera_id, width, height))
         self.count += 1
-
-    def _composite(self, data: mujoco.MjData, unseen: np.ndarray, place: tuple[int, int, int]) -> None:
-        """Render the moving geoms and composite them with the layer of static ones, rendered first if new.
-
-        The moving geoms come first and the layer is drawn behind them: the depth test then decides per sample, and the
-        layer's textures can be written by a single triangle.
-        """
-        plan = self._still.plan(self._scene, data, place)
+        place = (camera_id, width, height)
+        plan = RenderPlan() if segmented or not smooth else self._still.plan(self._scene, data, place)
         if plan.under is None:
             mujoco.mjr_render(self._viewport, self._scene, self._context)
             return
@@ -188,6 +185,8 @@ class Renderer:
             self._update_scene(data, unseen | ~plan.under)
             mujoco.mjr_render(self._viewport, self._scene, self._context)
             self._still.keep(place, plan.under)
+        # The moving geoms come first and the layer of static ones is drawn behind them: the depth test then decides
+        # per sample, and the layer's textures can be written by a single triangle.
         self._update_scene(data, unseen | plan.under)
         sky = mujoco.mjtRndFlag.mjRND_SKYBOX
         usual = self._scene.flags[sky]
@@ -212,17 +211,8 @@ class Renderer:
         )
         groups[without] = usual
 
-    def _resize(self, width: int, height: int, smooth: bool) -> None:
-        """Make GL's buffer large enough, with or without multisampling."""
-        self._size = (max(width, self._size[0]), max(height, self._size[1]))
-        # MuJoCo applies a changed number of samples only if the size changes as well: use an extra column.
-        size = (self._size[0] + (not smooth), self._size[1])
-        if size != (self._context.offWidth, self._context.offHeight):
-            self._context.offSamples = self._samples if smooth else 0
-            mujoco.mjr_resizeOffscreen(*size, self._context)
-
-    def _pose(self, moment: Snapshot) -> None:
-        """Compute the kinematics of a snapshot; the model's fixtures are restored afterwards."""
+    def _pose(self, moment: Snapshot) -> mujoco.MjData:
+        """Return the kinematics of a snapshot; the model's fixtures are restored afterwards."""
         model, data = self._model, self._data
         live = live_fixtures(model, self._compiled)
         put_fixtures(model, self._compiled, moment.fixtures)
@@ -231,6 +221,7 @@ class Renderer:
         mujoco.mj_comPos(model, data)
         mujoco.mj_camlight(model, data)
         put_fixtures(model, self._compiled, live)
+        return data
 
     def _open(self) -> None:
         if _DRAWING_PROCESS.setdefault("id", os.getpid()) != os.getpid():
@@ -326,14 +317,3 @@ def _labels(compiled: CompiledScene) -> np.ndarray:
         else:
             labels[body] = labels[model.body_parentid[body]]
     return np.asarray(labels[model.geom_bodyid])
-
-
-def _glows(compiled: CompiledScene) -> list[tuple[int, list[int], Mechanism]]:
-    """Return glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
-    glows = []
-    for entity in compiled.entities.values():
-        if entity.category in GLOWING:
-            site = compiled.model.site(f"{entity.name}_{GLOWING[entity.category]}").id
-            joints = [int(compiled.model.jnt_qposadr[joint]) for joint in entity.inner_joints]
-            glows.append((site, joints, SWITCHING[entity.category]))
-    return glows

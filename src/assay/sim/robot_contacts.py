@@ -52,9 +52,9 @@ class RobotContacts:
         self._owner = np.full(model.ngeom, len(compiled.entities))
         for number, entity in enumerate(compiled.entities.values()):
             self._owner[list(entity.geoms)] = number
-        bodies = [model.body(body).name for body in model.geom_bodyid]
         self._part = np.full(model.ngeom, _NOT_ROBOT)
-        for geom, body in enumerate(bodies):
+        for geom, body_id in enumerate(model.geom_bodyid):
+            body = model.body(body_id).name
             if body.startswith(GRIPPER):
                 self._part[geom] = _PART_OF.get(body, _PALM)
             elif body.startswith(ROBOT):

@@ -116,7 +116,7 @@ class Simulation:
         ``observe_at``: the substep before which the observation is taken.
         """
         self._require_start()
-        action = self._valid(action)
+        action = self._validate(action)
         model, data, controller = self.model, self.data, self.controller
         gripper = float(action[6])
         exact = self.compiled.exact
@@ -200,7 +200,8 @@ class Simulation:
         if not self.runs:
             raise StateError("the simulation has no state yet: call reset first")
 
-    def _valid(self, action: np.ndarray) -> np.ndarray:
+    def _validate(self, action: np.ndarray) -> np.ndarray:
+        """Return an action as float64. Raises ActionError."""
         try:
             raw = np.asarray(action)
             array = raw.astype(np.float64)

@@ -205,11 +205,10 @@ class _SceneBytes:
         )
 
 
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(name for name in dir(kind) if not name.startswith("_"))
-
-
-_OF_CAMERAS, _OF_LIGHTS = _fields(mujoco.MjvGLCamera), _fields(mujoco.MjvLight)
+_OF_CAMERAS, _OF_LIGHTS = (
+    tuple(name for name in dir(kind) if not name.startswith("_"))
+    for kind in (mujoco.MjvGLCamera, mujoco.MjvLight)
+)
 
 
 def _bytes(struct: object, names: tuple[str, ...]) -> bytes:

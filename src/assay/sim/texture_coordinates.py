@@ -65,16 +65,14 @@ class _Axis:
 
 
 class _GeomText(NamedTuple):
-    """Attributes of a geom and its mesh that define its shape and pose, as text."""
+    """Attributes of a geom and its mesh that define its shape and pose, as text; empty if not given."""
 
     kind: str
     size: str
     pos: str
     quat: str
     fromto: str
-    """Start and end point of the geom; empty if not given."""
     vertex: str
-    """Vertices of the geom's mesh."""
     face: str
     scale: str
 
@@ -169,20 +167,19 @@ def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
 
 def _surface(geom: _GeomText) -> _Surface:
     """Return the triangles of a geom."""
-    if geom.kind == "mesh":
-        points = parse_numbers(geom.vertex).reshape(-1, 3) * parse_numbers(geom.scale or "1 1 1")
-        faces = np.array(geom.face.split(), dtype=np.int64).reshape(-1, 3) if geom.face else _hull(points)
-    else:
+    if geom.kind != "mesh":
         points, faces = _solid(geom)
+        faces = _outwards(points, faces)
+    else:
+        points = parse_numbers(geom.vertex).reshape(-1, 3) * parse_numbers(geom.scale or "1 1 1")
+        if geom.face:
+            faces = np.array(geom.face.split(), dtype=np.int64).reshape(-1, 3)
+        else:  # MuJoCo uses the convex hull
+            vertices = " ".join(map(repr, points.ravel().tolist()))
+            text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
+            faces = np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, dtype=np.int64)
     position, rotation = _pose(geom.pos, geom.quat, geom.fromto)
     return _Surface(points, faces, points @ rotation.T + position)
-
-
-def _hull(points: Floats) -> NDArray[np.int64]:
-    """Return faces of the convex hull, which MuJoCo uses for a mesh without faces, (m, 3)."""
-    vertices = " ".join(map(repr, points.ravel().tolist()))
-    text = f"<mujoco><asset><mesh name='hull' vertex='{vertices}'/></asset></mujoco>"
-    return np.asarray(mujoco.MjModel.from_xml_string(text).mesh_face, dtype=np.int64)
 
 
 def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
@@ -195,13 +192,12 @@ def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
         ]
         points = np.concatenate(corners) * size
         first = 4 * np.arange(6)[:, None]
-        faces = np.concatenate([first + (0, 1, 2), first + (0, 2, 3)])
-        return points, _outwards(points, faces)
+        return points, np.concatenate([first + (0, 1, 2), first + (0, 2, 3)])
     if kind in ("sphere", "ellipsoid"):
         radii = size if kind == "ellipsoid" else np.repeat(size[0], 3)
         profile = [(float(np.sin(a)), float(-np.cos(a))) for a in np.linspace(0.0, np.pi, 9)]
         points, faces = _revolve([profile])
-        return points * radii, _outwards(points * radii, faces)
+        return points * radii, faces
     radius = float(size[0])
     if geom.fromto:
         start, stop = parse_numbers(geom.fromto).reshape(2, 3)
@@ -214,8 +210,7 @@ def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
     else:
         arc = [(radius * float(np.cos(a)), radius * float(np.sin(a))) for a in np.linspace(0, np.pi / 2, 5)]
         sides = [[*((r, -half - z) for r, z in reversed(arc)), *((r, half + z) for r, z in arc)]]
-    points, faces = _revolve(sides)
-    return points, _outwards(points, faces)
+    return _revolve(sides)
 
 
 def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats, NDArray[np.int64]]:

@@ -72,7 +72,12 @@ class Trace:
             else:
                 spans.append((step, step + 1))
         if self.moved is None:
-            self.moved = self._find_moved()
+            distances = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
+            turns = np.abs(data.qpos[self._addresses] - self._values) / self._limits
+            if len(distances) and distances.max() > MOVED:
+                self.moved = self._movable[int(distances.argmax())]
+            elif len(turns) and turns.max() > 1.0:  # its door, drawer or knob
+                self.moved = self._inner[int(turns.argmax())]
 
     def follow(self, simulation: Simulation, task: Task) -> None:
         """Continue with the simulation and the goal after an event, keeping the data recorded so far.
@@ -107,17 +112,6 @@ class Trace:
         self._values = data.qpos[self._addresses].copy()
         hinge = compiled.model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE
         self._limits = np.where(hinge, TURNED, MOVED)
-
-    def _find_moved(self) -> str | None:
-        """Return an entity that has left its initial position, or whose door, drawer or knob has."""
-        data = self._simulation.data
-        distances = np.linalg.norm(data.xpos[self._roots] - self._start, axis=1)
-        if len(distances) and distances.max() > MOVED:
-            return self._movable[int(distances.argmax())]
-        turns = np.abs(data.qpos[self._addresses] - self._values) / self._limits
-        if len(turns) and turns.max() > 1.0:
-            return self._inner[int(turns.argmax())]
-        return None
 
     @property
     def holds(self) -> bool:

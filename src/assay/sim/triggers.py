@@ -17,12 +17,55 @@ from assay.sim.robot_contacts import Fingers
 from assay.sim.simulation import Simulation
 from assay.tasks import Atom, Goal, Predicate, Task
 
+PLACING_HEIGHT = 0.02
+"""Height above its initial one at which a held object counts as carried to its destination, metres."""
 _INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], bool]:
     """Return a function that evaluates a trigger. Raises PerturbationError if the trigger can never hold."""
-    return _WATCHES[trigger.moment](simulation, task, trigger.value)
+    if trigger.moment is TriggerKind.NEAR:
+        return _watch_near(simulation, task, trigger.value)
+    if trigger.moment is TriggerKind.SUBGOAL:
+        return _watch_subgoal(simulation, task, trigger.value)
+    entities, fingers = simulation.compiled.entities, Fingers(simulation)
+    objects = [  # that the goal requires to be moved
+        (entities[atom.arguments[0]], atom)
+        for atom in task.goal.atoms
+        if atom.predicate.arity > 1 and entities[atom.arguments[0]].movable
+    ]
+    if not objects:
+        raise PerturbationError(
+            f"{trigger.moment}: '{task.instruction.text}' ({task.id}) moves no object; choose one of near, subgoal, "
+            "step, share"
+        )
+    initial_heights = {entity.name: float(simulation.data.xpos[entity.body][2]) for entity, _ in objects}
+    since: dict[str, int] = {}
+
+    def grasped() -> bool:
+        for entity, _ in objects:
+            if not fingers.hold(entity):
+                since.pop(entity.name, None)
+            elif simulation.steps - since.setdefault(entity.name, simulation.steps) + 1 >= trigger.value:
+                return True
+        return False
+
+    def lifted(metres: float = trigger.value) -> bool:
+        return any(
+            simulation.data.xpos[entity.body][2] - initial_heights[entity.name] >= metres
+            and fingers.hold(entity)
+            for entity, _ in objects
+        )
+
+    def placing() -> bool:
+        return lifted(PLACING_HEIGHT) and any(
+            fingers.hold(entity) and _beside(simulation, entity, atom.arguments[1]) <= trigger.value
+            for entity, atom in objects
+            if not simulation.holds(atom)
+        )
+
+    watches = {TriggerKind.GRASPED: grasped, TriggerKind.LIFTED: lifted, TriggerKind.PLACING: placing}
+    return watches[trigger.moment]
 
 
 def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
@@ -36,52 +79,6 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
             if np.linalg.norm(position - np.clip(position, low, high)) <= metres:
                 return True
         return False
-
-    return holds
-
-
-def _watch_grasped(simulation: Simulation, task: Task, steps: float) -> Callable[[], bool]:
-    """Trigger: both fingers have held an object of the goal for ``steps`` control steps."""
-    objects, fingers = _movable_atoms(simulation, task, TriggerKind.GRASPED), Fingers(simulation)
-    since: dict[str, int] = {}
-
-    def holds() -> bool:
-        for entity, _ in objects:
-            if not fingers.hold(entity):
-                since.pop(entity.name, None)
-            elif simulation.steps - since.setdefault(entity.name, simulation.steps) + 1 >= steps:
-                return True
-        return False
-
-    return holds
-
-
-def _watch_lifted(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Trigger: an object of the goal is held ``metres`` above its height at the time of this call."""
-    objects, fingers = _movable_atoms(simulation, task, TriggerKind.LIFTED), Fingers(simulation)
-    initial_heights = {entity.name: float(simulation.data.xpos[entity.body][2]) for entity, _ in objects}
-
-    def holds() -> bool:
-        return any(
-            simulation.data.xpos[entity.body][2] - initial_heights[entity.name] >= metres
-            and fingers.hold(entity)
-            for entity, _ in objects
-        )
-
-    return holds
-
-
-def _watch_placing(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Trigger: an object of the goal is held off the ground within ``metres`` of its destination, horizontally."""
-    objects, fingers = _movable_atoms(simulation, task, TriggerKind.PLACING), Fingers(simulation)
-    above = _watch_lifted(simulation, task, 0.02)
-
-    def holds() -> bool:
-        return above() and any(
-            fingers.hold(entity) and _beside(simulation, entity, atom.arguments[1]) <= metres
-            for entity, atom in objects
-            if not simulation.holds(atom)
-        )
 
     return holds
 
@@ -100,30 +97,6 @@ def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable
             f"subgoal: {task.id} has {len(missing)} unfinished parts; expected at most {max(len(missing) - 1, 0)}"
         )
     return lambda: sum(map(simulation.holds, missing)) >= parts
-
-
-_WATCHES: dict[TriggerKind, Callable[[Simulation, Task, float], Callable[[], bool]]] = {
-    TriggerKind.NEAR: _watch_near,
-    TriggerKind.GRASPED: _watch_grasped,
-    TriggerKind.LIFTED: _watch_lifted,
-    TriggerKind.PLACING: _watch_placing,
-    TriggerKind.SUBGOAL: _watch_subgoal,
-}
-
-
-def _movable_atoms(simulation: Simulation, task: Task, moment: TriggerKind) -> list[tuple[EntityIndex, Atom]]:
-    """Return the objects that a goal requires to be moved, with their atoms. Raises PerturbationError without any."""
-    entities = simulation.compiled.entities
-    pairs = [
-        (entities[atom.arguments[0]], atom)
-        for atom in task.goal.atoms
-        if atom.predicate.arity > 1 and entities[atom.arguments[0]].movable
-    ]
-    if not pairs:
-        raise PerturbationError(
-            f"{moment}: '{task.instruction.text}' ({task.id}) moves no object; choose one of near, subgoal, step, share"
-        )
-    return pairs
 
 
 def _geoms(simulation: Simulation, name: str) -> list[int]:

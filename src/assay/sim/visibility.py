@@ -10,8 +10,9 @@ planned object must be visible with a margin.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
@@ -234,8 +235,7 @@ def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[s
     return measure_visibility(objects, [*fixtures, robot_boxes(model, data)], eyes)
 
 
-@dataclass(frozen=True, slots=True)
-class _PlacedEntity:
+class _PlacedEntity(NamedTuple):
     """An entity at its planned pose."""
 
     boxes: Boxes
@@ -282,10 +282,11 @@ def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]
                 later.append(atom)
                 continue
             foot, yaw = place
-            regions = {
-                region.name: region.full_name for region in scene.regions if region.target == entity.name
+            open_parts = {
+                region.name
+                for region in scene.regions
+                if region.target == entity.name and region.full_name in opened
             }
-            open_parts = {name for name, full_name in regions.items() if full_name in opened}
             if entity.name in opened:
                 open_parts.add("")
             shape, sites = _shape(pack, entity.category, entity.name not in movable, frozenset(open_parts))
@@ -373,7 +374,7 @@ def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
 ) -> tuple[list[Viewpoint], Boxes]:
     """Return the cameras of a room, and the robot in its initial pose."""
-    model = _empty_room(arena, cameras, pack)
+    model = _compile_room(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack).model
     data = mujoco.MjData(model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)
     data.qpos[ARM : ARM + 2] = HOME_FINGERS
@@ -381,15 +382,12 @@ def _room(
     mujoco.mj_comPos(model, data)
     mujoco.mj_camlight(model, data)
     shift = np.array([*robot.base, 0.0])
-    eyes = [eye_of(model, data, camera) for camera in CAMERAS]
-    carried = {camera for camera in CAMERAS if camera not in LAYOUTS[arena].cameras}
-    moved = [
-        Viewpoint(eye.position + shift, eye.axes, eye.widest) if camera in carried else eye
-        for camera, eye in zip(CAMERAS, eyes, strict=True)
-    ]
-    return moved, robot_boxes(model, data).transform(shift, np.eye(3))
+    eyes = []
+    for camera in CAMERAS:
+        eye = eye_of(model, data, camera)
+        carried = camera not in LAYOUTS[arena].cameras
+        eyes.append(replace(eye, position=eye.position + shift) if carried else eye)
+    return eyes, robot_boxes(model, data).transform(shift, np.eye(3))
 
 
-@lru_cache(maxsize=64)
-def _empty_room(arena: Arena, cameras: tuple[CameraChange, ...], pack: AssetPack) -> mujoco.MjModel:
-    return compile_scene(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack).model
+_compile_room = lru_cache(maxsize=64)(compile_scene)

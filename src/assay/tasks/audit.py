@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from assay.errors import BDDLError, TaskError
 from assay.tasks.bddl.reader import MAX_BYTES, parse, parse_document
 from assay.tasks.bddl.writer import write
 from assay.tasks.checks import quote
+from assay.tasks.files import find_files
 
 _ARCHIVE_SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".tar.xz")
 
@@ -50,11 +50,17 @@ def audit(path: Path) -> FileAudit:
     if not path.exists():
         raise TaskError(f"{path}: no such file or folder")
     result = FileAudit()
-    for file in _find_files(path):
+    for file in find_files(path, (".bddl", *_ARCHIVE_SUFFIXES)):
         try:
-            for name, content in _read_contents(file):
-                result.files += 1
-                _audit_content(result, name, content)
+            if file.name.lower().endswith(_ARCHIVE_SUFFIXES):
+                for member, content in read_archive(file):
+                    _audit_content(result, f"{file}:{quote(member, limit=1000)[1:-1]}", content)
+            elif file.name.lower().endswith(".bddl"):
+                with file.open("rb") as stream:
+                    _audit_content(result, str(file), stream.read(MAX_BYTES + 1))
+        except OSError as error:
+            reason = f"cannot be read: {error.strerror or error}"
+            result.failures.append(FileProblem(str(file), None, reason))
         except TaskError as error:
             result.failures.append(FileProblem(str(file), None, str(error)))
     if not result.files and not result.failures:
@@ -78,33 +84,9 @@ def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
         raise TaskError(f"cannot be read as a tar archive: {' '.join(str(error).split())}") from None
 
 
-def _find_files(path: Path) -> Iterator[Path]:
-    """Task files and archives below a path, sorted by name within each folder."""
-    if not path.is_dir():
-        yield path
-        return
-    for folder, folders, names in os.walk(path):
-        folders.sort()
-        for name in sorted(names):
-            if name.lower().endswith((".bddl", *_ARCHIVE_SUFFIXES)) and Path(folder, name).is_file():
-                yield Path(folder, name)
-
-
-def _read_contents(file: Path) -> Iterator[tuple[str, bytes]]:
-    name = file.name.lower()
-    if name.endswith(_ARCHIVE_SUFFIXES):
-        for member, content in read_archive(file):
-            yield f"{file}:{quote(member, limit=1000)[1:-1]}", content
-    elif name.endswith(".bddl"):
-        try:
-            with file.open("rb") as stream:
-                content = stream.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise TaskError(f"cannot be read: {error.strerror or error}") from None
-        yield str(file), content
-
-
 def _audit_content(result: FileAudit, file: str, content: bytes) -> None:
+    """Read a task file, write it and read it again; add the outcome to the result."""
+    result.files += 1
     id = PurePosixPath(file).stem
     try:
         document = parse_document(content, id=id)

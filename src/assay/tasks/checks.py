@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from assay.errors import TaskError, did_you_mean, one_line
-from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Region, Scene, Task
+from assay.tasks.scene import Arena, Atom, Goal, Predicate, Region, Scene, Task
 
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 _STYLE = re.compile(r"[A-Za-z0-9_.-]*")
@@ -60,7 +60,11 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
         ("objects", "an object", scene.objects),
     ):
         for index, entity in enumerate(entities):
-            reason = _entity_flaw(entity)
+            reason = _name_flaw(entity.name) or _name_flaw(entity.category)
+            if not all(0 <= value <= 1 for value in entity.finish.colour or ()):
+                reason = f"the colour of {quote(entity.name)} needs three numbers from 0 to 1"
+            if not 0 < entity.size < math.inf:
+                reason = f"the size of {quote(entity.name)} is {entity.size:g}; expected a factor above 0"
             if entity.name in workspaces:
                 reason = (
                     f"{quote(entity.name)} is the workspace of another arena; "
@@ -100,15 +104,6 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
         yield TaskFlaw(("goal",), "the goal is empty: it would hold at once")
     for index, name in enumerate(of_interest):
         yield from name_flaws([name], "of_interest", index)
-
-
-def _entity_flaw(entity: Entity) -> str:
-    """Return the error in an entity's name, category, size or colour, or an empty string."""
-    if not 0 < entity.size < math.inf:
-        return f"the size of {quote(entity.name)} is {entity.size:g}; expected a factor above 0"
-    if not all(0 <= value <= 1 for value in entity.finish.colour or ()):
-        return f"the colour of {quote(entity.name)} needs three numbers from 0 to 1"
-    return _name_flaw(entity.name) or _name_flaw(entity.category)
 
 
 def _region_flaws(region: Region, workspace: str) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import lru_cache
 from pathlib import Path
@@ -99,18 +100,16 @@ def load_file(id: str) -> Task:
     return _of_digest(match["path"], match["digest"]) if match["digest"] else _read(match["path"])
 
 
-def task_files(path: str) -> tuple[str, ...]:
-    """List the task files at or below a path, sorted within each folder. Raises TaskError if there are no files."""
+def find_files(path: Path | str, endings: tuple[str, ...] = ENDINGS) -> Iterator[Path]:
+    """Yield a file, or the files with some suffixes below a folder, sorted by name within each folder."""
     if not Path(path).is_dir():
-        return (path,)
-    files: list[str] = []
+        yield Path(path)
+        return
     for folder, folders, names in os.walk(path):
         folders.sort()
-        ours = (name for name in sorted(names) if name.lower().endswith(ENDINGS) and name != INDEX)
-        files += [str(Path(folder, name)) for name in ours]
-    if not files:
-        raise TaskError(f"{path}: no .bddl or .json file there or in a folder below")
-    return tuple(files)
+        for name in sorted(names):
+            if name.lower().endswith(endings) and name != INDEX and Path(folder, name).is_file():
+                yield Path(folder, name)
 
 
 def states_file(id: str) -> Path | None:
@@ -236,16 +235,6 @@ def goal_horizon(goal: Goal) -> int:
 def to_plain(task: Task) -> dict[str, Any]:
     """Return a task as plain data; atoms as text, lengths in metres, angles in radians."""
     scene = task.scene
-    regions = [
-        {
-            "name": region.full_name,
-            "target": region.target,
-            "rectangles": [list(rectangle) for rectangle in region.rectangles],
-            "yaw": None if region.yaw is None else list(region.yaw),
-            "rgba": None if region.rgba is None else list(region.rgba),
-        }
-        for region in scene.regions
-    ]
     fixtures, objects = (
         [{"name": entity.name, "category": entity.category} for entity in entities]
         for entities in (scene.fixtures, scene.objects)
@@ -258,7 +247,7 @@ def to_plain(task: Task) -> dict[str, Any]:
         "workspace": scene.arena.workspace,
         "fixtures": fixtures,
         "objects": objects,
-        "regions": regions,
+        "regions": [asdict(region) | {"name": region.full_name} for region in scene.regions],
         "initial": [str(atom) for atom in scene.initial],
         "goal": [str(atom) for atom in task.goal.atoms],
         "of_interest": list(task.of_interest),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Depends, HTTPException, Query, Request, Response
@@ -114,12 +115,15 @@ def episode(
             row_beside = queries.read_episode(run, key)
             sides.append(_read_side("other", f"the same episode in {beside}", beside, run, row_beside))
     ways = [side["path"].end_effector for side in sides]
-    original = control.instruction if control is not None else _original_instruction(row)
     paths = [(side["kind"], side["path"]) for side in reversed(sides)] if continuous else []
-    try:
+    original, step_seconds = "" if control is None else control.instruction, 0.05
+    with suppress(
+        AssayError
+    ):  # the task, or the plugin with its world, is not installed, so there are no videos
         step_seconds = world_of(row.task).frame_seconds
-    except AssayError:  # the world's plugin is not installed, so there are no videos
-        step_seconds = 0.05
+        if control is None:
+            spec = EpisodeSpec.from_json(row.spec, row.labels)
+            original = str(task_of(spec.control()).instruction.words)
     return render_page(
         request,
         "episode.html",
@@ -140,15 +144,6 @@ def episode(
         strips=build_strips([(side["kind"], side["row"].truth, side["row"].steps) for side in sides]),
         touches=build_strips([(side["kind"], side["touches"], side["row"].steps) for side in sides]),
     )
-
-
-def _original_instruction(row: EpisodeRow) -> str:
-    """Return the instruction of the unperturbed task; empty if the task is not installed."""
-    try:
-        spec = EpisodeSpec.from_json(row.spec, row.labels)
-        return str(task_of(spec.control()).instruction.words)
-    except AssayError:
-        return ""
 
 
 def diff_words(before: str, after: str) -> tuple[tuple[Literal["same", "gone", "new"], str], ...]:
@@ -190,7 +185,8 @@ def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
         yield f"the arm touched the {thing(thing_of(name))} ({steps:.0f} {'step' if steps == 1 else 'steps'})"
 
 
-def _read_recording(request: Request, site: TheSite, name: str, key: str) -> EpisodeRecording:
+def _find_replay(request: Request, site: TheSite, name: str, key: str) -> RenderStatus:
+    """Find the video or last frame of an episode, which is requested if necessary."""
     # Pages of other sites must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         raise HTTPException(403, "videos are only served to the pages of this app")
@@ -200,7 +196,7 @@ def _read_recording(request: Request, site: TheSite, name: str, key: str) -> Epi
         if row.outcome is None:
             raise NotFoundError("the episode has not been run yet")
         spec = EpisodeSpec.from_json(row.spec, row.labels)
-        return EpisodeRecording(
+        recorded = EpisodeRecording(
             spec,
             read_trajectory(run, row.id).actions,
             row.outcome,
@@ -209,6 +205,8 @@ def _read_recording(request: Request, site: TheSite, name: str, key: str) -> Epi
             plugins=tuple(str(plugin["module"]) for plugin in run.store.meta.get("plugins", ())),
             own_video=_find_own_video(path, spec, row.outcome),
         )
+    wants_video = request.url.path.rpartition("/")[2].startswith("video")
+    return site.replays.video(recorded) if wants_video else site.replays.still(recorded)
 
 
 def _find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
@@ -219,55 +217,36 @@ def _find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
     return path if is_inside and path.is_file() else None
 
 
-Recording = Annotated[EpisodeRecording, Depends(_read_recording)]
+FoundReplay = Annotated[RenderStatus, Depends(_find_replay)]
 
 
 @router.get(f"{EPISODE}/video")
-def video_status(site: TheSite, recorded: Recording) -> Response:
-    """Return the status of an episode's video, which is requested if necessary."""
-    return JSONResponse(site.replays.video(recorded).as_json())
-
-
 @router.get(f"{EPISODE}/still")
-def still_status(site: TheSite, recorded: Recording) -> Response:
-    """Return the status of an episode's last frame, which is requested if necessary."""
-    return JSONResponse(site.replays.still(recorded).as_json())
+def replay_status(status: FoundReplay) -> Response:
+    """Return the status of an episode's video or last frame."""
+    return JSONResponse(status.as_json())
 
 
 @router.get(f"{EPISODE}/video.mp4")
-def video_file(site: TheSite, recorded: Recording) -> Response:
-    """Return the video of an episode."""
-    return _file(site.replays.video(recorded), "video/mp4")
-
-
 @router.get(f"{EPISODE}/still.jpg")
-def still_file(site: TheSite, recorded: Recording) -> Response:
-    """Return the last frame of an episode."""
-    return _file(site.replays.still(recorded), "image/jpeg")
-
-
-def _file(status: RenderStatus, media_type: str) -> Response:
+def replay_file(status: FoundReplay) -> Response:
+    """Return the video or last frame of an episode."""
     if status.path is None:
         raise NotFoundError(f"the file is not ready ({status.state})")
-    return FileResponse(status.path, media_type=media_type)
+    return FileResponse(status.path)
 
 
-class Divergence(NamedTuple):
-    """Comparison of an episode's path with its control's."""
+def compare_paths(path: np.ndarray, control: np.ndarray) -> dict[str, Any] | None:
+    """Compare two paths (n, 3), metres; None if one of them was not recorded.
 
-    step: int | None
-    """The first step that is far from the whole path of the control; None if the path stays near."""
-    still: bool
-    """Whether the path stays near its start, so that being near the control's path means nothing."""
-
-
-def compare_paths(path: np.ndarray, control: np.ndarray) -> Divergence | None:
-    """Compare two paths (n, 3), metres; None if one of them was not recorded."""
+    ``step`` is the first one that is far from the whole path of the control, or None; ``still`` is whether the path
+    stays near its start, so that being near the control's path means nothing.
+    """
     if not len(path) or not len(control):
         return None
     far = np.flatnonzero(cKDTree(control).query(path)[0] > DIVERGENCE_M)
     still = bool(np.linalg.norm(path - path[0], axis=1).max() <= DIVERGENCE_M)
-    return Divergence(int(far[0]) if len(far) else None, still)
+    return {"step": int(far[0]) if len(far) else None, "still": still}
 
 
 def read_trajectory(run: OpenRun, number: int) -> Trajectory:
@@ -291,27 +270,19 @@ def build_panels(sides: Paths) -> list[dict[str, Any]]:
         points = zip(steps.tolist(), (PANEL_HEIGHT * heights).round(1).tolist(), strict=True)
         return {"kind": kind, "name": name, "points": list(points)}
 
-    def panel(title: str, low: str, high: str, curves: list[dict[str, Any]]) -> dict[str, Any]:
-        return {"title": title, "low": low, "high": high, "curves": curves}
-
-    commands = (
-        ("Commanded translation", "xyz", 0),
-        ("Commanded rotation", "xyz", 3),
-        ("Gripper: command (1 closes)", "g", 6),
-    )
     panels = []
-    for title, names, first in commands:
-        columns = [(name, first + offset) for offset, name in enumerate(names)]
-        curves = [
-            curve(kind, name, path.actions[:, at], -1.0, 1.0) for name, at in columns for kind, path in paths
-        ]
-        panels.append(panel(title, "-1", "1", curves))
+    for title, columns in {
+        "Commanded translation": {"x": 0, "y": 1, "z": 2},
+        "Commanded rotation": {"x": 3, "y": 4, "z": 5},
+        "Gripper: command (1 closes)": {"g": 6},
+    }.items():
+        commands = [(kind, name, path.actions[:, at]) for name, at in columns.items() for kind, path in paths]
+        curves = [curve(*command, -1.0, 1.0) for command in commands]
+        panels.append({"title": title, "low": "-1", "high": "1", "curves": curves})
     widest = max([0.08, *(float(np.nanmax(path.gripper)) for _, path in paths if len(path.gripper))])
     opening = [curve(kind, "", path.gripper, 0.0, widest) for kind, path in paths if len(path.gripper)]
-    return [
-        *panels,
-        panel("Gripper: distance between the fingers", "0", f"{100 * widest:.0f} cm", opening),
-    ]
+    edges = {"low": "0", "high": f"{100 * widest:.0f} cm"}
+    return [*panels, {"title": "Gripper: distance between the fingers", **edges, "curves": opening}]
 
 
 def build_views(sides: Paths) -> list[dict[str, Any]]:

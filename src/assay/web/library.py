@@ -17,7 +17,7 @@ import polars as pl
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
 from assay.measures import Missing, attempt, grid
-from assay.measures.frames import perturbed_rows, plausible
+from assay.measures.frames import pairs, perturbed_rows, plausible
 from assay.measures.success.rates import Rate, rates, success_rate
 from assay.measures.views.heat_map import ACTIONS, OBJECTS
 from assay.runs.rows import COLUMNS, FRAME, with_labels
@@ -78,7 +78,7 @@ class Library:
             raise RunError(f"{folder} is not a folder; expected a folder with runs (*{SUFFIX})")
         self.folder = folder.resolve()
         self._summarise = cached(_summarise, size=10_000)
-        self.progress: Callable[[Path], RunProgress] = cached(measure_progress)
+        self.progress: Callable[[Path], dict[str, Any]] = cached(measure_progress)
         """Function that returns the current state of a run."""
 
     def path(self, name: str) -> Path:
@@ -94,9 +94,10 @@ class Library:
 
     def names(self, experiment: str | None = None) -> list[str]:
         """Return the names of all readable runs, or of those with an experiment, sorted."""
-        runs = [run for run in self.summaries() if run.link]
         return sorted(
-            run.name for run in runs if experiment is None or run.meta.get("experiment", "") == experiment
+            run.name
+            for run in self.summaries()
+            if run.link and experiment in (None, run.meta.get("experiment", ""))
         )
 
     def summaries(self) -> list[RunSummary]:
@@ -132,86 +133,53 @@ def _summarise(path: Path) -> RunSummary:
     perturbed = perturbed_rows(plausible(rows))
     rate = attempt(success_rate, perturbed if len(perturbed) else rows)
     control = attempt(success_rate, rows.filter(pl.col("condition") == CONTROL))
-    planned, done, errors = (int(counts[name].sum()) for name in ("planned", "done", "error"))
     return RunSummary(
         name=path.stem,
         meta=meta,
-        planned=planned,
-        done=done,
-        errors=errors,
+        planned=int(counts["planned"].sum()),
+        done=int(counts["done"].sum()),
+        errors=int(counts["error"].sum()),
         rate=None if isinstance(rate, Missing) else rate,
         control=None if isinstance(control, Missing) else control,
         perturbed=len(perturbed) > 0,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionProgress:
-    """The episodes of one condition."""
+def measure_progress(path: Path) -> dict[str, Any]:
+    """Measure the current state of a run: success by condition and, for paraphrases, by cell.
 
-    name: str
-    planned: int
-    done: int
-    rate: Rate | None
-    """Success rate; None before the first episode has ended."""
-    decided: bool
-    """Whether the condition was stopped early because its rate was known precisely enough."""
-    success_expected: bool
-    """Whether the instruction can be understood and carried out."""
-    control: tuple[int, int] | None
-    """Successes and number of the controls with the same tasks and seeds; None without such controls."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunProgress:
-    """The state of a run, which may still be running."""
-
-    conditions: tuple[ConditionProgress, ...]
-    cells: dict[tuple[str, str], Rate]
-    """Success rate by the wording of object and action; empty unless the run has paraphrases."""
-    errors: dict[str, int]
-    """Error messages and how often each occurred."""
-
-    objects = OBJECTS
-    actions = ACTIONS
-
-    @property
-    def planned(self) -> int:
-        """Number of planned episodes."""
-        return sum(condition.planned for condition in self.conditions)
-
-    @property
-    def done(self) -> int:
-        """Number of finished episodes."""
-        return sum(condition.done for condition in self.conditions)
-
-
-def measure_progress(path: Path) -> RunProgress:
-    """Measure the current state of a run: success by condition and, for paraphrases, by cell."""
+    A condition has its ``rate`` (None before the first episode has ended), whether it was ``decided`` early, and the
+    successes and number of the controls with the same tasks and seeds (``control``; None without such controls).
+    """
     with reading(path) as run:
         frame, counts, stopped = _read_rate_frame(run), run.store.counts(), run.store.stopped
         errors = run.store.reasons()
     by_condition = {str(rate.group["condition"]): rate for rate in rates(frame, stopped=stopped)}
-    judged, start = frame.filter(pl.col("outcome") != "error"), ["task", "seed"]
-    controls = judged.filter(pl.col("condition") == CONTROL).unique(start, keep="first")
-    pairs = judged.filter(pl.col("condition") != CONTROL).join(
-        controls.select(*start, control=pl.col("outcome") == "success"), on=start
-    )
-    paired = {
-        condition: (successes, count)
-        for condition, successes, count in pairs.group_by("condition")
-        .agg(pl.col("control").sum(), pl.len())
-        .iter_rows()
-    }
-    conditions = tuple(
-        ConditionProgress(
-            name, planned, done, by_condition.get(name), name in stopped, expected, paired.get(name)
-        )
-        for name, planned, done, *_, expected in counts.iter_rows()
-    )
+    judged = frame.filter(pl.col("outcome") != "error").with_columns(success=pl.col("outcome") == "success")
+    counted = pairs(judged).group_by("condition").agg(pl.col("control_success").sum(), pl.len())
+    paired = {condition: (successes, count) for condition, successes, count in counted.iter_rows()}
     paraphrases = attempt(grid, frame)
     cells = () if isinstance(paraphrases, Missing) else paraphrases.cells
-    return RunProgress(conditions, {(cell.object, cell.action): cell.rate for cell in cells}, errors)
+    return {
+        "planned": int(counts["planned"].sum()),
+        "done": int(counts["done"].sum()),
+        "conditions": [
+            {
+                "name": name,
+                "planned": planned,
+                "done": done,
+                "rate": by_condition.get(name),
+                "decided": name in stopped,
+                "success_expected": expected,
+                "control": paired.get(name),
+            }
+            for name, planned, done, *_, expected in counts.iter_rows()
+        ],
+        "objects": OBJECTS,
+        "actions": ACTIONS,
+        "cells": {(cell.object, cell.action): cell.rate for cell in cells},
+        "errors": errors,
+    }
 
 
 def _read_rate_frame(run: OpenRun) -> pl.DataFrame:

@@ -19,8 +19,6 @@ router = APIRouter()
 
 RUN = f"/runs/{{name:path}}{SUFFIX}"
 RowId = Annotated[int | None, Query(ge=0, lt=2**63)]
-REPORT_POLICY = "default-src 'none'; style-src {styles}; img-src data:; frame-ancestors 'none'; sandbox"
-"""Content-Security-Policy of the report, which embeds its styles and images and runs no scripts."""
 
 
 @router.get("/")
@@ -39,7 +37,7 @@ def glossary(request: Request) -> Response:
 def findings(name: str, site: TheSite) -> Response:
     """Return the findings of a run's report, which its page fetches separately because measuring takes a while."""
     try:
-        return JSONResponse({"findings": site.report(site.library.path(name)).findings})
+        return JSONResponse({"findings": site.report(site.library.path(name))[1]})
     except NotFoundError:
         raise
     except AssayError as error:
@@ -51,20 +49,22 @@ def report_in_app(request: Request, site: TheSite, name: str) -> Response:
     """Show the report under the app's navigation bar."""
     path = site.library.path(name)
     bar = render(request, "report_bar.html", name=name, running=is_running(path))
-    html = site.report(path).html.replace("<body>", f"<body>{bar}", 1)
+    html, _ = site.report(path)
+    html = html.replace("<body>", f"<body>{bar}", 1)
     return _report_response(html, request, "'unsafe-inline' 'self'")
 
 
 @router.get(f"{RUN}/report.html")
 def report(request: Request, site: TheSite, name: str) -> Response:
     """Show the report of the finished episodes, as `assay report` writes it."""
-    return _report_response(site.report(site.library.path(name)).html, request, "'unsafe-inline'")
+    return _report_response(site.report(site.library.path(name))[0], request, "'unsafe-inline'")
 
 
 def _report_response(html: str, request: Request, styles: str) -> Response:
     if chosen := theme(request):
         html = html.replace("<html ", f'<html data-theme="{chosen}" ', 1)
-    policy = REPORT_POLICY.format(styles=styles)
+    # The report embeds its styles and images, and runs no scripts.
+    policy = f"default-src 'none'; style-src {styles}; img-src data:; frame-ancestors 'none'; sandbox"
     return HTMLResponse(html.encode(errors="replace"), headers={"Content-Security-Policy": policy})
 
 

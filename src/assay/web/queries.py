@@ -184,38 +184,20 @@ class EpisodeRow:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A page of episodes."""
+def read_page(run: OpenRun, filters: Filters, number: int = 1, size: int = PAGE) -> dict[str, Any]:
+    """Return a page of filtered and sorted episodes; the last one if there are fewer.
 
-    rows: tuple[EpisodeRow, ...]
-    total: int
-    number: int
-    """Number of the page, from 1."""
-    size: int
-    """Number of episodes on a page."""
-
-    @property
-    def page_count(self) -> int:
-        """Number of pages."""
-        return max(1, -(-self.total // self.size))
-
-    @property
-    def before(self) -> int:
-        """Number of episodes before this page."""
-        return (self.number - 1) * self.size
-
-
-def read_page(run: OpenRun, filters: Filters, number: int = 1, size: int = PAGE) -> Page:
-    """Return a page of filtered and sorted episodes; the last one if there are fewer."""
+    The page has ``rows``, its ``number`` from 1, the number of episodes ``before`` it, the ``total`` number of
+    episodes, and ``page_count``.
+    """
     where, values = filters.clause()
     (total,) = run.rows(f"SELECT count(*) {_FROM}{where}", values)[0]
-    number = max(1, min(number, -(-total // size)))
-    rows = run.rows(
-        f"{_SELECT} {_FROM}{where} {filters.order()} LIMIT {size} OFFSET {(number - 1) * size}",
-        values,
-    )
-    return Page(tuple(map(_decode, rows)), total, number, size)
+    page_count = max(1, -(-total // size))
+    number = min(number, page_count)
+    before = (number - 1) * size
+    rows = run.rows(f"{_SELECT} {_FROM}{where} {filters.order()} LIMIT {size} OFFSET {before}", values)
+    page = {"rows": [*map(_decode, rows)], "total": total, "number": number, "before": before}
+    return page | {"page_count": page_count}
 
 
 def read_episode(run: OpenRun, key: str) -> EpisodeRow:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -32,24 +31,11 @@ SHADES = 10
 Text = Annotated[str, Query(max_length=300)]
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
-    """The report of a run."""
-
-    html: str
-    findings: tuple[str, ...]
-    """Findings, or the reasons why nothing was found."""
-
-
-def _build_report(path: Path) -> RunPage:
+def _build_report(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the report of a run as HTML, and its findings, or the reasons why nothing was found."""
     report = build([RunReport.read(path)])
     diagnosis = report.parts[0].diagnosis
-    return RunPage(report.html(), tuple(diagnosis.found or diagnosis.unsure))
-
-
-def _compare_runs(first: Path, second: Path) -> Comparison:
-    """Compare two runs as "A" and "B". Raises MeasureError if they share no spec."""
-    return compare({"A": read_outcomes(first), "B": read_outcomes(second)})
+    return report.html(), tuple(diagnosis.found or diagnosis.unsure)
 
 
 class Site:
@@ -57,8 +43,12 @@ class Site:
 
     def __init__(self, library: Library, replays: Replays) -> None:
         self.library, self.replays = library, replays
-        self.report: Callable[[Path], RunPage] = cached(_build_report)
-        self.comparison: Callable[[Path, Path], Comparison] = cached(_compare_runs)
+        self.report: Callable[[Path], tuple[str, tuple[str, ...]]] = cached(_build_report)
+        """Report of a run as HTML, and its findings."""
+        self.comparison: Callable[[Path, Path], Comparison] = cached(
+            lambda first, second: compare({"A": read_outcomes(first), "B": read_outcomes(second)})
+        )
+        """Comparison of two runs, "A" and "B". Raises MeasureError if they share no spec."""
         self.choices: Callable[[Path], dict[str, Any]] = cached(read_choices)
 
 

@@ -21,7 +21,7 @@ from assay.extensions.tabletop.world.env import play
 from assay.extensions.tabletop.world.oracle import TableOracle
 from assay.extensions.tabletop.world.simulation import ActionEffect
 from assay.perturb import Perturbation, Say, apply_perturbations
-from assay.perturb.senses import Fog
+from assay.perturb.senses.images import Fog
 
 PROMPTS: tuple[TablePerturbation, ...] = (
     PromptParaphrase(),

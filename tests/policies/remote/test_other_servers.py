@@ -135,11 +135,12 @@ def test_invalid_replies_of_openvla_oft_are_reported(
             asked(f"openvla-oft://{http(respond)}", observation)
 
 
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"])
 def test_a_reply_that_arrives_byte_by_byte_is_cut_off(
-    http: Callable[[Respond], str], observation: Observation
+    head: bytes, http: Callable[[Respond], str], observation: Observation
 ):
     def drip(handler: BaseHTTPRequestHandler, request: Any) -> None:
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        handler.wfile.write(head)
         for _ in range(1000):
             handler.wfile.write(b"H")
             time.sleep(0.05)

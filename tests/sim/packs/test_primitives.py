@@ -90,7 +90,7 @@ def test_every_category_and_arena_of_the_tasks_and_releases_is_offered(shared: P
     for task in tasks.resolve("all"):
         assert {entity.category for entity in task.scene.entities} <= PACK.categories
         PACK.arena(task.scene.arena, "")
-    replacements = {row.new for row in libero_pro.categories(shared / "libero_pro")}
+    replacements = {row.new for row in libero_pro.exchanges(shared / "libero_pro", libero_pro.CATEGORIES)}
     assert len(replacements) > 20 and replacements <= PACK.categories
     files = sorted((shared / "libero_x").rglob("*.bddl"))
     libero_x = {entity.category for file in files for entity in tasks.load(str(file)).scene.entities}

@@ -78,7 +78,15 @@ class ControlEnv(Partial):
         reward_scale: float | None = 1.0,
         **options: Any,
     ) -> None:
-        _check_options(type(self).__name__, options)
+        owner = type(self).__name__
+        for option, value in options.items():
+            if option not in (*_IGNORED_OPTIONS, *_FIXED_OPTIONS):
+                valid = [*_FIXED_OPTIONS, *_IGNORED_OPTIONS, *inspect.signature(ControlEnv).parameters]
+                raise TypeError(
+                    f"assay libero: {owner} has no option '{option}': {did_you_mean(option, valid)}"
+                )
+            if option in _FIXED_OPTIONS and value not in _FIXED_OPTIONS[option]:
+                raise SpecError(f"{owner}({option}={value!r}): valid here: {_FIXED_OPTIONS[option][0]!r}")
         if not os.path.exists(bddl_file_name):  # noqa: PTH110 - names as LIBERO takes them
             raise AssertionError(f"[error] {bddl_file_name} does not exist!")
         info = get_problem_info(os.fspath(bddl_file_name))
@@ -183,18 +191,6 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
                 interest[segmentation_image == self.instance_to_id[name]] = 1.0
         interest[segmentation_image == 0] = -1.0
         return interest
-
-
-def _check_options(owner: str, options: dict[str, Any]) -> None:
-    """Raise TypeError for an unknown option, SpecError for an unsupported value."""
-    for name, value in options.items():
-        if name in _IGNORED_OPTIONS:
-            continue
-        if name not in _FIXED_OPTIONS:
-            valid = [*_FIXED_OPTIONS, *_IGNORED_OPTIONS, *inspect.signature(ControlEnv).parameters]
-            raise TypeError(f"assay libero: {owner} has no option '{name}': {did_you_mean(name, valid)}")
-        if value not in _FIXED_OPTIONS[name]:
-            raise SpecError(f"{owner}({name}={value!r}): valid here: {_FIXED_OPTIONS[name][0]!r}")
 
 
 def _make_domain(bddl_file_name: str, controller_configs: Any = None, **options: Any) -> Domain:

@@ -35,23 +35,17 @@ PYTHONS = ("python", "python3")
 """Commands that are replaced by the Python interpreter in which Assay is installed."""
 
 
-def resolve_command(words: Sequence[str]) -> list[str]:
-    """Replace ``python`` by the current interpreter. Raises RunError if the command is empty."""
-    if not words:
-        raise RunError("no command given; expected assay libero -- python main.py ...")
-    return [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
-
-
 def start(words: Sequence[str], session: DropinSession, folder: Path) -> subprocess.Popen[bytes]:
     """Start a script in a session, whose file is written to ``folder``. Raises RunError."""
+    if not words:
+        raise RunError("no command given; expected assay libero -- python main.py ...")
+    command = [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
     file = folder / "session.json"
     session.write(file)
     before = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([str(PATH), *([before] if before else [])])
     try:
-        return subprocess.Popen(
-            resolve_command(words), env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path}
-        )
+        return subprocess.Popen(command, env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path})
     except OSError as error:
         fix = f"; did you mean assay libero -- python {words[0]} ...?" if words[0].endswith(".py") else ""
         raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None

@@ -32,7 +32,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 import polars as pl
@@ -68,9 +68,6 @@ from assay.measures.views.style import Drawing, mark_style
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import KeyNumber, between, listed, number, plural
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 CHANCE = 1 - QUANTILE
 """Minimum fraction of trajectories that are expected to be repeated by chance."""
@@ -187,16 +184,14 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     changed = keep(changed, ~changed["guessable"], "the instruction can be guessed")
     has = paths.has(changed["id"].to_numpy()) & paths.has(changed["control_id"].to_numpy())
     changed = keep(changed, has, "no path")
-    within = np.array([spread.get(task, spread[""]) for task in changed["task"]])
-    changed = changed.with_columns(spread=within)
-    far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= MIN_SPREADS * pl.col("spread"))
-    changed = keep(
-        changed,
-        changed.select(pl.col("other") | far).to_series(),
-        "moved too little, for how much controls differ",
+    changed = changed.with_columns(
+        spread=np.array([spread.get(task, spread[""]) for task in changed["task"]])
     )
-    elsewhere = starting_elsewhere(changed, paths) & ~changed["other"].to_numpy()
-    changed = keep(changed, ~elsewhere, "the end effector starts elsewhere")
+    far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= MIN_SPREADS * pl.col("spread"))
+    enough = changed.select(pl.col("other") | far).to_series()
+    changed = keep(changed, enough, "moved too little, for how much controls differ")
+    here = ~starting_elsewhere(changed, paths) | changed["other"].to_numpy()
+    changed = keep(changed, here, "the end effector starts elsewhere")
     control = paths.resample(changed["control_id"].to_numpy())
     still = np.repeat(control[:, :1], control.shape[1], axis=1)
     moves = distances(still, control) >= MIN_CONTROL_SPREADS * changed["spread"].to_numpy()
@@ -418,23 +413,17 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
     )
 
 
-def memorisation_sentences(result: Memorisation, profile: Profile) -> Iterator[str]:
-    """Yield a sentence about the fraction of repeated trajectories."""
-    index = result.overall
-    yield (
-        f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory it "
-        f"repeated the control's: memorisation index {number(index.index, 2)} "
-        f"({between(index.interval, digits=2)})."
-    )
-
-
 MEMORISATION = Measure(
     "memorisation",
     "Fraction of trajectories that repeat the control's although the change calls for another.",
     lambda run: memorisation(run.frame, run.paths),
     continuous=True,
     panels=(Panel("Memorisation", (memorisation_table,), runs=memorisation_figure),),
-    sentences=memorisation_sentences,
+    sentences=lambda result, profile: [
+        f"In {index.alike:,} of {plural(index.count, 'episode')} whose change calls for another trajectory it repeated "
+        f"the control's: memorisation index {number(index.index, 2)} ({between(index.interval, digits=2)})."
+        for index in (result.overall,)
+    ],
     numbers=lambda result, profile: [
         KeyNumber.of(
             "memorisation index",

@@ -20,7 +20,6 @@ import polars as pl
 from assay.episodes.episode import Trajectory
 from assay.measures.frames import START, goal
 from assay.measures.result import MeasureError
-from assay.runs.store import Store
 from assay.support.jit import machine_code
 
 POINTS = 50
@@ -62,11 +61,6 @@ class Paths:
         return cls(
             np.array(list(by_id), np.int64), points, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         )
-
-    @classmethod
-    def read(cls, store: Store) -> Paths:
-        """Read the trajectories of all episodes of a run."""
-        return cls.of(store.trajectories())
 
     def has(self, ids: np.ndarray) -> np.ndarray:
         """Return whether episodes have a trajectory: (len(ids),)."""
@@ -215,7 +209,11 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
     if not spread:
         raise MeasureError("needs a task with two successful controls to measure their natural spread")
     spread[""] = np.concatenate(list(spread.values()))
-    return _quantiles(spread, FLOOR), _quantiles(noise, 0.0)
+    high, noisy = (
+        {task: float(np.quantile(values, QUANTILE)) for task, values in part.items()}
+        for part in (spread, noise)
+    )
+    return {task: max(FLOOR, value) for task, value in high.items()}, noisy
 
 
 def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) -> dict[str, float]:
@@ -284,7 +282,3 @@ def _distance(ids: np.ndarray, control: int, paths: Paths, within: np.ndarray | 
     reference = np.array([control])
     begun, counts = paths.beginnings(ids, np.repeat(paths.lengths(reference), len(ids)))
     return open_distances(begun, counts, paths.resample(reference), np.zeros(len(ids), int), within)
-
-
-def _quantiles(spread: dict[str, np.ndarray], least: float) -> dict[str, float]:
-    return {task: max(least, float(np.quantile(values, QUANTILE))) for task, values in spread.items()}

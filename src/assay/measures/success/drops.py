@@ -30,7 +30,7 @@ from assay.measures.sample_size import least_one_sided, telling
 from assay.measures.success.rates import CONTROLS, SUCCESS
 from assay.measures.views.forest import MOST, Mark, change_drawing
 from assay.measures.views.style import BLUE, FAINT, Drawing
-from assay.measures.views.table import Column, Table
+from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import (
     between,
     group_name,
@@ -59,8 +59,6 @@ from assay.support.stats.significance import telling as count_telling
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
-_AXES = "axes"
-"""Name of the family of tests of the axes themselves."""
 _FIXED = ("task", "condition")
 """Columns within which wordings are sampled."""
 _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "neither": (0, 0)}
@@ -68,7 +66,6 @@ _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "
 
 _PAIR_COLUMNS = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
 """Columns of the pairs of a drop."""
-_READ = (*_PAIR_COLUMNS, "axis", "experiment", "plausible")
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +156,8 @@ def drops(
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
     matched = pairs(rows).drop_nulls(by)
-    matched = matched.select(name for name in matched.columns if name in (*_READ, *by))
+    read = (*_PAIR_COLUMNS, "axis", "experiment", "plausible", *by)
+    matched = matched.select(name for name in matched.columns if name in read)
     if not len(matched):
         raise MeasureError(f"none of the {len(changed)} perturbed episodes has a control")
     totals = {key: len(group) for key, group in changed.group_by(by)}
@@ -167,8 +165,7 @@ def drops(
     for key, group in matched.group_by(by, maintain_order=True):
         usual, now = group["control_success"].to_numpy(), group["success"].to_numpy()
         family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
-        if "axis" in by:
-            family = _AXES
+        family = "axes" if "axis" in by else family
         sensible = len(plausible(group)) > 0
         early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
         outcomes: dict[str, Any] = {
@@ -189,10 +186,11 @@ def drops(
                 stopped=early,
             )
         )
-    adjusted: dict[str, list[float]] = {}
-    for family in {drop.family for drop in result}:
-        adjusted[family] = holm([drop.p for drop in result if drop.family == family])[::-1]
-    return tuple(replace(drop, p_holm=adjusted[drop.family].pop()) for drop in result)
+    adjusted = {
+        family: iter(holm([drop.p for drop in result if drop.family == family]))
+        for family in {drop.family for drop in result}
+    }
+    return tuple(replace(drop, p_holm=next(adjusted[drop.family])) for drop in result)
 
 
 def pool_drops(drops: Sequence[Drop]) -> Drop:
@@ -229,25 +227,28 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         change = float((changed - control).sum() / count.sum())
         p = max(p, float(2 * normal_below(-abs(change) / variance**0.5)) if variance > 0 else 0.0)
     estimate = difference_of((control, changed), (count, count), effective)
-    if early:
-        p = max(p, _anytime_p(rows))
+    if early:  # anytime-valid, from starts in the order in which they were run
+        # A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one
+        # control would all fall if that happened to succeed.
+        apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
+        starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
+        ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
+        p = max(p, Pairs.of(apart for *_, apart in ordered).p)
     interval = widen_to_p(estimate.interval, p)
     _, tasks = np.unique(table["task"].to_list(), return_inverse=True)
     by_task, pairs_of = np.bincount(tasks, changed - control), np.bincount(tasks, count)
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
     hits, tried = kept[control > 0], control[control > 0]
-
-    def change_of(totals: np.ndarray) -> np.ndarray:  # (draws, 3)
-        return np.asarray((totals[:, 1] - totals[:, 0]) / totals[:, 2])
-
     return {
         "starts": len(table),
         "control": estimate.first,
         "perturbed": estimate.second,
         "change": estimate.difference,
         "interval": interval,
-        "bootstrap": bootstrap(outcomes, change_of) if resampling else None,
+        "bootstrap": bootstrap(outcomes, lambda totals: (totals[:, 1] - totals[:, 0]) / totals[:, 2])
+        if resampling
+        else None,
         "p": p,
         "least_p": least_p(count_telling(control, changed)),
         "telling": count_telling(control, changed),
@@ -261,18 +262,6 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
         "rows": rows,
         "table": table,
     }
-
-
-def _anytime_p(rows: pl.DataFrame) -> float:
-    """Return an anytime-valid p value, from starts in the order in which they were run.
-
-    A start is one pair, that of its first episode by key, as in the stopping rule: several wordings beside one control
-    would all fall if that happened to succeed.
-    """
-    apart = (pl.col("success") - pl.col("control_success")).sort_by("key").first()
-    starts = rows.group_by("task", "seed", maintain_order=True).agg(apart=apart)
-    ordered = sorted(starts.iter_rows(), key=lambda row: start_order(row[0], row[1]))
-    return Pairs.of(apart for *_, apart in ordered).p
 
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
@@ -342,17 +331,7 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             name,
             title,
             drops,
-            *(
-                "group",
-                "family",
-                "plausible",
-                "pairs",
-                "unpaired",
-                "control",
-                "perturbed",
-                "change",
-                "interval",
-            ),
+            *(field for field in declared_columns(Drop) if field != "p_holm"),
             Column(
                 "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
             ),

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
@@ -30,10 +29,7 @@ from assay.support.stats.significance import sign_flip
 
 FAIR = 0.5
 """Fraction of the controls' success below which a policy fails at new goals, which may be harder."""
-_ROWS = (
-    *("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "axis", "change"),
-    "initial_positions",
-)
+_ROWS = ("id", "experiment", "task", "seed", "start", "condition", "outcome", "success", "initial_positions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,25 +118,17 @@ def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFra
     """Return the episodes under the names of the requested tasks, and the controls of those tasks."""
     name = (pl.col("task") + " and " + pl.col("_partner")).alias("task")
     second = usual.select(pl.col("task").alias("_partner"), "seed", (pl.col("success") == 1).alias("_other"))
-    wanted = double.select(pl.col("task"), "_partner").unique(maintain_order=True)
+    wanted = double.select("task", "_partner").unique(maintain_order=True)
+    won = (pl.col("success") == 1) & pl.col("_other")
     both = (
         usual.join(wanted, on="task", how="inner")
         .join(second, on=("_partner", "seed"), how="inner")
-        .with_columns(
-            name,
-            outcome=pl.when((pl.col("success") == 1) & pl.col("_other"))
-            .then(pl.lit("success"))
-            .otherwise(pl.lit("failure")),
-        )
+        .with_columns(name, outcome=pl.when(won).then(pl.lit("success")).otherwise(pl.lit("failure")))
     )
     parts = (usual, both, single, double.with_columns(name))
     axis = pl.col("axis") if "axis" in usual.columns else pl.lit("words")
-    return pl.concat(
-        part.with_columns(
-            axis.cast(pl.String).alias("axis"), pl.lit(str(Change.TASK)).alias("change")
-        ).select(_ROWS)
-        for part in parts
-    )
+    change = pl.lit(str(Change.TASK))
+    return pl.concat(part.select(*_ROWS, axis=axis.cast(pl.String), change=change) for part in parts)
 
 
 def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tuple[Drop, ...]:
@@ -163,19 +151,16 @@ def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tupl
 
 
 def _new_goals(requests: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
-    if not len(requests):
-        return None
+    """Compare success at new goals with that of their tasks' controls; None without such requests."""
     rate = pl.col("success").mean()
     table = requests.group_by("task", maintain_order=True).agg(
-        rate.alias("rate"), pl.col("success").sum().alias("hits"), pl.len().alias("count")
+        rate=rate, hits=pl.col("success").sum(), count=pl.len()
     )
-    table = table.join(usual.group_by("task").agg(rate.alias("control")), on="task", maintain_order="left")
+    table = table.join(usual.group_by("task").agg(control=rate), on="task", maintain_order="left")
     if not len(table):
         return None
     now, before = (table[name].to_numpy().astype(float) for name in ("rate", "control"))
-    off = now - FAIR * before
-    p = sign_flip(off) / 2 if off.sum() < 0 else 1.0
-    change, interval = now - before, None
+    off, change, interval = now - FAIR * before, now - before, None
     if len(table) > 1:
         error = float(change.std(ddof=1)) / len(table) ** 0.5
         interval = student_over_tasks(float(change.mean()), error, len(table) - 1)
@@ -187,7 +172,7 @@ def _new_goals(requests: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
         rate=float(now.mean()),
         change=float(change.mean()),
         interval=interval,
-        p=float(np.clip(p, 0.0, 1.0)),
+        p=sign_flip(off) / 2 if off.sum() < 0 else 1.0,
     )
 
 

@@ -107,8 +107,8 @@ def rates(
         effective, interval = estimates.get(key, (None, None))
         hits, tried = tasks[key].to_numpy().astype(float).T if key in tasks else np.zeros((2, 0))
         if by == ("condition",) and row["condition"] in stopped:
-            rule = stopped[row["condition"]]
-            interval = Interval(float(rule["low"]), float(rule["high"]), "confidence sequence")
+            low, high = (float(stopped[row["condition"]][end]) for end in ("low", "high"))
+            interval = Interval(low, high, "confidence sequence")
         over_tasks = None
         if effective is not None and len(hits) >= FEWEST:
             # Wilson's stays within 0 and 1; ``effective`` is what the variance between tasks leaves.
@@ -199,14 +199,10 @@ def rates_drawing(
 
 def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
     """Draw success in each task, unperturbed and perturbed."""
-    ordered = sorted(rates, key=lambda rate: natural(str(rate.group["task"])))
     tasks = {str(rate.group["task"]) for rate in rates if rate.count}
-    groups = {
-        name: [
-            (str(rate.group["task"]), rate) for rate in ordered if bool(rate.group["perturbed"]) is perturbed
-        ]
-        for name, perturbed in (("control", False), ("perturbed", True))
-    }
+    groups: dict[str, list[tuple[str, Rate]]] = {"control": [], "perturbed": []}
+    for rate in sorted(rates, key=lambda rate: natural(str(rate.group["task"]))):
+        groups["perturbed" if rate.group["perturbed"] else "control"].append((str(rate.group["task"]), rate))
     caption = (
         f"{plural(sum(rate.count for rate in rates), 'episode')} of {plural(len(tasks), 'task')}; errors are "
         "excluded. Lines: 95 % Wilson intervals, widened for the correlation of episodes that share a start or variant."
@@ -222,15 +218,12 @@ def has_perturbed_episodes(profile: Profile) -> bool:
 def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
     """Yield a sentence about the success rate and that of the controls."""
     control, perturbed = profile.get(CONTROLS), has_perturbed_episodes(profile)
-    what = "perturbed episodes in which success is expected" if perturbed else "unperturbed episodes"
-    text = (
-        f"It succeeds in {rate.successes:,} of {rate.count:,} {what} ({percent(rate.rate)}, 95 % interval "
-        f"{between(rate.interval, 100)})"
-    )
+    episodes = "perturbed episodes in which success is expected" if perturbed else "unperturbed episodes"
+    text = f"It succeeds in {rate.successes:,} of {rate.count:,} {episodes} ({percent(rate.rate)}, 95 % interval "
+    text += f"{between(rate.interval, 100)})"
     if perturbed and control is not None:
-        text += (
-            f", and in {control.successes:,} of {plural(control.count, 'control')} ({percent(control.rate)})"
-        )
+        controls = plural(control.count, "control")
+        text += f", and in {control.successes:,} of {controls} ({percent(control.rate)})"
     if rate.interval is not None and rate.interval.one_start:
         text += f"; with {UNVARIED}"
     yield text + "."

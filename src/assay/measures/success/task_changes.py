@@ -51,9 +51,8 @@ from assay.support.streams import stream
 if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
-_MOST_NAMED = 3
-"""Maximum number of changes that a sentence names."""
 _SHUFFLES = 400
+"""Number of random permutations of starts between tasks."""
 ROWS = (
     *("id", "task", "seed", "start", "condition", "change", "success", "control_success", "alike"),
     "elsewhere",
@@ -137,11 +136,8 @@ def task_changes(run: RunData) -> TaskChanges:
     rows = rows.filter(pl.col("change").is_not_null() & (pl.col("change") != Change.TASK))
     if not len(rows):
         raise MeasureError("no perturbed episode in which success is expected has a control")
-    result = measure_task_changes(with_paths(run, rows).select(ROWS))
-    if not run.has("change"):
-        return result
     labels = run.frame.select("condition", "change").drop_nulls().unique()
-    return replace(result, changes=dict(labels.iter_rows()))
+    return replace(measure_task_changes(with_paths(run, rows).select(ROWS)), changes=dict(labels.iter_rows()))
 
 
 def with_paths(run: RunData, rows: pl.DataFrame) -> pl.DataFrame:
@@ -170,15 +166,25 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
     }
     lost = (pl.col("control_success") - pl.col("success")).sum()
     all_lost = rows.group_by(START, maintain_order=True).agg(_all=lost)
+    whole, starts = all_lost["_all"].to_numpy().astype(float), len(all_lost)
+    t = t_quantile(0.975, max(starts - 1, 1))
+    # A change's part of the fall is defined if the fall over all changes is significant.
+    falls = starts > 2 and whole.sum() > max(0.0, t * whole.std(ddof=1) * starts**0.5)
     costs = []
     for change, own in by_change.items():
         able = start_table(own.filter(pl.col("control_success") == 1))
         hits, counts = (able[name].to_numpy().astype(float) for name in ("perturbed", "count"))
         count = int(counts.sum())
-        both = all_lost.join(own.group_by(START).agg(_mine=lost), on=START, how="left", maintain_order="left")
-        part, part_interval = _ratio(
-            *both.select(pl.col("_mine", "_all").fill_null(0)).to_numpy().astype(float).T
-        )
+        part = part_interval = None
+        if falls:
+            both = all_lost.join(
+                own.group_by(START).agg(_mine=lost), on=START, how="left", maintain_order="left"
+            )
+            mine = both["_mine"].fill_null(0).to_numpy().astype(float)
+            part = float(mine.sum() / whole.sum())
+            off = mine - part * whole
+            half = t * float(np.sqrt(np.square(off).sum() * starts / (starts - 1))) / whole.sum()
+            part_interval = Interval(part - half, part + half, "linearised, over starts")
         # only starts with this change and another one are compared
         sides = two_sides(alone.filter(pl.col("control_success") == 1), START, pl.col("change") == change)
         estimate, p = compare_sides(sides) if len(sides) else (None, None)
@@ -201,12 +207,11 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
         cost if cost.more_p is None else replace(cost, more_p=p)
         for cost, p in zip(costs, raised, strict=True)
     ]
-    uneven = {change: uneven_p(own) for change, own in by_change.items()}
     return TaskChanges(
         cells=tuple(cell for change in by_change for cell in measure_cells(change, alone)),
         costs=tuple(sorted(costs, key=lambda cost: 1.0 if cost.share is None else cost.share)),
         alike_p=alike_p(alone) if len(by_change) > 1 else None,
-        uneven={change: p for change, p in uneven.items() if p is not None},
+        uneven={change: p for change, own in by_change.items() if (p := uneven_p(own)) is not None},
         rows=rows,
     )
 
@@ -299,23 +304,6 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
     return (1 + sum(apart(order) >= seen - 1e-9 for order in dealt)) / (1 + _SHUFFLES)
 
 
-def _ratio(part: np.ndarray, whole: np.ndarray) -> tuple[float | None, Interval | None]:
-    """Return the ratio of two sums over starts, and its linearised interval.
-
-    None unless the denominator ``whole`` is significantly above 0.
-    """
-    total, starts = whole.sum(), len(whole)
-    if total <= 0 or starts < 3:
-        return None, None
-    t = t_quantile(0.975, starts - 1)
-    if total / starts <= t * whole.std(ddof=1) / starts**0.5:
-        return None, None
-    ratio = float(part.sum() / total)
-    off = part - ratio * whole
-    half = t * float(np.sqrt(np.square(off).sum() * starts / (starts - 1))) / total
-    return ratio, Interval(ratio - half, ratio + half, "linearised, over starts")
-
-
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
     """Return the table of success kept under each change."""
     if not result.costs:
@@ -391,12 +379,12 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
         return
     events = (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION)
     shares = []
-    for cost in costs[:_MOST_NAMED]:
+    for cost in costs[:3]:
         change = cost.change.replace(TOGETHER, " and ")
         under = describe_change(cost.change) if cost.change in events else f"under changes of {change}"
         counts = f"{cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)}"
         shares.append(f"{percent(cost.share, 0)} {under} ({counts})")
-    rest = len(costs) - _MOST_NAMED
+    rest = len(costs) - 3
     more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
     yield f"Of the successes of its controls it keeps {listed(shares)}{more}."
     worse = [

@@ -26,7 +26,6 @@ from assay.tasks.labels import COLUMN, family_order, label_order, read
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MIN_SPOKES = 3
 MIN_TASKS = 10
 """Minimum number of tasks for separating the effect of a label from that of single tasks."""
 
@@ -71,28 +70,25 @@ def _rates_by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
     rows = run.perturbed
     result = {}
     for family in label_families(run.frame):
-        values = label_rates(rows, family)
+        result[family] = label_rates(rows, family)
         # If a change names other objects, as level 4 of LIBERO-X does, its labels describe the change, not the task.
-        label = pl.col(f"{COLUMN}{family}").drop_nulls().n_unique().alias("labels")
-        of_tasks = bool((rows.group_by("task").agg(label)["labels"] <= 1).all())
+        label = pl.col(f"{COLUMN}{family}").drop_nulls()
+        of_tasks = bool((rows.group_by("task").agg(count=label.n_unique())["count"] <= 1).all())
         if rows["task"].n_unique() >= MIN_TASKS and of_tasks:
-            values = tuple(_against_others(rows, family, rate) for rate in values)
-        result[family] = values
+            tasks = (
+                valid_rows(rows)
+                .group_by("task", maintain_order=True)
+                .agg(hits=pl.col("success").sum(), count=pl.len(), labels=label.first())
+            )
+            result[family] = tuple(_against_others(tasks, rate) for rate in result[family])
     return result
 
 
-def _against_others(frame: pl.DataFrame, family: str, rate: Rate) -> Rate:
+def _against_others(tasks: pl.DataFrame, rate: Rate) -> Rate:
     """Add the comparison with tasks without the label to a rate. Tasks are the units, not episodes."""
     (label,) = rate.group.values()
-    column = f"{COLUMN}{family}"
-    has = pl.col(column).map_elements(lambda text: label in read(text), return_dtype=pl.Boolean)
-    tasks = (
-        valid_rows(frame)
-        .group_by("task", maintain_order=True)
-        .agg(hits=pl.col("success").sum(), count=pl.len(), mine=has.fill_null(False).any())
-    )
     hits, counts = tasks.select("hits", "count").to_numpy().astype(float).T
-    mine = tasks["mine"].to_numpy()
+    mine = np.array([text is not None and label in read(text) for text in tasks["labels"]])
     if not rate.count or mine.all() or not mine.any():
         return rate
     one, other = (hits / counts)[mine], (hits / counts)[~mine]
@@ -156,8 +152,8 @@ def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
     )
     if not spokes:
         raise MeasureError("no episode has a label family")
-    if len(spokes) < _MIN_SPOKES:
-        raise MeasureError(f"{plural(len(spokes), 'label')}; a radar plot needs at least {_MIN_SPOKES}")
+    if len(spokes) < 3:
+        raise MeasureError(f"{plural(len(spokes), 'label')}; a radar plot needs at least 3")
     return sorted(spokes, key=lambda spoke: (family_order(spoke[0]), label_order(*spoke)))
 
 
@@ -172,15 +168,11 @@ def radar(
     """Draw success by label on polar axes, one line for each run; ``size`` of the labels in points."""
     angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
     for place, (run, families) in enumerate(runs.items()):
-        by_spoke = {
-            (family, group_name(rate.group)): rate
-            for family, values in families.items()
-            for rate in values
-            if rate.rate is not None
+        values = {
+            (family, group_name(rate.group)): rate for family, rates in families.items() for rate in rates
         }
-        corners = [
-            (angle, by_spoke[spoke]) for angle, spoke in zip(angles, spokes, strict=True) if spoke in by_spoke
-        ]
+        by_angle = ((angle, values.get(spoke)) for angle, spoke in zip(angles, spokes, strict=True))
+        corners = [(angle, rate) for angle, rate in by_angle if rate is not None and rate.rate is not None]
         if not corners:
             continue
         look = series(place)
@@ -218,8 +210,9 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
             f"{name}: " * (len(runs) > 1)
             + f"{min(counts, default=0):,} to {max(counts, default=0):,} perturbed episodes per label"
         )
-    one = "Lines along the spokes: 95 % Wilson intervals."
-    lines = one if len(runs) == 1 else "Wilson intervals are in the tables."
+    lines = "Lines along the spokes: 95 % Wilson intervals."
+    if len(runs) > 1:
+        lines = "Wilson intervals are in the tables."
     caption = f"Success by label, {'; '.join(sizes)}, in which success is expected. {lines}"
     return Drawing("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
 

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from assay.measures.success.rates import Rate
-
 NONE = "none"
 """Object names or action phrasing as in the original instruction."""
 OBJECTS = (NONE, "addition", "contextual", "habitual")
@@ -37,15 +35,6 @@ def fill_cell(axes: Axes, row: float, column: float, shade: float | None, *, hat
     if not hatch:
         cell.set_linewidth(1.2)
     return INK if shade is None else "white" if shade < LIGHT else BLACK
-
-
-def rate_cell(axes: Axes, row: float, column: float, rate: Rate) -> None:
-    """Draw a success rate: percentage and number of episodes."""
-    ink = fill_cell(axes, row, column, rate.rate)
-    text = "error" if rate.rate is None else f"{100 * rate.rate:.0f}"
-    where: Any = {"ha": "center", "va": "center", "color": ink}
-    axes.text(column + 0.5, row + 0.42, text, fontsize=9, fontweight="bold", **where)
-    axes.text(column + 0.5, row + 0.78, f"{rate.count:,}", fontsize=6.2, **where)
 
 
 def bare_axes(axes: Axes) -> None:

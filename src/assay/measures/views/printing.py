@@ -51,13 +51,21 @@ class Print:
         """Return settings from command line options. Raises RunError with the valid values."""
         if format not in get_args(Format):
             raise RunError(f"--figures {format}: expected {' or '.join(get_args(Format))}")
-        return cls(
-            format,  # type: ignore[arg-type]
-            _width(width),
-            FONT if font is None else _font(font),
-            letters,
-            {} if names is None else read_names(names),
-        )
+        inches = {"column": COLUMN, "page": PAGE}.get(width, 0.0)
+        if match := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm|pt)", width.strip()):
+            inches = float(match[1]) * _UNITS[match[2]]
+        if not 1.5 <= inches <= 20:
+            raise RunError(
+                f"--width '{width}': expected column, page, or 1.5 to 20 inches such as 3.25in, 8.5cm, 240pt"
+            )
+        if font is not None:
+            from matplotlib.font_manager import fontManager
+
+            installed = {entry.name for entry in fontManager.ttflist}
+            if font not in installed:
+                raise RunError(f"--font '{font}' is not installed: {did_you_mean(font, installed)}")
+        chosen = {} if names is None else read_names(names)
+        return cls(format, inches, font or FONT, letters, chosen)  # type: ignore[arg-type]
 
     @property
     def narrow(self) -> bool:
@@ -91,27 +99,21 @@ def readable(figure: Figure, how: Print) -> None:
         for axis in (axes.xaxis, axes.yaxis):
             if isinstance(axis.get_major_locator(), FixedLocator):
                 labels = [how.name(label.get_text()) for label in axis.get_ticklabels()]
-                axis.set_ticks(axis.get_majorticklocs(), _shorten(labels, how))
+                first, *others = {label.partition("/")[0] for label in labels if "/" in label} or {""}
+                numbered = any(re.search(r"/[0-9]+$", label) for label in labels)
+                if how.narrow and not others and not numbered:  # tasks keep the names of their suites
+                    labels = [label.removeprefix(f"{first}/") for label in labels]
+                axis.set_ticks(axis.get_majorticklocs(), labels)
             if how.narrow:
                 width = int(15 * how.width * 8 / how.letters / 1.7)
                 axis.label.set_text("\n".join(textwrap.wrap(axis.label.get_text(), width)))
         axes.tick_params(labelsize=how.letters)
-        for which in "xy":
-            for label in getattr(axes, f"get_{which}ticklabels")():
-                label.set_fontsize(how.letters)
+        for label in (*axes.get_xticklabels(), *axes.get_yticklabels()):
+            label.set_fontsize(how.letters)
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
         text.set_text(how.name(text.get_text()))
         text.set_fontsize(how.letters)
-
-
-def _shorten(labels: list[str], how: Print) -> list[str]:
-    """Remove the common name of the experiment from labels if there is little room."""
-    begins = {label.partition("/")[0] for label in labels if "/" in label}
-    if not how.narrow or len(begins) != 1 or any(re.search(r"/[0-9]+$", label) for label in labels):
-        return labels
-    (first,) = begins
-    return [label.removeprefix(f"{first}/") for label in labels]
 
 
 def read_names(file: Path) -> dict[str, str]:
@@ -131,26 +133,3 @@ def read_names(file: Path) -> dict[str, str]:
                 )
             names[str(key)] = str(label)
     return names
-
-
-def _width(text: str) -> float:
-    """Parse ``column``, ``page``, ``3.25in``, ``8.5cm`` or ``240pt`` to inches. Raises RunError."""
-    if text in ("column", "page"):
-        return COLUMN if text == "column" else PAGE
-    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(in|cm|mm|pt)", text.strip())
-    width = float(match[1]) * _UNITS[match[2]] if match else 0.0
-    if not 1.5 <= width <= 20:
-        raise RunError(
-            f"--width '{text}': expected column, page, or 1.5 to 20 inches such as 3.25in, 8.5cm, 240pt"
-        )
-    return width
-
-
-def _font(name: str) -> str:
-    """Check that a font is installed. Raises RunError with the nearest name."""
-    from matplotlib.font_manager import fontManager
-
-    installed = {font.name for font in fontManager.ttflist}
-    if name not in installed:
-        raise RunError(f"--font '{name}' is not installed: {did_you_mean(name, installed)}")
-    return name

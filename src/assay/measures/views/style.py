@@ -113,7 +113,14 @@ class Drawing:
                 figure.set_layout_engine(None)  # saving would draw and lay out a second time
             written = StringIO()
             figure.savefig(written, format="svg", metadata=_NO_METADATA)
-        return _tidy(written.getvalue(), self.title)
+        svg = written.getvalue()
+        svg = svg[svg.index("<svg") :]
+        # A browser needs neither metadata nor names of groups.
+        svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+        svg = re.sub(r'<g id="[^"]*"', "<g", svg)
+        svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
+        svg = re.sub(r"\n\s*", "\n", svg).replace(f"'{_FAMILY}'", _SHOWN)
+        return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(self.title)}" ', 1)
 
     @property
     def file(self) -> str:
@@ -127,9 +134,8 @@ class Drawing:
 
         global _print
         width, height = how.width if self.in_a_column else max(how.width, PAGE), self.size[1]
-        if (
-            not self.in_a_column or self.size[0] <= NARROW
-        ):  # only rows of full-width figures keep their height
+        # only rows of full-width figures keep their height
+        if not self.in_a_column or self.size[0] <= NARROW:
             height = max(1.8, height * width / self.size[0])
         here = replace(how, width=width)
         style = {**_STYLE, **how.style, "svg.hashsalt": self.name}
@@ -185,14 +191,3 @@ def aside(place: int, count: int) -> float:
     Offsets keep error bars from overlapping.
     """
     return 0.012 * (place - (count - 1) / 2)
-
-
-def _tidy(svg: str, title: str) -> str:
-    """Remove prologue, metadata and group names, which a browser does not need."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'<g id="[^"]*"', "<g", svg)
-    svg = re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"\n\s*", "\n", svg)
-    svg = svg.replace(f"'{_FAMILY}'", _SHOWN)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)

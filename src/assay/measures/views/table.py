@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cache
 from io import StringIO
@@ -132,7 +132,11 @@ class Table:
             column if isinstance(column, Column) else _find_column(kind, column)
             for column in columns or declared_columns(kind)
         ]
-        rows = tuple(tuple(_cell(column, result) for column in chosen) for result in results)
+        readers = [column.value or attrgetter(column.name) for column in chosen]
+        rows = tuple(
+            tuple(group_name(value) if isinstance(value := read(result), dict) else value for read in readers)
+            for result in results
+        )
         return cls(name, title, tuple(chosen), rows, note, shown_at_once)
 
     @property
@@ -224,12 +228,6 @@ def _find_column(kind: type, path: str) -> Column:
         column,
         value=lambda result: None if (part := getattr(result, field)) is None else read(part),
     )
-
-
-def _cell(column: Column, result: Any) -> Value:
-    assert column.value is not None, f"column {column.name} has no value"
-    value = column.value(result)
-    return group_name(dict(value)) if isinstance(value, Mapping) else value
 
 
 def latex(text: str) -> str:

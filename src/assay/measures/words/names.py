@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -33,9 +33,6 @@ from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import between, p_value, plural, points
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE, holm
-
-if TYPE_CHECKING:
-    from assay.measures.profile import Profile
 
 WORDS = "Words"
 """Section of the report about instructions."""
@@ -89,23 +86,20 @@ def name_gaps(frame: pl.DataFrame) -> NameGaps:
     rows = valid_rows(rows).with_columns(manner=manner)
     alone = sorted(noun for noun in rows["renamed"].unique() if noun and JOINED not in noun)
     gaps = (_gap(noun, rows.filter(pl.col("renamed").is_in(["", noun]))) for noun in alone)
-    nouns = [gap for gap in gaps if gap is not None]
+    nouns = sorted(filter(None, gaps), key=lambda gap: gap.change)
     overall = _gap("", rows)
     if overall is None:
         raise MeasureError("no task has wordings that keep the names and others that change them")
     several = pl.col("renamed").str.contains(JOINED, literal=True)
     parts = (rows.filter(which | (pl.col("change") == Change.WORDING)) for which in (~several, several))
     one, more = (_gap("", part) for part in parts)
-    return NameGaps(overall, one, more, tuple(sorted(nouns, key=lambda gap: gap.change)))
+    return NameGaps(overall, one, more, tuple(nouns))
 
 
 def pool_names(gaps: Sequence[NameGap]) -> NameGap:
     """Pool the same gap over several runs of a policy."""
-    first, *rest = gaps
-    if not rest:
-        return first
     table = pl.concat([gap.table for gap in gaps])
-    return _measure_gap(first.noun, table.group_by("task", "manner", maintain_order=True).sum())
+    return _measure_gap(gaps[0].noun, table.group_by("task", "manner", maintain_order=True).sum())
 
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
@@ -115,6 +109,7 @@ def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
 
 
 def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
+    """Compare kept with changed names in a table of strata."""
     estimate, p = compare_sides(table)
     kept, kept_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
     return NameGap(
@@ -195,22 +190,17 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
     return change_drawing("names", "Names it knows", caption, {"": marks[:MOST]}, along=along, heads=heads)
 
 
-def names_sentences(result: NameGaps, profile: Profile) -> Iterator[str]:
-    """Yield a sentence about the cost of other names."""
-    gap = result.overall
-    yield (
-        f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep all names "
-        f"and in {gap.changed:,} of {gap.changed_count:,} that change one: {points(gap.change)} points "
-        f"(95 % interval {between(gap.interval, 100)})."
-    )
-
-
 NAMES = Measure(
     "names",
     "Instructions that keep all names, compared with instructions that change one, overall and for each noun.",
     lambda run: name_gaps(run.changed),
     needs=("instruction",),
     panels=(Panel(WORDS, (names_table,), (names_figure,)),),
-    sentences=names_sentences,
+    sentences=lambda result, profile: [
+        f"With paraphrased instructions it succeeds in {gap.kept:,} of {gap.kept_count:,} that keep all names and in "
+        f"{gap.changed:,} of {gap.changed_count:,} that change one: {points(gap.change)} points "
+        f"(95 % interval {between(gap.interval, 100)})."
+        for gap in (result.overall,)
+    ],
     tests=_test_names,
 )

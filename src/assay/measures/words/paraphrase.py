@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from assay.measures.frames import require, sums, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.success.rates import RATE, Rate, interval_note, rates, rates_drawing
-from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS, fill_cell, grid_axes, grid_map, rate_cell
+from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS, fill_cell, grid_axes, grid_map
 from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, series, share_limits
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import between, number, p_phrase, plural, points
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from assay.perturb.words.grid.table import GridStats
-
-
-_MARGIN_GAP = 0.25
-"""Gap between the grid and its margins, in cells."""
-_PRESERVED = (NONE, "addition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +102,10 @@ def grid(frame: pl.DataFrame) -> Grid:
     usual = frame.filter(pl.col("condition") == CONTROL).with_columns(
         object=pl.lit(NONE), action=pl.lit(NONE)
     )
-    scored = rows.with_columns(pd=pl.col("pd") if "pd" in rows.columns else pl.lit(None, pl.Float64))
-    distances = {
-        (names, action): mean
-        for names, action, mean in scored.group_by("object", "action").agg(pl.col("pd").mean()).iter_rows()
-    }
+    distances = {}
+    if "pd" in rows.columns:
+        means = rows.group_by("object", "action").agg(pl.col("pd").mean())
+        distances = {(names, action): mean for names, action, mean in means.iter_rows()}
     distances[NONE, NONE] = 0.0
     by_cell = {
         (str(rate.group["object"]), str(rate.group["action"])): rate
@@ -133,7 +127,7 @@ def grid(frame: pl.DataFrame) -> Grid:
 
 def object_gap(frame: pl.DataFrame) -> ObjectGap:
     """Measure the cost of calling objects by another name."""
-    rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in(_PRESERVED))
+    rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in((NONE, "addition")))
     both = {bool(rate.group["preserved"]): rate for rate in rates(rows, ("preserved",)) if rate.count}
     if len(both) < 2:
         raise MeasureError("needs paraphrases that keep the object's name and others that change it")
@@ -183,7 +177,7 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
     cells: dict[tuple[float, float], Rate] = {
         (OBJECTS.index(cell.object), ACTIONS.index(cell.action)): cell.rate for cell in grid.cells
     }
-    right, below = len(ACTIONS) + _MARGIN_GAP, len(OBJECTS) + _MARGIN_GAP
+    right, below = len(ACTIONS) + 0.25, len(OBJECTS) + 0.25  # with a gap of a quarter of a cell
     margins = {(float(OBJECTS.index(str(rate.group["object"]))), right): rate for rate in grid.objects}
     margins |= {(below, float(ACTIONS.index(str(rate.group["action"])))): rate for rate in grid.actions}
 
@@ -193,16 +187,20 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
             if place not in cells:
                 fill_cell(axes, *place, None, hatch="////")
         for (row, column), rate in {**cells, **margins}.items():
-            rate_cell(axes, row, column, rate)
+            ink = fill_cell(axes, row, column, rate.rate)
+            text = "error" if rate.rate is None else f"{100 * rate.rate:.0f}"
+            where: Any = {"ha": "center", "va": "center", "color": ink}
+            axes.text(column + 0.5, row + 0.42, text, fontsize=9, fontweight="bold", **where)
+            axes.text(column + 0.5, row + 0.78, f"{rate.count:,}", fontsize=6.2, **where)
         rows, columns = [*range(len(OBJECTS)), below], [*range(len(ACTIONS)), right]
         grid_axes(axes, rows, [*OBJECTS, "all"], columns, [*ACTIONS, "all"])
 
-    widest = max(
-        max(rate.interval.high - rate.rate, rate.rate - rate.interval.low)
-        if rate.interval is not None and rate.rate is not None
-        else 0.0
+    sides = (
+        (rate.interval.high - rate.rate, rate.rate - rate.interval.low)
         for rate in cells.values()
+        if rate.interval is not None and rate.rate is not None
     )
+    widest = max(map(max, sides), default=0.0)
     caption = (
         f"Success in per cent and, below it, the number of episodes; "
         f"{plural(sum(rate.count for rate in cells.values()), 'episode')} in {len(cells)} of 44 cells. Top left: "

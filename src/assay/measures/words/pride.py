@@ -107,8 +107,7 @@ def overestimation(frame: pl.DataFrame, alpha: float = ALPHA) -> Overestimation:
         shares = totals[:, words.SUCCESS] / totals[:, words.COUNT]
         return np.asarray(1 - words.value(totals, alpha) / 100 / shares)
 
-    result = words.pride(alpha)
-    value = float(excess(words.totals)[0])
+    result, value = words.pride(alpha), float(excess(words.totals)[0])
     return Overestimation(value, words.interval(excess), rate, result.pride, result.episodes)
 
 
@@ -171,9 +170,8 @@ class _Sums:
 
 def pride_table(sweep: Sweep, report: ReportedRun) -> Table:
     """Return the table of PRIDE by weight."""
-    return Table.of(
-        "pride", "PRIDE over its weight", sweep.points, note="95 % Wilson intervals over wordings."
-    )
+    note = "95 % Wilson intervals over wordings."
+    return Table.of("pride", "PRIDE over its weight", sweep.points, note=note)
 
 
 def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
@@ -195,11 +193,9 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
 
     slopes = []
     for name, sweep in runs.items():
-        interval = sweep.interval
+        interval, first = sweep.interval, sweep.points[0]
         method = f" (95 % interval {between(interval)}, {methods([interval])})" if interval else ""
-        size = (
-            f"{plural(sweep.points[0].episodes, 'episode')} of {plural(sweep.points[0].wordings, 'wording')}"
-        )
+        size = f"{plural(first.episodes, 'episode')} of {plural(first.wordings, 'wording')}"
         head = f"{name}: slope" if len(runs) > 1 else "Slope"
         slopes.append(f"{head} {signed(sweep.slope)} per unit of alpha{method}, {size}")
     caption = (

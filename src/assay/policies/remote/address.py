@@ -98,7 +98,8 @@ class Address:
     ) -> Address:
         """Parse an address; ``path``: whether a path is allowed. Raises PolicyError that lists valid values."""
         valid = f"{scheme}://host:port"
-        shown = hide_secrets(address)
+        shown = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may contain a slash
+        shown = re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", shown)
         try:
             # Host by host: several hosts with commas are not a URL, and newer versions of Python reject [::1] in them.
             before, authority, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
@@ -144,12 +145,6 @@ class Address:
             {name: parse_field(Convention, name, value, text) for name, value in options.items()},
             own,
         )
-
-
-def hide_secrets(address: str) -> str:
-    """Return the address without passwords and keys, for error messages."""
-    hidden = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may contain a slash
-    return re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", hidden)
 
 
 def _parse_options(query: str, address: str, extra: tuple[str, ...]) -> dict[str, str]:

@@ -108,9 +108,7 @@ class AssetPack:
         root = read_mjcf(self.files.get(variant.base) or self.folder / "templates" / f"{variant.base}.xml")
         root.set("model", category)
         if variant.colour is not None:
-            _recolour(
-                root, np.array(variant.colour), None if variant.dark is None else np.array(variant.dark)
-            )
+            _recolour(root, variant)
         frame, assets = root.find("./worldbody/body"), root.find("asset")
         if variant.size != 1.0 and frame is not None and assets is not None:
             resize(frame, assets, variant.size)
@@ -175,7 +173,7 @@ def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] =
     return digest.hexdigest()
 
 
-def _recolour(root: Element, colour: np.ndarray, dark: np.ndarray | None) -> None:
+def _recolour(root: Element, variant: CategoryVariant) -> None:
     """Paint every drawn geom in a shade of one colour, or a mix of two, by its luminance relative to the brightest."""
     drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
     for geom in drawn:
@@ -184,9 +182,9 @@ def _recolour(root: Element, colour: np.ndarray, dark: np.ndarray | None) -> Non
     luminances = [float(old[:3] @ LUMINANCE) for old in old_colours]
     least, most = min(luminances), max(luminances)
     for geom, old, luminance in zip(drawn, old_colours, luminances, strict=True):
-        if dark is None:
-            shade = colour * np.sqrt(luminance / most)
+        if variant.dark is None:
+            shade = np.array(variant.colour) * np.sqrt(luminance / most)
         else:
             fraction = (luminance - least) / (most - least)
-            shade = fraction * colour + (1.0 - fraction) * dark
+            shade = fraction * np.array(variant.colour) + (1.0 - fraction) * np.array(variant.dark)
         geom.set("rgba", " ".join(f"{value:.7f}" for value in (*shade, old[3])))

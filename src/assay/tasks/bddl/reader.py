@@ -125,7 +125,17 @@ class _BddlReader:
     def document(self, id: str) -> Document:
         """Read the whole file."""
         sections = self._sections()
-        arena, style = self._arena_and_style(sections["problem"])
+        problem = as_word(_only_item(sections["problem"], "the name of a problem"), "the name of a problem")
+        self._lines[("style",)] = problem.line
+        styles = {  # case is ignored in the arena and kept in the style
+            arena: match["style"] or ""
+            for arena, name in _PROBLEMS.items()
+            if (match := re.fullmatch(rf"{name}(?:_(?P<style>.+))?", problem.text, re.IGNORECASE))
+        }
+        if not styles:
+            nearest = did_you_mean(problem.text[:80], _PROBLEMS.values())
+            raise fail(f"unknown problem {quote(problem.text)}; {nearest}", problem)
+        arena, style = next(iter(styles.items()))
         words = [as_word(node, "words without parentheses").text for node in sections[":language"].rest]
         if not words:
             raise fail("the instruction in ':language' is empty", sections[":language"])
@@ -163,8 +173,8 @@ class _BddlReader:
         for section, entities in (("fixtures", fixtures), ("objects", objects)):
             for index, entity in enumerate(entities):
                 if (count := placed[entity.name]) != 1:
-                    problem = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
-                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {problem}")
+                    reason = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
+                    self._warn(self._lines[(section, index)], f"{quote(entity.name)} {reason}")
         task = Task(id, scene, goal, Instruction(" ".join(words)), of_interest)
         return Document(task, tuple(sorted(self._warnings, key=lambda note: note.line)))
 
@@ -201,17 +211,6 @@ class _BddlReader:
             if domain.text.lower() != "robosuite":
                 raise fail(f"the domain is {quote(domain.text)}, not 'robosuite'", domain)
         return sections
-
-    def _arena_and_style(self, group: Group) -> tuple[Arena, str]:
-        """Read a problem name; case is ignored in the arena and kept in the style."""
-        word = as_word(_only_item(group, "the name of a problem"), "the name of a problem")
-        self._lines[("style",)] = word.line
-        for arena, problem in _PROBLEMS.items():
-            match = re.fullmatch(re.escape(problem) + r"(?:_(?P<style>.+))?", word.text, re.IGNORECASE)
-            if match:
-                return arena, match["style"] or ""
-        nearest = did_you_mean(word.text[:80], _PROBLEMS.values())
-        raise fail(f"unknown problem {quote(word.text)}; {nearest}", word)
 
     def _entities(self, group: Group, without: Entity | None = None) -> tuple[Entity, ...]:
         """Read a typed list of names: ``a_1 a_2 - a b_1 - b``; ``without`` must be listed and is left out."""

@@ -39,13 +39,13 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from assay.episodes.instruction import Instruction
 from assay.errors import TaskError, did_you_mean
 from assay.tasks.bddl.sexpr import evaluate
 from assay.tasks.checks import check, parse_atom, quote
-from assay.tasks.files import load_file, names_file, task_files
+from assay.tasks.files import find_files, load_file, names_file
 from assay.tasks.scene import Arena, Entity, Goal, Rectangle, Region, Scene, Task
 
 ALL = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
@@ -60,11 +60,7 @@ Pair = tuple[Number, Number]
 Quadruple = tuple[Number, Number, Number, Number]
 
 
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class _RegionRecord(_Record):
+class _RegionRecord(BaseModel, extra="forbid"):
     centre: Pair | None = None
     half: Pair | None = None
     rectangle: Quadruple | None = None
@@ -81,7 +77,7 @@ class _RegionRecord(_Record):
         return Region(name, target, tuple(Rectangle(*corner) for corner in corners), yaw, self.rgba)
 
 
-class _SceneRecord(_Record):
+class _SceneRecord(BaseModel, extra="forbid"):
     like: str | None = None
     arena: Arena | None = None
     style: str = ""
@@ -113,7 +109,7 @@ class _SceneRecord(_Record):
         return Scene(self.arena, fixtures, objects, tuple(regions), initial, self.style)
 
 
-class _TaskRecord(_Record):
+class _TaskRecord(BaseModel, extra="forbid"):
     instruction: str
     scene: str
     goal: list[str]
@@ -122,7 +118,7 @@ class _TaskRecord(_Record):
     of_interest: list[str] = []
 
 
-class _SuiteRecord(_Record):
+class _SuiteRecord(BaseModel, extra="forbid"):
     suite: str
     about: str
     scenes: dict[str, _SceneRecord]
@@ -218,13 +214,13 @@ def resolve(selection: str) -> tuple[Task, ...]:
     """
     chosen: dict[str, Task] = {}
     for part in filter(None, (part.strip() for part in selection.split(","))):
-        if part == "all":
-            selected = tuple(task for name in ALL for task in suite(name))
-        elif part in _SUITES:
-            selected = suite(part)
-        elif names_file(part) or Path(part).is_dir():
-            selected = tuple(load_file(file) for file in task_files(part))
-        elif "/" in part and part.partition("/")[0] in _SUITES:
+        if part == "all" or part in _SUITES:
+            selected = tuple(task for name in (ALL if part == "all" else (part,)) for task in suite(name))
+        elif Path(part).is_dir():
+            selected = tuple(load_file(str(file)) for file in find_files(part))
+            if not selected:
+                raise TaskError(f"{part}: no .bddl or .json file there or in a folder below")
+        elif names_file(part) or ("/" in part and part.partition("/")[0] in _SUITES):
             selected = (load(part),)
         else:
             nearest = did_you_mean(part[:80], ("all", *_SUITES))

@@ -41,6 +41,7 @@ _DAMAGE = (
     *(NotImplementedError, RuntimeError),
 )
 """Exceptions that reading a damaged archive may raise."""
+_PICKLE_DAMAGE = (pickle.UnpicklingError, ArithmeticError, LookupError, TypeError, AttributeError)
 
 
 class _MalformedError(Exception):
@@ -143,14 +144,7 @@ def _read_tree(content: bytes) -> object:
             if count > MAX_OPCODES or ("BINPUT" in opcode.name and int(argument or 0) > MAX_OPCODES):
                 raise _MalformedError("too many opcodes for an array")
         return _TreeBuilder(io.BytesIO(content)).load()
-    except (
-        pickle.UnpicklingError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        *_DAMAGE,
-    ) as error:
+    except (*_PICKLE_DAMAGE, *_DAMAGE) as error:
         raise _MalformedError(f"the pickle is damaged: {' '.join(str(error).split())[:200]}") from None
 
 

@@ -139,21 +139,21 @@ class LerobotFolder:
         episodes = pl.scan_parquet(self.folder / "meta/episodes/*/*.parquet")
         wanted = [name for name in episodes.collect_schema().names() if not name.startswith("stats/")]
         for row in episodes.select(wanted).collect().iter_rows(named=True):
-
-            def place(prefix: str, row: Mapping[str, Any] = row) -> dict[str, int]:
-                return {name: row[f"{prefix}/{name}"] for name in ("chunk_index", "file_index")}
-
+            data, *videos = (
+                {name: row[f"{prefix}/{name}"] for name in ("chunk_index", "file_index")}
+                for prefix in ("data", *(f"videos/{key}" for key in self.videos))
+            )
             clips = {
                 key: (
-                    self._path(self._info.video_path, video_key=key, **place(f"videos/{key}")),
+                    self._path(self._info.video_path, video_key=key, **place),
                     float(row[f"videos/{key}/from_timestamp"]),
                 )
-                for key in self.videos
+                for key, place in zip(self.videos, videos, strict=True)
             }
             yield LerobotEpisode(
                 number=_COUNT.validate_python(row["episode_index"]),
                 instruction=str(row["tasks"][0]) if row["tasks"] else "",
-                table=self._path(self._info.data_path, **place("data")),
+                table=self._path(self._info.data_path, **data),
                 first=_COUNT.validate_python(row["dataset_from_index"]),
                 length=_COUNT.validate_python(row["length"]),
                 clips=clips,

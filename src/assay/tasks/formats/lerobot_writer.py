@@ -89,17 +89,12 @@ class ImageStats:
         share = self._histogram / self._histogram.sum(axis=1, keepdims=True)
         mean = share @ levels
         below = np.cumsum(self._histogram, axis=1)
-        ranks = {"min": 0.0, "max": 1.0, **QUANTILES}
-        # The smallest level that at least this share of the pixels, and at least one, does not exceed.
-        places = {
-            name: [np.searchsorted(counts, max(rank * counts[-1], 1)) for counts in below]
-            for name, rank in ranks.items()
-        }
+        # The smallest level that at least this fraction of the pixels, and at least one, does not exceed.
         stats = {
-            **{name: levels[place] for name, place in places.items()},
-            "mean": mean,
-            "std": np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1)),
+            name: levels[[np.searchsorted(counts, max(rank * counts[-1], 1)) for counts in below]]
+            for name, rank in {"min": 0.0, "max": 1.0, **QUANTILES}.items()
         }
+        stats |= {"mean": mean, "std": np.sqrt((share * (levels - mean[:, None]) ** 2).sum(axis=1))}
         return {name: value.reshape(3, 1, 1) for name, value in stats.items()} | {
             "count": np.array([self._images])
         }
@@ -307,25 +302,14 @@ def describe_features(
         "has_audio": False,
         ORIENTATION: orientation.value,
     }
-    image: dict[str, object] = {
-        "dtype": "video",
-        "shape": [size, size, 3],
-        "names": ["height", "width", "channels"],
-        "info": video,
+    axes = ["height", "width", "channels"]
+    features: dict[str, dict[str, object]] = {
+        key: {"dtype": "float32", "shape": [len(names)], "names": list(names)}
+        for key, names in ((ACTION, ACTION_NAMES), (STATE, STATE_NAMES))
     }
-    vectors = {ACTION: ACTION_NAMES, STATE: STATE_NAMES}
-    return {
-        **{
-            key: {"dtype": "float32", "shape": [len(names)], "names": list(names)}
-            for key, names in vectors.items()
-        },
-        **dict.fromkeys(CAMERAS, image),
-        **{
-            key: {
-                "dtype": "bool" if dtype == pl.Boolean else str(dtype).lower(),
-                "shape": [1],
-                "names": None,
-            }
-            for key, dtype in {**COUNTERS, **extra_columns}.items()
-        },
-    }
+    for key in CAMERAS:
+        features[key] = {"dtype": "video", "shape": [size, size, 3], "names": axes, "info": video}
+    for key, dtype in {**COUNTERS, **extra_columns}.items():
+        name = "bool" if dtype == pl.Boolean else str(dtype).lower()
+        features[key] = {"dtype": name, "shape": [1], "names": None}
+    return features

@@ -74,10 +74,6 @@ class _Row(BaseModel):
     difficulty_level: int | None = None
 
 
-_CLASSIFICATION = TypeAdapter(dict[str, list[_Row]])
-"""Suite -> its tasks."""
-
-
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One task of the classification."""
@@ -119,7 +115,7 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
     """Read all tasks of the classification."""
     file = find_release(folder, "LIBERO-plus", *CLASSIFICATIONS)
     try:
-        rows = _CLASSIFICATION.validate_json(text_of(file))
+        rows = TypeAdapter(dict[str, list[_Row]]).validate_json(text_of(file))
     except ValidationError as error:
         raise ReleaseError(f"{file}: {validation_reason(error)}") from None
     entries = []

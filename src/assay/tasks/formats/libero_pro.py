@@ -26,6 +26,7 @@ from assay.tasks import Arena, Goal, bddl
 from assay.tasks.checks import quote, validation_reason
 from assay.tasks.formats import ReleaseError, ReleaseWording, find_release, instruction, task_of_file, text_of
 
+CATEGORIES, POSITIONS = "ood_object.yaml", "ood_spatial_relation.yaml"
 ROOMS = (Arena.TABLE, Arena.KITCHEN, Arena.LIVING_ROOM, Arena.STUDY, Arena.FLOOR)
 """Arenas that the release substitutes for one another."""
 SUITES = ("libero_goal", "libero_spatial", "libero_object", "libero_10")
@@ -115,17 +116,8 @@ def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
     return ("displacement", shifted["axis"], float(shifted["metres"])) if shifted else None
 
 
-def categories(folder: Path) -> Iterator[PublishedExchange]:
-    """Read the replacements of object categories."""
-    return _exchanges(folder, "ood_object.yaml")
-
-
-def positions(folder: Path) -> Iterator[PublishedExchange]:
-    """Read the pairs of objects that swap places."""
-    return _exchanges(folder, "ood_spatial_relation.yaml")
-
-
-def _exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
+def exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
+    """Read the replacements of object categories, or pairs of objects that swap places, from a table."""
     for task, exchanges, _ in _table(folder, name, dict[str, list[str]]):
         for old, candidates in exchanges.items():
             yield from (PublishedExchange(task, old, new) for new in candidates)

@@ -104,7 +104,15 @@ def read(folder: Path) -> Checkout:
     """
     place = task_folder(folder)
     bad: list[Unreadable] = []
-    files = {level: _level(place / f"LEVEL{level}", level, bad) for level in LEVELS}
+    files: dict[int, tuple[TaskFile, ...]] = {}
+    for level in LEVELS:
+        names = {
+            path: _NAME.fullmatch(path.stem) for path in sorted((place / f"LEVEL{level}").glob("*.bddl"))
+        }
+        bad += [Unreadable(level, path.name, NAMELESS) for path, name in names.items() if name is None]
+        files[level] = tuple(
+            TaskFile(path, level, **name.groupdict("")) for path, name in names.items() if name is not None
+        )
     bad += [file.problem for file in files[1] if file.problem is not None]
     files[1] = tuple(file for file in files[1] if file.problem is None)
     if not files[1]:
@@ -133,18 +141,6 @@ def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile 
         if file.number and not file.variant and base is not None:
             numbered.setdefault(file.number, base)
         yield base, file
-
-
-def _level(folder: Path, level: int, bad: list[Unreadable]) -> tuple[TaskFile, ...]:
-    """Return the task files of a level whose names can be parsed."""
-    files: list[TaskFile] = []
-    for path in sorted(folder.glob("*.bddl")):
-        name = _NAME.fullmatch(path.stem)
-        if name is None:
-            bad.append(Unreadable(level, path.name, NAMELESS))
-        else:
-            files.append(TaskFile(path, level, **name.groupdict("")))
-    return tuple(files)
 
 
 class _Row(BaseModel):

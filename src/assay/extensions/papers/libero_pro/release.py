@@ -31,7 +31,7 @@ from assay.extensions.papers.releases import FromFile, Variants, change_labels, 
 from assay.perturb import Perturbation, Say
 from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings.designs import OtherTask
-from assay.perturb.world import Room
+from assay.perturb.world.staging import Room
 from assay.tasks import Task
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_pro as pro
@@ -88,10 +88,10 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
 
 
 def _entries(folder: Path) -> Iterator[_Row]:
-    for category in pro.categories(folder):
+    for category in pro.exchanges(folder, pro.CATEGORIES):
         change: Perturbation = Recategorise(category.old, category.new)
         yield category.task, "object", change, {"old": category.old, "new": category.new}
-    for position in pro.positions(folder):
+    for position in pro.exchanges(folder, pro.POSITIONS):
         yield (
             position.task,
             "position",
@@ -120,11 +120,11 @@ def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
     """Return each task's joint draw for each dimension."""
     draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
     for task, pairs in _group(
-        (category.task, (category.old, category.new)) for category in pro.categories(folder)
+        (category.task, (category.old, category.new)) for category in pro.exchanges(folder, pro.CATEGORIES)
     ).items():
         draws[task]["object"] = RecategoriseEach(tuple(_group(pairs).items()))
     for task, pairs in _group(
-        (position.task, (position.old, position.new)) for position in pro.positions(folder)
+        (position.task, (position.old, position.new)) for position in pro.exchanges(folder, pro.POSITIONS)
     ).items():
         draws[task]["position"] = ExchangeEach(tuple(_group(pairs).items()))
     for task, texts in _group((wording.task, wording.text) for wording in pro.wordings(folder)).items():
