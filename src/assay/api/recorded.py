@@ -146,13 +146,13 @@ class Run:
         from assay.report.comparison import compare_suites
         from assay.report.for_papers import write_for_papers
         from assay.report.page import build
-        from assay.report.papers import write_paper
+        from assay.report.papers import build_paper
         from assay.report.run_report import RunReport, name_runs
 
         paths = [self.path, *(run.path if isinstance(run, Run) else Path(run) for run in beside)]
         runs = name_runs(paths, labels)
         if paper is not None:
-            return write_paper(paper, runs, Path(folder), published=published)
+            return build_paper(paper, runs, published=published).write(Path(folder))
         if published:
             raise RunError("published=True requires paper=NAME")
         rule = near_far_rule(near_far)

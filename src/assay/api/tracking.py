@@ -13,7 +13,7 @@ from urllib.parse import quote
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.errors import AssayError, RunError, did_you_mean, one_line
 from assay.measures.summary import Summary, summarise
-from assay.runs.execute import ForwardingObserver, Observer
+from assay.runs.execute import Observer
 from assay.runs.provenance import DECIDING, IDENTITY
 from assay.runs.store import Store
 from assay.support.console import say
@@ -186,11 +186,11 @@ def export(store: Store, tracker: Tracker, project: str = PROJECT) -> int:
     return new
 
 
-class Tracked(ForwardingObserver):
+class Tracked(Observer):
     """Sends a run to a tracker while it is executed. Errors of the tracker do not stop the run."""
 
     def __init__(self, inner: Observer, make: Callable[[], Tracker], project: str = PROJECT) -> None:
-        super().__init__(inner)
+        self.inner = inner
         self._project = project
         self._tracker: Tracker | None = make()
         self._sender: Sender | None = None
