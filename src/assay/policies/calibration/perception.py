@@ -11,7 +11,7 @@ import numpy as np
 from assay import tasks
 from assay.episodes import EpisodeSpec, horizon, rollout
 from assay.errors import PolicyError
-from assay.perturb.senses import ActionDelay
+from assay.perturb.senses.robot import ActionDelay
 from assay.policies.calibration.flawed import FlawedPolicy, names_in, replace_objects
 from assay.policies.control import control
 from assay.policies.oracle.plan import ImpossibleError
