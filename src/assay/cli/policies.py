@@ -95,18 +95,8 @@ TRIED_SEEDS = tuple(range(5))
 
 
 @run_options(
-    *(
-        "tasks",
-        "seeds",
-        "workers",
-        "assets",
-        "states",
-        "steps",
-        "replan",
-        "latency",
-        "while_waiting",
-        "video",
-    ),
+    *("tasks", "seeds", "workers", "assets", "states", "steps", "replan", "latency", "while_waiting"),
+    "video",
     tasks="Tasks: all (default), suite names, task ids, task files or folders, separated by commas.",
     seeds="Number of seeds (default: 5), or a list: 7,8,9 or 7-11.",
     workers="Number of worker processes (default: 0, this process).",
