@@ -46,21 +46,6 @@ class ConditionRate:
         )
 
 
-class Cost:
-    """Difference in success between perturbed episodes and their controls, over all conditions."""
-
-    change: float
-    """Perturbed success minus success of the controls: negative for a loss."""
-    low: float
-    """Lower end of the 95 % interval."""
-    high: float
-    pairs: int
-
-    def __str__(self) -> str:
-        points = (100 * value for value in (self.change, self.low, self.high))
-        return "drop: {:+.1f} points ({:+.1f} to {:+.1f}; {} pairs)".format(*points, self.pairs)
-
-
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Main numbers of a run for a dashboard, a training loop or a model card."""
@@ -89,11 +74,10 @@ class Summary:
                 f"{prefix}episodes/{name}": share.episodes,
             }
         if self.drop is not None:
-            interval = self.drop.interval
             numbers |= {
                 f"{prefix}drop": self.drop.change,
-                f"{prefix}drop_low": interval.low,
-                f"{prefix}drop_high": interval.high,
+                f"{prefix}drop_low": self.drop.interval.low,
+                f"{prefix}drop_high": self.drop.interval.high,
             }
         return numbers | {f"{prefix}errors": float(self.errors)}
 
