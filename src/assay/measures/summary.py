@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from assay.episodes import CONTROL
 from assay.measures.frames import plausible
 from assay.measures.result import MeasureError
 from assay.measures.success.drops import Drop, drops
@@ -58,21 +57,12 @@ class Summary:
     """Number of recorded episodes, including errors."""
     errors: int
 
-    @property
-    def control(self) -> ConditionRate | None:
-        """Success of the controls."""
-        return self.rates.get(CONTROL)
-
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
         """Return flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
         numbers: dict[str, float] = {}
-        for name, share in self.rates.items():
-            numbers |= {
-                f"{prefix}rate/{name}": share.rate,
-                f"{prefix}low/{name}": share.low,
-                f"{prefix}high/{name}": share.high,
-                f"{prefix}episodes/{name}": share.episodes,
-            }
+        for name, rate in self.rates.items():
+            for field in ("rate", "low", "high", "episodes"):
+                numbers[f"{prefix}{field}/{name}"] = getattr(rate, field)
         if self.drop is not None:
             numbers |= {
                 f"{prefix}drop": self.drop.change,
