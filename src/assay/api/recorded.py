@@ -213,7 +213,7 @@ class Episodes(Mapping[str, "RecordedEpisode"]):
         matches = [name for name in self._numbers if name.startswith(key)] if key else []
         if len(matches) != 1:
             raise KeyError(
-                f"{len(matches)} recorded episodes in {self._run.path} have a key that begins with '{key}'"
+                f"{self._run.path}: {len(matches)} recorded episodes have a key that begins with '{key}'"
             )
         return RecordedEpisode(self._run, matches[0], self._numbers[matches[0]])
 

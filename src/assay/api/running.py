@@ -182,9 +182,8 @@ def gate(
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
         raise RunError("gate: expected two different runs; the run is its own baseline")
-    return judge(
-        {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
-    )
+    outcomes = {name: read_outcomes(path) for name, path in name_runs(paths).items()}
+    return judge(outcomes, margin=margin, each=each)
 
 
 def search(

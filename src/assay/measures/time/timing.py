@@ -314,7 +314,7 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
         name = group_name(result.group)
         numbers = number(result.median, 0), between(result.interval, digits=0), f"{result.successes:,}"
         colour, shape = (ORANGE, "s") if name == CONTROL else (BLUE, "o")
-        marks.append(Mark(name, result.median, result.interval, numbers, colour=colour, shape=shape))
+        marks.append(Mark(name, result.median, result.interval, numbers, color=colour, marker=shape))
     ends = [mark.interval.high if mark.interval else mark.value for mark in marks]
     left = f" The first {MOST} of {len(results)} conditions." if len(results) > MOST else ""
     caption = (
