@@ -14,8 +14,8 @@ from assay.episodes.events import at_step
 from assay.perturb.words.text import Say
 from assay.perturb.world import Displace, Relight
 from assay.policies.registry import load_policy
+from assay.sim.conduct import EffectWatch
 from assay.sim.robot_contacts import ARENA
-from assay.sim.side_effects import EffectWatch
 from assay.sim.trace import AFTERMATH_STEPS, simulate_aftermath
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate

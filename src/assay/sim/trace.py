@@ -11,12 +11,11 @@ import numpy as np
 from assay.episodes import Intervals
 from assay.episodes.conduct import Aftermath, SideEffects
 from assay.episodes.episode import Position
+from assay.sim.conduct import MOVED, TURNED, EffectWatch, StageWatch
 from assay.sim.controller import ARM, Controller
 from assay.sim.observation import Observation
 from assay.sim.robot_contacts import RobotContacts
-from assay.sim.side_effects import EffectWatch
 from assay.sim.simulation import SUBSTEPS, Simulation
-from assay.sim.stages import MOVED, TURNED, StageWatch
 from assay.tasks import Task
 from assay.tasks.scene import Goal
 

@@ -16,10 +16,10 @@ from assay.sim.controller import ARM
 from assay.sim.robot_contacts import Fingers
 from assay.sim.simulation import Simulation
 from assay.tasks import Atom, Goal, Predicate, Task
+from assay.tasks.scene import INSIDE
 
 PLACING_HEIGHT = 0.02
 """Height above its initial one at which a held object counts as carried to its destination, metres."""
-_INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], bool]:
@@ -88,7 +88,7 @@ def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
     atoms = dict.fromkeys(task.goal.atoms)
     for atom in task.goal.atoms:  # a drawer or door must be opened before an object can be put inside
-        region = regions.get(atom.arguments[-1]) if atom.predicate in _INSIDE else None
+        region = regions.get(atom.arguments[-1]) if atom.predicate in INSIDE else None
         if region is not None and region.inner_joints and entities[region.parent or ""].category in OPENING:
             atoms[Atom(Predicate.OPEN, (region.name,))] = None
     missing = [atom for atom in atoms if not simulation.holds(atom)]
