@@ -245,7 +245,25 @@ class EffectWatch:
         self._places = np.array(addresses, dtype=int)[:, None] + np.arange(3)
         self._start = data.xpos[self._bodies].copy()
         self._upright = self._axes(data)
-        self._parts = _parts(compiled, named, data)
+        self._parts: dict[str, _BystanderPart] = {}
+        """Drawers, doors and knobs that the goal does not mention, keyed by joint name."""
+        joints = [(joint, name) for name, region in compiled.regions.items() for joint in region.inner_joints]
+        region_names, requested = dict(joints), {joint for joint, name in joints if name in named}
+        for name, entity in compiled.entities.items():
+            mechanism = OPENING.get(entity.category) or SWITCHING.get(entity.category)
+            if mechanism is None or name in named:
+                continue
+            for joint in entity.inner_joints:
+                if joint not in requested:
+                    place = int(compiled.model.jnt_qposadr[joint])
+                    value = float(data.qpos[place])
+                    self._parts[compiled.model.joint(joint).name] = _BystanderPart(
+                        region_names.get(joint, name),
+                        place,
+                        value,
+                        mechanism.active.value - value,
+                        not mechanism.active.holds(value),
+                    )
 
     def __call__(self, touches: Touches | None) -> None:
         """Record the robot's contacts."""
@@ -349,28 +367,3 @@ class _BystanderPart:
     """Distance of the joint from its initial value to open or on."""
     closed: bool
     """Whether the part was initially neither open nor on."""
-
-
-def _parts(compiled: CompiledScene, named: set[str], data: mujoco.MjData) -> dict[str, _BystanderPart]:
-    """Drawers, doors and knobs that the goal does not mention, keyed by joint name."""
-    model, parts = compiled.model, {}
-    requested = {
-        joint for name, region in compiled.regions.items() if name in named for joint in region.inner_joints
-    }
-    region_names = {joint: name for name, region in compiled.regions.items() for joint in region.inner_joints}
-    for name, entity in compiled.entities.items():
-        mechanism = OPENING.get(entity.category) or SWITCHING.get(entity.category)
-        if mechanism is None or name in named:
-            continue
-        for joint in entity.inner_joints:
-            place = int(model.jnt_qposadr[joint])
-            value = float(data.qpos[place])
-            if joint not in requested:
-                parts[model.joint(joint).name] = _BystanderPart(
-                    region_names.get(joint, name),
-                    place,
-                    value,
-                    mechanism.active.value - value,
-                    not mechanism.active.holds(value),
-                )
-    return parts

@@ -19,7 +19,6 @@ from assay.episodes import (
     Perturbation,
     Record,
     Traits,
-    Trajectory,
     Trigger,
     World,
     apply_perturbations,
@@ -185,23 +184,8 @@ class SceneEnv(Env):
 
     def record(self) -> Record:
         """Return trajectory, contacts, progress and side effects; after success, also whether the goal persists."""
-        trace = self._trace
-        assert trace is not None
-        path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
-        is_withdrawn = self.ending is not None
-        has_aftermath = self.simulation.runs and trace.holds and not is_withdrawn
-        after = trace.simulate_aftermath() if has_aftermath else None
-        return Record(
-            path,
-            next(iter(trace.contacts), None),
-            trace.moved,
-            trace.truth,
-            trace.initial_positions,
-            trace.contacts,
-            stages={} if is_withdrawn else trace.stages,
-            side_effects=trace.side_effects,
-            aftermath=after,
-        )
+        assert self._trace is not None
+        return self._trace.record(is_withdrawn=self.ending is not None)
 
     def frame(self, observation: Observation) -> np.ndarray:
         """Return images of both cameras side by side, (256, 512, 3)."""
