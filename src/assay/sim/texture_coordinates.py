@@ -169,7 +169,11 @@ def _surface(geom: _GeomText) -> _Surface:
     """Return the triangles of a geom."""
     if geom.kind != "mesh":
         points, faces = _solid(geom)
-        faces = _outwards(points, faces)
+        corners = points[faces]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        # Orient the faces counter-clockwise seen from outside; the solid is convex around the origin.
+        inward = np.einsum("ij,ij->i", normals, corners.mean(axis=1)) < 0
+        faces = np.where(inward[:, None], faces[:, ::-1], faces)
     else:
         points = parse_numbers(geom.vertex).reshape(-1, 3) * parse_numbers(geom.scale or "1 1 1")
         if geom.face:
@@ -230,14 +234,6 @@ def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats,
     corners = stacked[np.array(faces)]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     return stacked, np.array(faces)[area > 1e-12]
-
-
-def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return faces of a convex solid around the origin, oriented counter-clockwise seen from outside."""
-    corners = points[faces]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normals, corners.mean(axis=1)) < 0
-    return np.where(inward[:, None], faces[:, ::-1], faces)
 
 
 def _axis(surface: _Surface) -> _Axis | None:
