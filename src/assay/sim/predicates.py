@@ -172,7 +172,7 @@ class Predicates:
         )
 
     def _exact_in(self, data: mujoco.MjData, inner: EntityIndex, outer: Element) -> bool:
-        """LIBERO-X: the object is inside and rests on the floor of its container."""
+        """Return whether an object is inside a container and rests on its floor, as LIBERO-X requires."""
         sink = 0.0
         low, high = self.box_of(data, outer)
         if isinstance(outer, RegionIndex):

@@ -261,7 +261,7 @@ def _clearness(views: Iterable[Visibility]) -> float:
 
 
 def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
-    """Visibility, to each camera, of each movable object whose position is known."""
+    """Return the visibility, to each camera, of each movable object whose position is known."""
     return _planned_sights(scene, planning_pack())
 
 
@@ -345,7 +345,7 @@ def _place(scene: Scene, atom: Atom, placed: Mapping[str, _PlacedEntity]) -> tup
 def _shape(
     pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
 ) -> tuple[Boxes, dict[str, tuple[np.ndarray, float]]]:
-    """Boxes of a category at rest, relative to its origin, and centre (3,) and half-height of its regions, metres.
+    """Return the boxes of a category at rest, and centre (3,) and half-height of its regions, metres.
 
     ``opened`` names the regions that are initially open, or is an empty name for the entity itself.
     """

@@ -80,7 +80,7 @@ class LiberoWorld(World):
             return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """Maximum length of an episode, control steps."""
+        """Return the maximum length of an episode, control steps."""
         return horizon(spec.task) if spec.steps is None else spec.steps
 
     def pack_source(self, pack: str) -> object:
@@ -88,7 +88,7 @@ class LiberoWorld(World):
         return PACKS[pack]
 
     def digest(self, pack: str) -> str:
-        """Hash of the content of an asset pack. Raises AssetError."""
+        """Return a hash of the content of an asset pack. Raises AssetError."""
         return load_pack(pack).digest()
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
@@ -368,7 +368,7 @@ def _addresses(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarra
 
 
 def _place(simulation: Simulation, entity: EntityIndex) -> slice:
-    """Slice of the state vector that holds the position (3,) of a movable object."""
+    """Return the slice of the state vector that holds the position (3,) of a movable object."""
     first = 1 + int(simulation.model.jnt_qposadr[entity.joints[-1]])
     return slice(first, first + 3)
 

@@ -36,12 +36,12 @@ def read(text: str | None) -> tuple[str, ...]:
 
 
 def family_order(family: str) -> tuple[int, str]:
-    """Sort key of families: the paper's order, then alphabetical."""
+    """Return the sort key of a family: the paper's order, then alphabetical."""
     return _rank(family, tuple(FAMILIES)), family
 
 
 def label_order(family: str, label: str) -> tuple[int, str]:
-    """Sort key of the labels in a family: the paper's order, then alphabetical."""
+    """Return the sort key of a label in its family: the paper's order, then alphabetical."""
     return _rank(label, FAMILIES.get(family, ())), label
 
 

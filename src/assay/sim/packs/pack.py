@@ -89,7 +89,7 @@ class AssetPack:
         return self.categories & with_variants(stems).keys()
 
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of the pack's files and its table of variants."""
+        """Return the SHA-256 of the pack's files and its table of variants, in hexadecimal."""
         return self._digest
 
     @cached_property
