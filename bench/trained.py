@@ -17,10 +17,9 @@ from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
 from assay.policies.remote import codec
-from assay.policies.remote.address import Address
 from assay.policies.remote.convention import Convention
 from assay.policies.remote.openpi import OpenPI
-from assay.policies.remote.transport import Channel
+from assay.policies.remote.transport import Transport
 from assay.sim import Observation
 
 CHUNK = 10
@@ -118,26 +117,26 @@ def _grains(pictures: Any) -> np.ndarray:
 def handed_over(policy: Trained) -> Iterator[str]:
     """A policy at an address without a socket, for many thousands of fast requests."""
 
-    class Direct(Channel):
-        def __init__(self, address: Address, url: str, seconds: float) -> None:
+    class Direct(Transport):
+        def _connect(self, url: str, seconds: float) -> None:
             self._reply = codec.encode_openpi({})
 
-        def send(self, message: bytes, seconds: float) -> None:
+        def _send(self, message: bytes, seconds: float) -> None:
             request = codec.decode(message, max_bytes=2**25)
             self._reply = codec.encode_openpi({"actions": policy.infer(request)})
 
-        def receive(self, seconds: float) -> bytes:
+        def _receive(self, seconds: float) -> bytes:
             return self._reply
 
-        def abort(self) -> None:
+        def _abort(self) -> None:
             pass
 
-    default = OpenPI.channel
-    OpenPI.channel = Direct
+    default = OpenPI.transport
+    OpenPI.transport = Direct
     try:
         yield "openpi://this-process:8000"
     finally:
-        OpenPI.channel = default
+        OpenPI.transport = default
 
 
 @contextlib.contextmanager

@@ -26,7 +26,10 @@ from assay.perturb.senses.images import FrozenCamera
 from assay.perturb.senses.robot import ActionDelay
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.words.text import Say
-from assay.perturb.world import Displace, Distractors, Relight, Remove, Resize
+from assay.perturb.world.layout import Distractors
+from assay.perturb.world.objects import Remove, Resize
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import Relight
 from assay.policies.oracle.policy import Oracle
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.observation import Observation

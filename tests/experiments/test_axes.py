@@ -8,7 +8,7 @@ from assay import tasks
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
 from assay.experiments.axes import AXES, Axis, AxisError, variant
-from assay.perturb.world import Displace
+from assay.perturb.world.position import Displace
 from assay.runs.schedulers.search import drawn_way
 
 BOWL, STOVE = "libero_goal/1", "libero_goal/7"

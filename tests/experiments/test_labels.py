@@ -7,8 +7,17 @@ from pathlib import Path
 
 from assay import tasks
 from assay.experiments.labels import families, label_sets, nature
-from assay.perturb.senses import BlankPictures, Brightness, Contrast, DroppedCamera, Fog, FrozenCamera, Patch
-from assay.perturb.words.rewordings import Semantic, Shuffle
+from assay.perturb.senses.images import (
+    BlankPictures,
+    Brightness,
+    Contrast,
+    DroppedCamera,
+    Fog,
+    FrozenCamera,
+    Patch,
+)
+from assay.perturb.words.rewordings.corrupted import Shuffle
+from assay.perturb.words.rewordings.sentences import Semantic
 from assay.perturb.words.text import Mask
 from assay.tasks import Predicate
 

@@ -7,9 +7,9 @@ import pytest
 
 from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
+from assay.episodes.senses import Sense
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments import load_experiment
-from assay.perturb.senses import Sense
 
 TASK = tasks.load("libero_goal/8")
 

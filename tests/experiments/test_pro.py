@@ -11,9 +11,9 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
-from assay.perturb.words.rewordings import OtherTask
-from assay.perturb.world import DisplaceAlong, ExchangePlaces
-from assay.perturb.world.position import SWEEP
+from assay.perturb.words.rewordings.designs import OtherTask
+from assay.perturb.world.exchange import ExchangePlaces
+from assay.perturb.world.position import SWEEP, DisplaceAlong
 
 BOWL = "libero_goal/1"
 DIMENSIONS = ("object", "position", "semantic", "environment")

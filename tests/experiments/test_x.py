@@ -8,12 +8,19 @@ from assay import tasks
 from assay.episodes import CONTROL, EpisodeSpec, task_of
 from assay.errors import ExperimentError
 from assay.experiments import load_experiment
-from assay.perturb.words.rewordings import LEVEL5
-from assay.perturb.world import Attribute, UnseenTargets, VariedTarget
+from assay.perturb.words.rewordings.designs import LEVEL5
 from assay.perturb.world.exchange import APART, things_about
 from assay.perturb.world.ground import Ground, standing_region
 from assay.perturb.world.objects import NEW_COLOURS
-from assay.perturb.world.targets import NEW_PATTERNS, NEW_SIZES, moved_things, new_names
+from assay.perturb.world.targets import (
+    NEW_PATTERNS,
+    NEW_SIZES,
+    Attribute,
+    UnseenTargets,
+    VariedTarget,
+    moved_things,
+    new_names,
+)
 from assay.support.streams import stream
 from assay.tasks import Rectangle, Scene, Task
 from assay.tasks.language.lexicon import mentions, names_of, words

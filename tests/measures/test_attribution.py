@@ -10,7 +10,9 @@ from scipy.special import expit
 from assay.measures import Flaw, MeasureError, Verdict, attribution, diagnose, profile
 from assay.measures.attribution import ATTRIBUTION
 from assay.measures.sentences import format_finding
-from assay.perturb.world import Displace, Recolour, Relight, Resize
+from assay.perturb.world.objects import Recolour, Resize
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import Relight
 
 FACTORS = ("words", "world", "senses")
 FULL = tuple(product((False, True), repeat=3))

@@ -7,7 +7,9 @@ from assay.experiments.labels import nature
 from assay.measures import Flaw, RunData, Verdict, diagnose, label_changes, profile
 from assay.measures.sentences import format_finding
 from assay.measures.success.drops import CHANGES
-from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Resize
+from assay.perturb.world.objects import Recolour, Resize
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import MoveCamera, Relight
 
 
 def test_every_world_perturbation_declares_its_change():

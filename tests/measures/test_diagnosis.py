@@ -16,7 +16,8 @@ from assay.measures.sentences import format_finding
 from assay.measures.success.task_labels import LabelRate
 from assay.measures.world.curves import DistanceRate, Onset
 from assay.perturb import Say
-from assay.perturb.world import Displace, Recolour
+from assay.perturb.world.objects import Recolour
+from assay.perturb.world.position import Displace
 
 WORDS = {
     ("none", "hint"): "the bowl is not on the stove yet",

@@ -16,11 +16,12 @@ from assay.episodes import At, Effect, MidEpisodeChange
 from assay.errors import PerturbationError, PlacementError
 from assay.perturb import Perturbation, Senses, apply_perturbations
 from assay.perturb.catalogue import listed
-from assay.perturb.words.rewordings import Counterfactual, OtherTask, alternatives
-from assay.perturb.world import SHAPES, unseen
-from assay.perturb.world.ground import UPON, owner
-from assay.perturb.world.kinds import SMALL
+from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
+from assay.perturb.words.rewordings.goals import alternatives
+from assay.perturb.world.ground import UPON
+from assay.perturb.world.kinds import SMALL, unseen
 from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim.packs.pack import SHAPES
 from assay.sim.render import CAMERAS
 from assay.tasks import Scene, Task
 
@@ -106,7 +107,7 @@ def _values_of(field: Field[Any], hint: Any, task: Task) -> st.SearchStrategy[An
 def supports(scene: Scene) -> dict[str, str]:
     """What each thing is put on or in at the start."""
     placed = {atom.arguments[0]: atom.arguments[1] for atom in scene.initial if atom.predicate in UPON}
-    below = {name: owner(scene, place) for name, place in placed.items()}
+    below = {name: scene.owner(place) for name, place in placed.items()}
     return {name: WORKSPACE if each == scene.arena.workspace else each for name, each in below.items()}
 
 

@@ -19,40 +19,28 @@ from assay import tasks
 from assay.episodes import At, Effect, EpisodeSpec
 from assay.episodes.events import near
 from assay.errors import PerturbationError
-from assay.perturb import Perturbation, Say, apply_perturbations, from_json, rewordings, to_json
+from assay.perturb import Perturbation, Say, apply_perturbations, from_json, to_json
 from assay.perturb.catalogue import listed
 from assay.perturb.events import Cancel, Knock, Shut
 from assay.perturb.senses import senses_at
-from assay.perturb.words.rewordings.corrupted import Form
+from assay.perturb.words.rewordings import corrupted
+from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
 from assay.perturb.words.text import Mask
-from assay.perturb.world import (
-    Alter,
-    Among,
-    Attribute,
-    Confound,
+from assay.perturb.world.exchange import ExchangePlaces
+from assay.perturb.world.kinds import Among
+from assay.perturb.world.layout import Confound, Distractors, Obstacle
+from assay.perturb.world.objects import Alter, Recolour, Remove, Replace, Resize
+from assay.perturb.world.position import (
     Displace,
     DisplaceAlong,
-    Distractors,
-    ExchangePlaces,
     Jitter,
-    MoveCamera,
     MoveFixture,
-    Obstacle,
-    Orbit,
-    Recolour,
-    Relight,
     Relocate,
-    Remove,
-    Repaint,
-    Replace,
-    Resize,
-    Room,
-    StartPose,
     Swap,
-    UnseenTargets,
-    VariedTarget,
     WorkspaceAxis,
 )
+from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, Room, StartPose
+from assay.perturb.world.targets import Attribute, UnseenTargets, VariedTarget
 from assay.tasks import Arena
 from assay.tasks.scene import Pattern, Surface
 
@@ -258,16 +246,15 @@ OTHER = ("put the wine bottle on top of the cabinet", ("On wine_bottle_1 wooden_
 WORDS: list[Case] = [
     *(
         Case(made(), SAID)
-        for name, made in vars(rewordings).items()
-        if isinstance(made, type)
-        and getattr(made, "kind", "").startswith("words/")
-        and name not in ("OtherTask", "Counterfactual", "Surface")
+        for made in listed().values()
+        if made.__module__.startswith("assay.perturb.words.rewordings")
+        and made not in (OtherTask, Counterfactual, corrupted.Surface)
     ),
-    *(Case(rewordings.Surface(form), SAID) for form in Form),
+    *(Case(corrupted.Surface(form), SAID) for form in corrupted.Form),
     Case(Mask(), SAID),
     Case(Say("switch on the range"), SAID),
-    Case(rewordings.Counterfactual(*OTHER), SAID),
-    Case(rewordings.OtherTask(*OTHER), (*SAID, "goal atoms .* gone", "goal atoms .* new"), ("of_interest",)),
+    Case(Counterfactual(*OTHER), SAID),
+    Case(OtherTask(*OTHER), (*SAID, "goal atoms .* gone", "goal atoms .* new"), ("of_interest",)),
 ]
 SENSES = [Case(made, ()) for made in senses_at(5).values()]
 """The task stays as it is; what becomes of pictures and actions is in the tests of senses."""

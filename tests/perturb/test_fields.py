@@ -9,8 +9,10 @@ from assay.episodes.perturbation import kinds
 from assay.errors import PerturbationError
 from assay.perturb import Mask, Perturbation
 from assay.perturb.catalogue import catalogue, markdown
-from assay.perturb.senses import Brightness, Contrast
-from assay.perturb.world import Jitter, MoveCamera, Orbit, Relight, Resize, StartPose
+from assay.perturb.senses.images import Brightness, Contrast
+from assay.perturb.world.objects import Resize
+from assay.perturb.world.position import Jitter
+from assay.perturb.world.staging import MoveCamera, Orbit, Relight, StartPose
 
 
 @pytest.mark.parametrize(

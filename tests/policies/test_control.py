@@ -8,7 +8,7 @@ import pytest
 from assay import tasks
 from assay.episodes import EpisodeSpec
 from assay.errors import AssetError, SpecError, StateError
-from assay.perturb.world import Displace
+from assay.perturb.world.position import Displace
 from assay.policies.control import control
 from assay.sim.packs.locate import STATES_VARIABLE
 from assay.sim.world import LiberoEnv

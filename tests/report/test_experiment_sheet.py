@@ -6,9 +6,10 @@ from PIL import Image
 
 from assay import tasks
 from assay.experiments import Experiment, Variant
-from assay.perturb.senses import FrozenCamera
+from assay.perturb.senses.images import FrozenCamera
 from assay.perturb.words.text import Say
-from assay.perturb.world import Displace, Recolour
+from assay.perturb.world.objects import Recolour
+from assay.perturb.world.position import Displace
 from assay.report.experiment_sheet import SIZE, ConditionImages, draw_conditions
 from assay.tasks import Task
 

@@ -18,7 +18,7 @@ from assay.errors import RunError
 from assay.experiments import load_experiment
 from assay.measures.clustering import shares
 from assay.measures.success.drops import drops
-from assay.perturb.world import Displace
+from assay.perturb.world.position import Displace
 from assay.runs.certificates import claim
 from assay.runs.shards import merge
 

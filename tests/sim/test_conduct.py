@@ -12,7 +12,8 @@ from assay.episodes import At, Episode, EpisodeSpec, Outcome, Perturbation, Step
 from assay.episodes.conduct import PLACING, TURNING
 from assay.episodes.events import at_step
 from assay.perturb.words.text import Say
-from assay.perturb.world import Displace, Relight
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import Relight
 from assay.policies.registry import load_policy
 from assay.sim.conduct import EffectWatch
 from assay.sim.robot_contacts import ARENA

@@ -13,7 +13,7 @@ from assay.episodes import At, EpisodeSpec, Outcome
 from assay.episodes.events import at_step
 from assay.episodes.stepwise import Stepwise
 from assay.perturb.events import Cancel
-from assay.perturb.world import Relight
+from assay.perturb.world.staging import Relight
 from assay.sim.triggers import STILL_STEPS, SafeStop
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate

@@ -10,7 +10,7 @@ import pytest
 
 from assay import tasks
 from assay.perturb import apply_perturbations
-from assay.perturb.world import Recolour
+from assay.perturb.world.objects import Recolour
 from assay.sim.compile import compile_scene
 from assay.sim.packs.pack import AssetPack
 from assay.sim.simulation import Simulation

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
-from assay.perturb.world import Displace
+from assay.perturb.world.position import Displace
 from assay.policies.registry import load_policy
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from assay import tasks
 from assay.errors import TaskError
 from assay.perturb import apply_perturbations
-from assay.perturb.world import MoveCamera, Recolour, Relight, Remove, Repaint, StartPose
+from assay.perturb.world.objects import Recolour, Remove
+from assay.perturb.world.staging import MoveCamera, Relight, Repaint, StartPose
 from assay.tasks import Task
 from assay.tasks.files import from_json, names_file, to_json
 from assay.tasks.scene import Pattern, Surface

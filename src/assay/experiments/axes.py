@@ -12,12 +12,14 @@ from assay.episodes import Label
 from assay.errors import ExperimentError
 from assay.experiments.base import Experiment, Variant
 from assay.perturb import Perturbation, Say
-from assay.perturb.senses import ActionDelay, GaussianNoise
-from assay.perturb.senses.images import MAX_SEVERITY
+from assay.perturb.senses.images import MAX_SEVERITY, GaussianNoise
+from assay.perturb.senses.robot import ActionDelay
 from assay.perturb.words.distance.pride import Distance, DistanceError, cached_attempts
 from assay.perturb.words.grid.generate import paraphrases
-from assay.perturb.world import Displace, Orbit, Relight, Resize
 from assay.perturb.world.ground import carrier, movable, target
+from assay.perturb.world.objects import Resize
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import Orbit, Relight
 from assay.support.plugins import Registry
 from assay.tasks import Task
 

@@ -14,8 +14,9 @@ from assay.perturb.senses.images import FrozenCamera
 from assay.perturb.senses.robot import ActionDelay
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.words.rewordings.goals import Alternative, alternatives
-from assay.perturb.world import Displace, Distractors, MoveCamera, MoveFixture, Relight
-from assay.perturb.world.ground import owner
+from assay.perturb.world.layout import Distractors
+from assay.perturb.world.position import Displace, MoveFixture
+from assay.perturb.world.staging import MoveCamera, Relight
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Atom, Predicate, Task
@@ -64,7 +65,7 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
     if any(atom.predicate.arity > 1 for atom in task.goal.atoms):
         yield "moved", CLOSE, Displace(distance)
     if carried:
-        place = owner(task.scene, carried[0].arguments[1])
+        place = task.scene.owner(carried[0].arguments[1])
         yield (
             "receptacle",
             placing(0.2),
@@ -104,7 +105,7 @@ def _is_opened_first(task: Task, atom: Atom) -> bool:
     if atom.predicate not in (Predicate.IN, Predicate.EXACT_IN):
         return False
     place = atom.arguments[1]
-    owned = owner(task.scene, place)
+    owned = task.scene.owner(place)
     category = next(entity.category for entity in task.scene.entities if entity.name == owned)
     return category in OPENING and Atom(Predicate.OPEN, (place,)) not in (
         *task.scene.initial,

@@ -20,28 +20,21 @@ from assay.experiments.base import Experiment, Variant
 from assay.perturb import Mask, Perturbation
 from assay.perturb.senses import senses_at
 from assay.perturb.senses.images import BlankPictures, DroppedCamera, PictureSense
-from assay.perturb.words import rewordings as words
-from assay.perturb.world import (
-    Among,
-    Confound,
-    Displace,
-    Distractors,
-    Jitter,
-    MoveCamera,
-    MoveFixture,
-    Obstacle,
-    Orbit,
-    Recolour,
-    Relight,
-    Relocate,
-    Remove,
-    Repaint,
-    Replace,
-    Resize,
-    Room,
-    StartPose,
-    Swap,
+from assay.perturb.words.rewordings.corrupted import Shuffle, Substitute, Typos
+from assay.perturb.words.rewordings.sentences import (
+    Concise,
+    Passive,
+    Reorder,
+    Semantic,
+    Synonyms,
+    Telegraphic,
+    Verbose,
 )
+from assay.perturb.world.kinds import Among
+from assay.perturb.world.layout import Confound, Distractors, Obstacle
+from assay.perturb.world.objects import Recolour, Remove, Replace, Resize
+from assay.perturb.world.position import Displace, Jitter, MoveFixture, Relocate, Swap
+from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, Room, StartPose
 from assay.tasks import Arena, Task
 from assay.tasks.scene import Pattern, Surface
 
@@ -58,16 +51,16 @@ ROOMS = {
 """Arena to which a task is moved: one with a similar camera distance."""
 
 _WORDS: dict[str, Perturbation] = {
-    "semantic": words.Semantic(),
-    "synonyms": words.Synonyms(),
-    "concise": words.Concise(),
-    "reorder": words.Reorder(),
-    "passive": words.Passive(),
-    "verbose": words.Verbose(),
-    "telegraphic": words.Telegraphic(),
-    "typos": words.Typos(),
-    "substitute": words.Substitute(),
-    "shuffle": words.Shuffle(),
+    "semantic": Semantic(),
+    "synonyms": Synonyms(),
+    "concise": Concise(),
+    "reorder": Reorder(),
+    "passive": Passive(),
+    "verbose": Verbose(),
+    "telegraphic": Telegraphic(),
+    "typos": Typos(),
+    "substitute": Substitute(),
+    "shuffle": Shuffle(),
     "mask": Mask(),
 }
 _WORLD: dict[str, Perturbation] = {
@@ -99,7 +92,7 @@ _SENSES: dict[str, Perturbation] = {
     name.replace(" ", "_").lower(): sense for name, sense in senses_at(MIDDLING).items()
 }
 _AXES: dict[str, Perturbation] = {
-    "words": words.Synonyms(),
+    "words": Synonyms(),
     "world": Relocate(0.5),
     "senses": senses_at(MIDDLING)["Gaussian noise"],
 }

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from assay.episodes import Label
 from assay.experiments.base import Experiment, Variant
-from assay.perturb.words.rewordings import LADDER, STYLES, Counterfactual, alternatives
 from assay.perturb.words.rewordings.corrupted import Form, Surface
+from assay.perturb.words.rewordings.designs import LADDER, STYLES, Counterfactual
+from assay.perturb.words.rewordings.goals import alternatives
 from assay.support.streams import stream
 from assay.tasks import Task
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from assay.episodes import Label, Perturbation
 from assay.episodes.perturbation import changed_by
-from assay.perturb.world.ground import owner
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
 from assay.tasks import Predicate, Scene, Task
@@ -109,18 +108,18 @@ def _attributes(task: Task) -> set[str]:
 def _opened_first(task: Task) -> set[str]:
     """Return the receptacles that are closed at the start and must be opened without the goal stating it."""
     opened = {
-        owner(task.scene, atom.arguments[0]) for atom in task.goal.atoms if atom.predicate is Predicate.OPEN
+        task.scene.owner(atom.arguments[0]) for atom in task.goal.atoms if atom.predicate is Predicate.OPEN
     }
     needed = {
         atom.arguments[1]
         for atom in task.goal.atoms
         if atom.predicate is Predicate.IN and _is_closed(task.scene, atom.arguments[1])
     }
-    return {place for place in needed if owner(task.scene, place) not in opened}
+    return {place for place in needed if task.scene.owner(place) not in opened}
 
 
 def _is_closed(scene: Scene, place: str) -> bool:
     """Return whether a place is inside a fixture that can be opened and is closed at the start."""
     inside = {entity.name for entity in scene.entities if entity.category in OPENING}
     open_now = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
-    return owner(scene, place) in inside and not {place, owner(scene, place)} & open_now
+    return scene.owner(place) in inside and not {place, scene.owner(place)} & open_now

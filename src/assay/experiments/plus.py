@@ -9,11 +9,14 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, did_you_mean
 from assay.experiments.base import Experiment, Variant
 from assay.perturb import Perturbation, Say
-from assay.perturb.senses import Fog, GaussianNoise, GlassBlur, MotionBlur, ZoomBlur
+from assay.perturb.senses.images import Fog, GaussianNoise, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.words.grid.cells import ActionType, Cell, ObjectType
 from assay.perturb.words.grid.generate import paraphrases
-from assay.perturb.words.rewordings import Concise, Passive, Reorder, Semantic, Typos, Verbose
-from assay.perturb.world import Displace, Distractors, MoveCamera, Orbit, Relight, Repaint, StartPose
+from assay.perturb.words.rewordings.corrupted import Typos
+from assay.perturb.words.rewordings.sentences import Concise, Passive, Reorder, Semantic, Verbose
+from assay.perturb.world.layout import Distractors
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, StartPose
 from assay.tasks import Arena, Task
 from assay.tasks.scene import Pattern, Surface
 

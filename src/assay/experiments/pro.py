@@ -14,31 +14,22 @@ from assay.experiments.base import Experiment, LazyVariant, Variant
 from assay.experiments.factors import ROOMS, sort_changes
 from assay.experiments.labels import nature
 from assay.perturb import Perturbation
-from assay.perturb.words.rewordings import (
-    LADDER,
-    Alternative,
-    OtherTask,
-    Semantic,
-    alternatives,
-    compositions,
-    new_goals,
-)
-from assay.perturb.world import (
-    Alter,
-    Among,
+from assay.perturb.words.rewordings.designs import LADDER, OtherTask, compositions
+from assay.perturb.words.rewordings.goals import Alternative, alternatives, new_goals
+from assay.perturb.words.rewordings.sentences import Semantic
+from assay.perturb.world.exchange import ExchangePlaces, has_partners
+from assay.perturb.world.ground import carrier, movable, target
+from assay.perturb.world.kinds import Among
+from assay.perturb.world.objects import Alter, Recolour, Replace, Resize
+from assay.perturb.world.position import (
+    MAX_DISTANCE_M,
+    SWEEP,
     Displace,
     DisplaceAlong,
-    ExchangePlaces,
-    Recolour,
     Relocate,
-    Replace,
-    Resize,
-    Room,
     WorkspaceAxis,
-    has_partners,
 )
-from assay.perturb.world.ground import carrier, movable, target
-from assay.perturb.world.position import MAX_DISTANCE_M, SWEEP
+from assay.perturb.world.staging import Room
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.files import horizon

@@ -14,18 +14,12 @@ from assay.experiments.labels import families
 from assay.experiments.reference_times import with_reference_times
 from assay.perturb import Perturbation
 from assay.perturb.unavailable import Unavailable
-from assay.perturb.words.rewordings import LEVEL5
-from assay.perturb.world import (
-    Attribute,
-    Distractors,
-    ExchangePlaces,
-    Jitter,
-    Relocate,
-    Swap,
-    UnseenTargets,
-    VariedTarget,
-)
+from assay.perturb.words.rewordings.designs import LEVEL5
+from assay.perturb.world.exchange import ExchangePlaces
 from assay.perturb.world.ground import movable, target
+from assay.perturb.world.layout import Distractors
+from assay.perturb.world.position import Jitter, Relocate, Swap
+from assay.perturb.world.targets import Attribute, UnseenTargets, VariedTarget
 from assay.support.streams import stream
 from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN

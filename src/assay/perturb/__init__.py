@@ -1,11 +1,13 @@
 """Perturbations of instruction, scene, sensors and actuation: small frozen values that turn one Task into another.
 
 changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
+
+Importing this package registers all of them by their kinds.
 """
 
 from assay.episodes import Perturbation, Senses, apply_perturbations, from_json, to_json
-from assay.perturb import events, unavailable, world
-from assay.perturb.words import rewordings
+from assay.perturb import events, senses, unavailable, world
+from assay.perturb.words.rewordings import designs
 from assay.perturb.words.text import Mask, Say
 
 __all__ = [
@@ -14,9 +16,10 @@ __all__ = [
     "Say",
     "Senses",
     "apply_perturbations",
+    "designs",
     "events",
     "from_json",
-    "rewordings",
+    "senses",
     "to_json",
     "unavailable",
     "world",

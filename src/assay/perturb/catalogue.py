@@ -39,41 +39,36 @@ def listed() -> dict[str, type[Perturbation]]:
 
 def catalogue() -> tuple[Description, ...]:
     """Return the descriptions of all perturbations."""
-    return tuple(_description(kind, cls) for kind, cls in listed().items())
+    descriptions = []
+    for kind, cls in listed().items():
+        docs, hints = _field_docs(cls), get_type_hints(cls)
+        described = tuple(
+            _describe_field(field, hints[field.name], docs.get(field.name, ""))
+            for field in fields(cls)  # type: ignore[arg-type]
+            if field.name != "plausible"
+        )
+        match inspect.getattr_static(cls, "plausible"):
+            case bool(is_plausible):
+                plausible = "yes" if is_plausible else "no"
+            case property() as getter:
+                default = inspect.getattr_static(Perturbation, "plausible")
+                plausible = "yes" if getter is default else str(getter.__doc__)
+            case _:
+                plausible = "as it says"
+        about = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split()).replace("``", "`")
+        effects = ", ".join(sorted(cls.effects))
+        descriptions.append(Description(kind, cls.__name__, about, described, plausible, effects))
+    return tuple(descriptions)
 
 
 def markdown(descriptions: tuple[Description, ...]) -> str:
     """Format descriptions as a Markdown table."""
     rows = ["| perturbation | class | what | fields | plausible |", "| --- | --- | --- | --- | --- |"]
-    for description in descriptions:
-        cells = (
-            f"`{description.kind}`",
-            f"`{description.name}`",
-            description.about,
-            "<br>".join(description.fields),
-            description.plausible,
+    for row in descriptions:
+        rows.append(
+            f"| `{row.kind}` | `{row.name}` | {row.about} | {'<br>'.join(row.fields)} | {row.plausible} |"
         )
-        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
-
-
-def _description(kind: str, cls: type[Perturbation]) -> Description:
-    docs, hints = _field_docs(cls), get_type_hints(cls)
-    described = tuple(
-        _describe_field(field, hints[field.name], docs.get(field.name, ""))
-        for field in fields(cls)  # type: ignore[arg-type]
-        if field.name != "plausible"
-    )
-    match inspect.getattr_static(cls, "plausible"):
-        case bool(is_plausible):
-            plausible = "yes" if is_plausible else "no"
-        case property() as getter:
-            default = inspect.getattr_static(Perturbation, "plausible")
-            plausible = "yes" if getter is default else str(getter.__doc__)
-        case _:
-            plausible = "as it says"
-    about = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split()).replace("``", "`")
-    return Description(kind, cls.__name__, about, described, plausible, ", ".join(sorted(cls.effects)))
 
 
 def _describe_field(field: Field[Any], hint: Any, doc: str) -> str:

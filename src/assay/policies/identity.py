@@ -33,7 +33,14 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
     which report their own identity. Raises PolicyError.
     """
     if not isinstance(policy, str):
-        return _identify_object(policy)
+        # The source of a script is left out, because it may still change, and so is a class method `fingerprint`,
+        # which does not know the object's fields: two objects with different fields would have the same identity.
+        kind = type(policy)
+        sources = {} if kind.__module__ == SCRIPT else source_digests(kind.__module__)
+        method, static = getattr(policy, FINGERPRINT, None), inspect.getattr_static(policy, FINGERPRINT, None)
+        if callable(method) and not isinstance(static, classmethod | staticmethod):
+            sources[FINGERPRINT] = _call_fingerprint(method, {}, kind.__name__)
+        return sources
     address = policy
     if "://" in address:
         return {}
@@ -63,21 +70,6 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
             )
         if static is not None:
             digests[FINGERPRINT] = _call_fingerprint(getattr(factory, FINGERPRINT), fields, f"'{address}'")
-    return digests
-
-
-def _identify_object(policy: Policy) -> dict[str, str]:
-    """Return the identity of an object in this process, without the source of a script, which may still change.
-
-    Only a method of the object counts as its fingerprint: a class method does not know the object's fields, so two
-    objects with different fields would have the same identity.
-    """
-    kind = type(policy)
-    digests = {} if kind.__module__ == SCRIPT else source_digests(kind.__module__)
-    fingerprint = getattr(policy, FINGERPRINT, None)
-    static = inspect.getattr_static(policy, FINGERPRINT, None)
-    if callable(fingerprint) and not isinstance(static, classmethod | staticmethod):
-        digests[FINGERPRINT] = _call_fingerprint(fingerprint, {}, kind.__name__)
     return digests
 
 

@@ -97,22 +97,19 @@ class LerobotPolicy:
         import torch
 
         batch = self._preprocess(self._encode(observation))
+        config = self._policy.config
+        needs_every_observation = (  # it uses a history of observations, or averages chunks over time
+            getattr(config, "n_obs_steps", 1) > 1
+            or getattr(config, "temporal_ensemble_coeff", None) is not None
+            or not hasattr(config, "n_action_steps")
+        )
         with torch.inference_mode():
-            if self._needs_every_observation():
+            if needs_every_observation:
                 chunk = self._policy.select_action(batch)[:, None]
             else:
                 chunk = self._policy.predict_action_chunk(batch)[:, :limit]
             actions = [self._postprocess(chunk[:, step]) for step in range(chunk.shape[1])]
         return np.concatenate([action.to("cpu").numpy() for action in actions])
-
-    def _needs_every_observation(self) -> bool:
-        """Return whether the policy uses a history of observations, or averages chunks over time."""
-        config = self._policy.config
-        return (
-            getattr(config, "n_obs_steps", 1) > 1
-            or getattr(config, "temporal_ensemble_coeff", None) is not None
-            or not hasattr(config, "n_action_steps")
-        )
 
     def _encode(self, observation: Observation) -> dict[str, Any]:
         """Encode an observation in the format of LeRobot's environments: images (1, 3, h, w) from 0 to 1."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.episodes import CONTROL, EpisodeSpec, Sense, Senses
 from assay.errors import AssayError
-from assay.perturb.world import MoveCamera
+from assay.perturb.world.staging import MoveCamera
 from assay.report.sheets import SheetCell, save_sheet
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.render import CAMERAS

@@ -243,6 +243,11 @@ class Scene:
         """Return the region with this full name, or None."""
         return next((region for region in self.regions if region.full_name == full_name), None)
 
+    def owner(self, name: str) -> str:
+        """Return the entity that a region belongs to; other names are returned unchanged."""
+        region = self.region(name)
+        return region.target if region is not None else name
+
     @property
     def entities(self) -> tuple[Entity, ...]:
         """All objects, then all fixtures: their order in a compiled model."""
@@ -278,3 +283,9 @@ class Task:
     instruction: Instruction
     of_interest: tuple[str, ...] = field(default=())
     """Names of the entities and regions that the task involves."""
+
+    @property
+    def goal_entities(self) -> tuple[str, ...]:
+        """Names of the entities in the goal, without duplicates, in its order; those that own a region for regions."""
+        names = (self.scene.owner(name) for atom in self.goal.atoms for name in atom.arguments)
+        return tuple(dict.fromkeys(names))

@@ -10,7 +10,10 @@ from assay.extensions.papers.libero_pro.perturbations import Exchange, Recategor
 from assay.extensions.papers.releases import differences
 from assay.perturb import Say
 from assay.perturb.words.rewordings.designs import OtherTask
-from assay.perturb.world import Displace, Distractors, Recolour, Resize, Room
+from assay.perturb.world.layout import Distractors
+from assay.perturb.world.objects import Recolour, Resize
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import Room
 from assay.tasks import Arena, Entity, Instruction, Task, bddl
 
 TASK = tasks.load("libero_goal/8")

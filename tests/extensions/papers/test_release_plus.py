@@ -16,7 +16,7 @@ from assay.experiments import load_experiment
 from assay.extensions.papers.libero_plus.perturbations import GaussianBlur, SphereView, StartJoints
 from assay.extensions.papers.releases import FromFile
 from assay.perturb import Say
-from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
+from assay.perturb.senses.images import Fog, GlassBlur, MotionBlur, ZoomBlur
 from assay.perturb.unavailable import Unavailable
 from assay.sim.compile import CompiledScene, compile_scene
 from assay.sim.layout import LAYOUTS

@@ -14,7 +14,9 @@ from assay.extensions.papers.libero_pro.perturbations import Exchange, Recategor
 from assay.perturb import Say
 from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings.designs import OtherTask
-from assay.perturb.world import Displace, Distractors, Room
+from assay.perturb.world.layout import Distractors
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import Room
 from assay.sim import Simulation, compile_scene, load_pack
 from assay.sim.world import LiberoEnv
 from assay.tasks import Arena, bddl

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from assay.episodes import Senses
 from assay.episodes.senses import Sense
-from assay.perturb.senses import Senses
 from assay.sim import CompiledScene, Observation, Simulation
 
 TASK = "libero_goal/0"

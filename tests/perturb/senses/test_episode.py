@@ -9,23 +9,12 @@ import numpy as np
 import pytest
 
 from assay import tasks
-from assay.episodes import EpisodeSpec, rollout
+from assay.episodes import EpisodeSpec, Senses, rollout
 from assay.episodes.senses import Chance
 from assay.errors import PerturbationError
 from assay.perturb import Say, from_json
-from assay.perturb.senses import (
-    ActionDelay,
-    ActionNoise,
-    Brightness,
-    DroppedCamera,
-    Fog,
-    GaussianNoise,
-    GlassBlur,
-    MotionBlur,
-    ProprioceptionNoise,
-    ProprioceptionOffset,
-    Senses,
-)
+from assay.perturb.senses.images import Brightness, DroppedCamera, Fog, GaussianNoise, GlassBlur, MotionBlur
+from assay.perturb.senses.robot import ActionDelay, ActionNoise, ProprioceptionNoise, ProprioceptionOffset
 from assay.sim import Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.tasks import Instruction

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from assay.episodes.senses import Chance
-from assay.perturb.senses import Brightness, Contrast, Fog, GaussianNoise, GlassBlur, MotionBlur, ZoomBlur
-from assay.perturb.senses.images import Severe
+from assay.perturb.senses.images import (
+    Brightness,
+    Contrast,
+    Fog,
+    GaussianNoise,
+    GlassBlur,
+    MotionBlur,
+    Severe,
+    ZoomBlur,
+)
 
 SIZE = 256
 

@@ -7,7 +7,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from assay.perturb.senses import ActionDelay, ActionNoise, ProprioceptionNoise, ProprioceptionOffset, Senses
+from assay.episodes import Senses
+from assay.perturb.senses.robot import ActionDelay, ActionNoise, ProprioceptionNoise, ProprioceptionOffset
 from assay.sim import Observation, Simulation
 
 Begun = Callable[..., Senses]

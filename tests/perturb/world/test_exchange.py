@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.world import ExchangePlaces, has_partners
-from assay.perturb.world.exchange import APART, things_about
+from assay.perturb.world.exchange import APART, ExchangePlaces, has_partners, things_about
 from assay.perturb.world.ground import Ground
 from assay.perturb.world.spoken import Spoken
 from assay.tasks import Task

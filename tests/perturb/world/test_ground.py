@@ -8,8 +8,10 @@ import pytest
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb import Perturbation, apply_perturbations
-from assay.perturb.world import Displace, Distractors, ExchangePlaces, Jitter, Obstacle, Swap
+from assay.perturb.world.exchange import ExchangePlaces
 from assay.perturb.world.ground import Ground, Spot
+from assay.perturb.world.layout import Distractors, Obstacle
+from assay.perturb.world.position import Displace, Jitter, Swap
 from assay.sim.visibility import newly_hidden
 from assay.tasks import Atom, Goal, Predicate, Scene
 

@@ -5,10 +5,11 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import Confound, Displace, Distractors, Obstacle
 from assay.perturb.world.ground import Ground
 from assay.perturb.world.kinds import places_of, sort_of, unseen
-from assay.perturb.world.objects import works_alike
+from assay.perturb.world.layout import Confound, Distractors, Obstacle
+from assay.perturb.world.objects import Replace
+from assay.perturb.world.position import Displace
 from assay.sim import Simulation
 from assay.tasks.scene import Colour
 
@@ -82,8 +83,12 @@ def test_what_is_unseen_is_small_and_of_no_sort_that_tasks_have():
     assert not {"white_bottle", "wooden_tray", "cube", "white_bowl"} & set(unseen())
 
 
-def test_cabinets_with_the_same_drawers_work_alike():
-    assert works_alike("wooden_cabinet", "white_cabinet")
-    assert not works_alike("wooden_cabinet", "short_cabinet")
-    assert not works_alike("wooden_cabinet", "cube")
+def test_only_a_cabinet_with_the_same_drawers_replaces_a_cabinet():
+    assert "white_cabinet" in {
+        entity.category
+        for entity in changed(Replace("white_cabinet", thing="wooden_cabinet_1")).scene.entities
+    }
+    for category in ("short_cabinet", "cube"):
+        with pytest.raises(PerturbationError, match=f"{category} does not work as wooden_cabinet_1"):
+            changed(Replace(category, thing="wooden_cabinet_1"))
     assert {"top_region", "bottom_region"} <= places_of("white_cabinet") and not places_of("cube")

@@ -8,9 +8,10 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import SHAPES, Alter, Among, Recolour, Replace, unseen
+from assay.perturb.world.kinds import Among, unseen
+from assay.perturb.world.objects import Alter, Recolour, Replace
 from assay.sim import Simulation
-from assay.sim.packs.pack import AssetPack
+from assay.sim.packs.pack import SHAPES, AssetPack
 from assay.tasks import Task
 from assay.tasks.scene import Pattern
 

@@ -9,7 +9,9 @@ import pytest
 
 from assay.episodes import EpisodeSpec, Perturbation
 from assay.errors import AssetError, PerturbationError
-from assay.perturb.world import Among, Confound, Distractors, Obstacle, Replace
+from assay.perturb.world.kinds import Among
+from assay.perturb.world.layout import Confound, Distractors, Obstacle
+from assay.perturb.world.objects import Replace
 from assay.sim.compile import compile_scene
 from assay.sim.footprints import footprint
 from assay.sim.packs.pack import AssetPack

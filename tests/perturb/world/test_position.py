@@ -7,9 +7,8 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import Displace, DisplaceAlong, MoveFixture, WorkspaceAxis
 from assay.perturb.world.ground import Ground, move_entity
-from assay.perturb.world.position import SWEEP
+from assay.perturb.world.position import SWEEP, Displace, DisplaceAlong, MoveFixture, WorkspaceAxis
 
 from .example import BOWL, Places, changed
 

@@ -13,10 +13,10 @@ from assay.episodes import task_of
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import apply_perturbations
-from assay.perturb.world import Displace, Swap
 from assay.perturb.world.ground import Ground, Spot
-from assay.perturb.world.spoken import Spoken
-from assay.tasks import Instruction, Task
+from assay.perturb.world.position import Displace, Swap
+from assay.perturb.world.spoken import Spoken, colours_said
+from assay.tasks import Entity, Instruction, Task
 
 MEANT, OTHER = "akita_black_bowl_1", "akita_black_bowl_2"
 PLATE, RAMEKIN, BOX = "plate_1", "glazed_rim_porcelain_ramekin_1", "cookies_1"
@@ -124,3 +124,16 @@ def test_words_are_read_that_are_true_at_the_start(id: str, text: str, said: set
 def test_the_words_of_every_built_in_task_pick_out_one_thing(task: Task):
     spoken = Spoken(task)
     assert spoken.hold(spoken.spots)
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "colours"),
+    [
+        ("put the black bowl on the plate", "akita_black_bowl", {"black"}),
+        ("put the bowl on the white plate", "akita_black_bowl", set()),
+        ("put the orange juice in the basket", "orange_juice", set()),
+        ("put the bowl on the plate", "porcelain_mug", set()),
+    ],
+)
+def test_colours_belong_to_the_name_that_follows(text: str, category: str, colours: set[str]):
+    assert colours_said(told("libero_goal/0", text), Entity("thing", category)) == colours

@@ -8,18 +8,10 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world import (
-    Confound,
-    Displace,
-    MoveCamera,
-    Obstacle,
-    Orbit,
-    Remove,
-    Repaint,
-    Replace,
-    Resize,
-    Room,
-)
+from assay.perturb.world.layout import Confound, Obstacle
+from assay.perturb.world.objects import Remove, Replace, Resize
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import MoveCamera, Orbit, Repaint, Room
 from assay.tasks import Arena, Task
 from assay.tasks.scene import Surface
 

@@ -11,23 +11,13 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.experiments import load_experiment
 from assay.perturb import Perturbation, apply_perturbations
-from assay.perturb.world import (
-    Alter,
-    Among,
-    Distractors,
-    Jitter,
-    MoveCamera,
-    Orbit,
-    Recolour,
-    Relight,
-    Relocate,
-    Replace,
-    Resize,
-    StartPose,
-)
 from assay.perturb.world.ground import Ground, carrier, named_entity, target
-from assay.perturb.world.position import MIN_TARGET_MOVE_M
+from assay.perturb.world.kinds import Among
+from assay.perturb.world.layout import Distractors
+from assay.perturb.world.objects import Alter, Recolour, Replace, Resize
+from assay.perturb.world.position import MIN_TARGET_MOVE_M, Jitter, Relocate
 from assay.perturb.world.spoken import colours_said, true_to
+from assay.perturb.world.staging import MoveCamera, Orbit, Relight, StartPose
 from assay.tasks import Entity, Task
 from assay.tasks.scene import Pattern
 

@@ -15,8 +15,9 @@ from assay.episodes import EpisodeSpec, Outcome, rollout, task_of
 from assay.errors import PolicyError
 from assay.experiments import load_experiment
 from assay.perturb import Perturbation, apply_perturbations
-from assay.perturb.senses import ActionDelay
-from assay.perturb.world import Attribute, Displace, VariedTarget
+from assay.perturb.senses.robot import ActionDelay
+from assay.perturb.world.position import Displace
+from assay.perturb.world.targets import Attribute, VariedTarget
 from assay.policies.calibration.execution import memorise
 from assay.policies.calibration.instruction import KeywordPolicy, SemanticPolicy
 from assay.policies.calibration.perception import mean_colour

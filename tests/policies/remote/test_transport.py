@@ -21,16 +21,17 @@ from assay.policies.remote.transport import (
     StalledError,
     Transport,
     UnreachableError,
-    WebsocketChannel,
+    WebsocketTransport,
 )
 
-Stub = Callable[[Callable[[ServerConnection], None]], str]
+from .conftest import Stub
+
 Tcp = Callable[[Callable[[socket.socket], None]], str]
 
 
 def wire_to(place: str, timeout: float = 0.4, connect: float = 0.3) -> Transport:
     address = Address.parse(f"openpi://{place}?timeout={timeout}&connect={connect}", "openpi")
-    return Transport(address, WebsocketChannel)
+    return WebsocketTransport(address)
 
 
 def echo(connection: ServerConnection) -> None:

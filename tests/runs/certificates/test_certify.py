@@ -8,7 +8,8 @@ from typing import Any
 from assay import tasks
 from assay.experiments import Experiment, Variant
 from assay.perturb import Say
-from assay.perturb.world import Displace, Remove, Resize
+from assay.perturb.world.objects import Remove, Resize
+from assay.perturb.world.position import Displace
 from assay.runs.certificates import (
     CertificateCache,
     CertifiedPlan,

@@ -9,8 +9,10 @@ from assay.episodes import EpisodeSpec, Outcome, horizon, task_of
 from assay.episodes.episode import Episode, no_trajectory
 from assay.perturb import Mask, Perturbation, Say
 from assay.perturb.senses import pictures_at
-from assay.perturb.words.rewordings import Counterfactual, OtherTask
-from assay.perturb.world import Displace, MoveCamera, Recolour, Relight, Relocate, Remove, Repaint, Room
+from assay.perturb.words.rewordings.designs import Counterfactual, OtherTask
+from assay.perturb.world.objects import Recolour, Remove
+from assay.perturb.world.position import Displace, Relocate
+from assay.perturb.world.staging import MoveCamera, Relight, Repaint, Room
 from assay.runs.certificates import Certificate, ClaimVerdict, claim, judge
 from assay.tasks import Arena
 from assay.tasks.scene import USUAL_FINISH, USUAL_STAGING, Surface

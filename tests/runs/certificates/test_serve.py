@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.episodes import EpisodeSpec
-from assay.perturb.world import Displace
+from assay.perturb.world.position import Displace
 from assay.runs.certificates import (
     Certificate,
     CertificateCache,

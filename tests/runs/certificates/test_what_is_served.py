@@ -8,12 +8,16 @@ import pytest
 
 from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
+from assay.episodes.senses import Sense
 from assay.errors import PerturbationError
 from assay.experiments.factors import CHANGES, contradiction
 from assay.perturb import Perturbation, Say
-from assay.perturb.senses import Sense
-from assay.perturb.words.rewordings import OtherTask, Synonyms
-from assay.perturb.world import Confound, Displace, MoveCamera, Orbit, Recolour, Relight, Room
+from assay.perturb.words.rewordings.designs import OtherTask
+from assay.perturb.words.rewordings.sentences import Synonyms
+from assay.perturb.world.layout import Confound
+from assay.perturb.world.objects import Recolour
+from assay.perturb.world.position import Displace
+from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Room
 from assay.runs.certificates import (
     Certificate,
     CertificateCache,

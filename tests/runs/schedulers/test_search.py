@@ -15,7 +15,7 @@ from assay.errors import ExperimentError, RunError
 from assay.experiments import axes
 from assay.experiments.axes import AXES, Axis, Rung
 from assay.measures.profile import profile
-from assay.perturb.senses import ActionDelay
+from assay.perturb.senses.robot import ActionDelay
 from assay.perturb.words.distance.pride import DistanceError
 from assay.runs.options import RunOptions
 from assay.runs.store import Store

@@ -4,25 +4,10 @@ import pytest
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world.spoken import colours_of
 from assay.tasks.language import Step, read_steps, verb_named, write_steps
 from assay.tasks.language.phrases import Position, positions
 
 NAMES = {"bowl_1": ("bowl",), "bowl_2": ("bowl",), "plate_1": ("plate",), "mug_1": ("mug",)}
-
-
-@pytest.mark.parametrize(
-    ("text", "names", "colours"),
-    [
-        ("put the black bowl on the plate", ("bowl",), {"black"}),
-        ("put the black bowl on the plate", ("bowl", "black bowl"), {"black"}),
-        ("put the bowl on the white plate", ("bowl",), set()),
-        ("put the orange juice in the basket", ("orange juice", "juice"), set()),
-        ("put the bowl on the plate", ("mug",), None),
-    ],
-)
-def test_colours_belong_to_the_name_that_follows(text: str, names: tuple[str, ...], colours: set[str] | None):
-    assert colours_of(text, names) == colours
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,15 @@ class ControlEnv(Partial):
         reward_scale: float | None = 1.0,
         **options: Any,
     ) -> None:
-        _check_options(type(self).__name__, options)
+        owner = type(self).__name__
+        for option, value in options.items():
+            if option not in (*_IGNORED_OPTIONS, *_FIXED_OPTIONS):
+                valid = [*_FIXED_OPTIONS, *_IGNORED_OPTIONS, *inspect.signature(ControlEnv).parameters]
+                raise TypeError(
+                    f"assay libero: {owner} has no option '{option}': {did_you_mean(option, valid)}"
+                )
+            if option in _FIXED_OPTIONS and value not in _FIXED_OPTIONS[option]:
+                raise SpecError(f"{owner}({option}={value!r}): valid here: {_FIXED_OPTIONS[option][0]!r}")
         if not os.path.exists(bddl_file_name):  # noqa: PTH110 - names as LIBERO takes them
             raise AssertionError(f"[error] {bddl_file_name} does not exist!")
         info = get_problem_info(os.fspath(bddl_file_name))
@@ -185,27 +193,11 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
         return interest
 
 
-def _check_options(owner: str, options: dict[str, Any]) -> None:
-    """Raise TypeError for an unknown option, SpecError for an unsupported value."""
-    for name, value in options.items():
-        if name in _IGNORED_OPTIONS:
-            continue
-        if name not in _FIXED_OPTIONS:
-            valid = [*_FIXED_OPTIONS, *_IGNORED_OPTIONS, *inspect.signature(ControlEnv).parameters]
-            raise TypeError(f"assay libero: {owner} has no option '{name}': {did_you_mean(name, valid)}")
-        if value not in _FIXED_OPTIONS[name]:
-            raise SpecError(f"{owner}({name}={value!r}): valid here: {_FIXED_OPTIONS[name][0]!r}")
-
-
-def _make_domain(bddl_file_name: str, controller_configs: Any = None, **options: Any) -> Domain:
-    """Create the domain of a task file; the controller is LIBERO's, whatever ``controller_configs`` is."""
-    return ControlEnv(bddl_file_name, **options).env
-
-
-TASK_MAPPING: dict[str, Callable[..., Any]] = {
-    problem_name(arena, "").lower(): _make_domain for arena in Arena
-}
-"""Functions that create LIBERO's problems, by the name of the problem."""
+TASK_MAPPING: dict[str, Callable[..., Any]] = dict.fromkeys(
+    (problem_name(arena, "").lower() for arena in Arena),
+    lambda bddl_file_name, controller_configs=None, **options: ControlEnv(bddl_file_name, **options).env,
+)
+"""Functions that create LIBERO's problems, by the name of the problem; the controller is always LIBERO's."""
 
 
 def register_problem(target_class: AnyClass) -> AnyClass:

@@ -18,13 +18,14 @@ from pathlib import Path
 
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
-from assay.extensions.dropin.planned import EVERYWHERE, SuiteTask, group_specs, write_plan
+from assay.extensions.dropin.planned import EVERYWHERE, group_specs, write_plan
 from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
 from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
 from assay.runs.executor import Done, Event, Tick
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
+from assay.support.console import number_of, say
 from assay.support.files import scratch_folder
 
 POLL_S = 0.5
@@ -35,23 +36,17 @@ PYTHONS = ("python", "python3")
 """Commands that are replaced by the Python interpreter in which Assay is installed."""
 
 
-def resolve_command(words: Sequence[str]) -> list[str]:
-    """Replace ``python`` by the current interpreter. Raises RunError if the command is empty."""
-    if not words:
-        raise RunError("no command given; expected assay libero -- python main.py ...")
-    return [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
-
-
 def start(words: Sequence[str], session: DropinSession, folder: Path) -> subprocess.Popen[bytes]:
     """Start a script in a session, whose file is written to ``folder``. Raises RunError."""
+    if not words:
+        raise RunError("no command given; expected assay libero -- python main.py ...")
+    command = [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
     file = folder / "session.json"
     session.write(file)
     before = os.environ.get("PYTHONPATH")
     path = os.pathsep.join([str(PATH), *([before] if before else [])])
     try:
-        return subprocess.Popen(
-            resolve_command(words), env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path}
-        )
+        return subprocess.Popen(command, env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path})
     except OSError as error:
         fix = f"; did you mean assay libero -- python {words[0]} ...?" if words[0].endswith(".py") else ""
         raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None
@@ -100,8 +95,6 @@ class Script:
     pack: str
     apart: bool = False
     """Whether each episode is a separate task with one initial state."""
-    announce: Callable[[Sequence[SuiteTask]], None] = lambda suite_tasks: None
-    """Called with the tasks that the script will see."""
     status: int = field(default=0, init=False)
     """Exit status of the script."""
     workers: int = field(default=1, init=False)
@@ -150,7 +143,13 @@ class Script:
             return
         waiting = {spec: number for number, spec in left.items()}
         suite_tasks = group_specs(self._specs, waiting, apart=self.apart)
-        self.announce(suite_tasks)
+        most = number_of(len(suite_tasks[0].specs), "initial state")
+        suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
+        say(
+            f"assay libero: the script gets {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
+            f"{most} each, and should run {number_of(len(suite_tasks[0].specs), 'trial')} per task",
+            aside=True,
+        )
         states = None if self._config is None else self._config.states
         with scratch_folder(prefix="assay-libero-") as name:
             folder = Path(name)

@@ -131,7 +131,16 @@ class Sensors:
 
         @cache
         def poses(name: str) -> tuple[np.ndarray, ...]:
-            return _object_poses(seen, self._objects[name])
+            """Return an object's position and quaternion in the world, and both relative to the end effector."""
+            address = self._objects[name]
+            qpos = seen.moment.qpos[address : address + 7]
+            position, rotation = qpos[:3].copy(), (qpos[3:] / np.linalg.norm(qpos[3:]))[[1, 2, 3, 0]]
+            effector = _pose_matrix(seen.eef_position, seen.eef_quaternion[[1, 2, 3, 0]])
+            inverse = np.eye(4)
+            inverse[:3, :3] = effector[:3, :3].T
+            inverse[:3, 3] = -inverse[:3, :3] @ effector[:3, 3]
+            relative = inverse @ _pose_matrix(position, rotation)
+            return position, rotation, relative[:3, 3].copy(), _quaternion(relative[:3, :3])
 
         def pose(name: str, index: int) -> np.ndarray:
             return poses(name)[index].copy()
@@ -162,21 +171,6 @@ class Sensors:
 
 
 ENDINGS = ("_pos", "_quat", "_to_robot0_eef_pos", "_to_robot0_eef_quat")
-
-
-def _object_poses(seen: Observation, address: int) -> tuple[np.ndarray, ...]:
-    """Return position and quaternion of an object in the world, and both relative to the end effector.
-
-    ``address``: index of the object's position in qpos.
-    """
-    qpos = seen.moment.qpos[address : address + 7]
-    position, quaternion = qpos[:3].copy(), (qpos[3:] / np.linalg.norm(qpos[3:]))[[1, 2, 3, 0]]
-    effector = _pose_matrix(seen.eef_position, seen.eef_quaternion[[1, 2, 3, 0]])
-    inverse = np.eye(4)
-    inverse[:3, :3] = effector[:3, :3].T
-    inverse[:3, 3] = -inverse[:3, :3] @ effector[:3, 3]
-    relative = inverse @ _pose_matrix(position, quaternion)
-    return position, quaternion, relative[:3, 3].copy(), _quaternion(relative[:3, :3])
 
 
 def _pose_matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ class SuiteTask:
         """Return the index of the episode that a placeholder identifies. Raises StateError for any other state."""
         if len(state) != _PLACEHOLDER_SIZE or round(float(state[0])) != MARK:
             raise StateError(
-                "with --experiment, episodes start where the experiment says: valid for set_init_state: the rows of "
+                "with --experiment, episodes start where the experiment says: call set_init_state with a row of "
                 "get_task_init_states"
             )
         return int(state[1])
@@ -82,13 +82,25 @@ def group_specs(
     groups = planned_tasks(specs)
     apart = apart or _varies_by_seed(groups)
     most = 1 if apart else max((len(task.specs) for task in groups), default=0)
-    suite = []
+    suite_tasks = []
     for task in groups:
         left = [spec for spec in task.specs if spec in waiting]
         for part in [[spec] for spec in left] if apart else [left] if left else []:
-            numbered = [(spec, waiting[spec]) for spec in islice(cycle(part), most)]
-            suite.append(_make_task(task, numbered, apart=apart))
-    return suite
+            suite, _, number = task.task.partition("/")
+            if suite in tasks.suites():
+                name = suite_entries(suite)[int(number)][0]
+            else:
+                suite, name = EVERYWHERE, short_name(task.task)
+            if task.condition != CONTROL:
+                name = f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', task.condition).strip('_')}"
+            if task.variant > 1:
+                name = f"{name}__{task.variant}"
+            if apart:
+                name = f"{name}__seed_{part[0].seed}"
+            repeated = list(islice(cycle(part), most))
+            texts, numbers = (spec.to_json() for spec in repeated), (waiting[spec] for spec in repeated)
+            suite_tasks.append(SuiteTask(suite, name, _words(part[0]) or "", tuple(texts), tuple(numbers)))
+    return suite_tasks
 
 
 def _varies_by_seed(groups: Iterable[PlannedTask]) -> bool:
@@ -111,27 +123,6 @@ def _words(spec: EpisodeSpec) -> str | None:
     except AssayError:
         return None
     return words
-
-
-def _make_task(task: PlannedTask, numbered: Sequence[tuple[EpisodeSpec, int]], *, apart: bool) -> SuiteTask:
-    suite, _, number = task.task.partition("/")
-    if suite in tasks.suites():
-        name = suite_entries(suite)[int(number)][0]
-    else:
-        suite, name = EVERYWHERE, short_name(task.task)
-    if task.condition != CONTROL:
-        name = f"{name}__{re.sub(r'[^A-Za-z0-9]+', '_', task.condition).strip('_')}"
-    if task.variant > 1:
-        name = f"{name}__{task.variant}"
-    if apart:
-        name = f"{name}__seed_{numbered[0][0].seed}"
-    return SuiteTask(
-        suite,
-        name,
-        language=_words(numbered[0][0]) or "",
-        specs=tuple(spec.to_json() for spec, _ in numbered),
-        numbers=tuple(number for _, number in numbered),
-    )
 
 
 def write_plan(file: Path, folder: Path, suite_tasks: Sequence[SuiteTask]) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import zipfile
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -130,23 +131,18 @@ def states_file(suite: str, name: str) -> Path:
     """
     file = session().folder / INIT / suite / f"{name}.pruned_init"
     if not file.is_file():
-        states = _stored_states(suite, name) if session().pack == "libero" else None
+        states: np.ndarray | None = None
+        if session().pack == "libero":
+            with suppress(AssetError, FileNotFoundError):  # they may not be installed
+                folder = locate_states(Path(session().states) if session().states else None) / suite
+                stored = folder / file.name
+                states = read_states(stored if stored.is_file() else stored.with_name(f"{file.name}.npz"))
         if states is None:
             scene = compile_task(dict(suite_entries(suite))[name].task)
             model = copy.copy(scene.model)
             states = np.array([InitialState(*sample(scene, seed, model)).flat() for seed in range(STATES)])
         write_states(file, states)
     return file
-
-
-def _stored_states(suite: str, name: str) -> np.ndarray | None:
-    """Return LIBERO's stored states of a task; None if they are not installed."""
-    try:
-        folder = locate_states(Path(session().states) if session().states else None) / suite
-        file = folder / f"{name}.pruned_init"
-        return read_states(file if file.is_file() else file.with_name(f"{file.name}.npz"))
-    except (AssetError, FileNotFoundError):
-        return None
 
 
 def compile_task(task: Task) -> CompiledScene:

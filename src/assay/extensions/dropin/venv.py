@@ -237,7 +237,16 @@ class BaseVectorEnv(Partial):
                 raise AssertionError(f"{len(column)} values for {len(workers)} environments")
         for worker, *values in zip(workers, *arguments, strict=True):
             worker.send_call(name, *values, **named)
-        return _receive_all(workers)
+        results: list[Any] = []
+        errors: list[Exception] = []
+        for worker in workers:  # exceptions are raised after all results, so that none stays queued
+            try:
+                results.append(worker.recv())
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+        return results
 
     def reset(self, id: Ids = None, **named: Any) -> np.ndarray:
         """Start episodes and return the observations of each environment."""
@@ -289,20 +298,6 @@ class BaseVectorEnv(Partial):
         for worker in self._select():
             worker.close()
         self.is_closed = True
-
-
-def _receive_all(workers: Sequence[EnvWorker]) -> list[Any]:
-    """Return the results of all workers; exceptions are raised after all results, so that none stays queued."""
-    results: list[Any] = []
-    errors: list[Exception] = []
-    for worker in workers:
-        try:
-            results.append(worker.recv())
-        except Exception as error:
-            errors.append(error)
-    if errors:
-        raise errors[0]
-    return results
 
 
 def _stack(values: Sequence[Any]) -> np.ndarray:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import Generic, TypeVar
@@ -274,9 +274,15 @@ def examine(
     search.settle((ORIENTATION, *states), steps, server.direction_score, "image orientation and state")
     search.settle((SIZE,), steps, server.direction_score, "image size")
     request = search.best
-    search.settle(
-        (GRIPPER,), steps, lambda options, step: _gripper_score(server, options, request, step), "gripper"
-    )
+
+    def score_gripper(options: Options, step: DemonstratedStep) -> float:
+        """Return the fraction of the first actions in which the gripper agrees with the demonstrator's."""
+        convention, raw = server.convention(options), server.reply(request, step)[:COMPARED_STEPS]
+        decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
+        agrees = np.sign(decoded[:, 6]) == np.sign(step.actions[: len(raw), 6])
+        return float(np.mean(agrees & (raw[:, 6] > MIN_GRIPPER[convention.gripper])))
+
+    search.settle((GRIPPER,), steps, score_gripper, "gripper")
     compared = steps[: max(verdict.rounds for verdict in search.verdicts)] if search.verdicts else steps
     agreement, before = (_agreement(server, options, compared) for options in (request, original))
     counts: dict[str, tuple[int, int]] = {}
@@ -314,41 +320,27 @@ def _demonstrated_steps(
 
     Raises PolicyError if the oracle solves none of the tasks.
     """
-    episodes = [list(_demonstrate(EpisodeSpec(task, seed, pack))) for task in tasks for seed in seeds]
-    per_episode = -(-count // max(len(episodes), 1))
+    per_episode = -(-count // max(len(tasks) * len(seeds), 1))
     steps: list[DemonstratedStep] = []
-    for episode in filter(None, episodes):  # as far apart as possible
-        places = np.unique(np.linspace(0, len(episode) - 1, per_episode).round().astype(int))
-        steps += [episode[place] for place in places]
+    for task, seed in product(tasks, seeds):
+        observations: list[Observation] = []
+        spec = EpisodeSpec(task, seed, pack)
+        env = control(spec)
+        episode = rollout(env, Oracle(), spec, watch=observations.append)
+        actions = np.clip(episode.trajectory.actions, -1.0, 1.0)
+        moving = [
+            DemonstratedStep(spec, env.task.instruction, observations[step], ahead)
+            for step in range(len(actions) - COMPARED_STEPS)
+            if np.linalg.norm((ahead := actions[step : step + COMPARED_STEPS])[:, :3].mean(axis=0))
+            > MIN_TRANSLATION
+        ]
+        if moving and episode.outcome is Outcome.SUCCESS:  # as far apart as possible
+            places = np.unique(np.linspace(0, len(moving) - 1, per_episode).round().astype(int))
+            steps += [moving[place] for place in places]
     if not steps:
         raise PolicyError(f"no demonstrations: the oracle solves none of {', '.join(tasks)} from these seeds")
     order = stream("probe", "moments", *tasks).permutation(len(steps))
     return [steps[number] for number in order[:count]]
-
-
-def _demonstrate(spec: EpisodeSpec) -> Iterator[DemonstratedStep]:
-    """Yield the steps of the oracle's episode in which it moves, if the episode succeeds."""
-    observations: list[Observation] = []
-    env = control(spec)
-    episode = rollout(env, Oracle(), spec, watch=observations.append)
-    if episode.outcome is not Outcome.SUCCESS:
-        return
-    actions = np.clip(episode.trajectory.actions, -1.0, 1.0)
-    for step in range(len(actions) - COMPARED_STEPS):
-        ahead = actions[step : step + COMPARED_STEPS]
-        if np.linalg.norm(ahead[:, :3].mean(axis=0)) > MIN_TRANSLATION:
-            yield DemonstratedStep(spec, env.task.instruction, observations[step], ahead)
-
-
-def _gripper_score(server: ProbedServer, options: Options, request: Options, step: DemonstratedStep) -> float:
-    """Return the fraction of the first actions in which the gripper agrees with the demonstrator's.
-
-    The request is encoded with the options ``request``, and the reply is decoded with ``options``.
-    """
-    convention, raw = server.convention(options), server.reply(request, step)[:COMPARED_STEPS]
-    decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
-    agrees = np.sign(decoded[:, 6]) == np.sign(step.actions[: len(raw), 6])
-    return float(np.mean(agrees & (raw[:, 6] > MIN_GRIPPER[convention.gripper])))
 
 
 class _Search:

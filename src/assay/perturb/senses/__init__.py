@@ -5,7 +5,6 @@ observation = senses.observe(world.reset(state))
 observation = senses.observe(world.step(senses.act(action, world.steps)))
 """
 
-from assay.episodes import Senses
 from assay.episodes.senses import Sense
 from assay.perturb.senses.images import (
     BlankPictures,
@@ -22,28 +21,6 @@ from assay.perturb.senses.images import (
     ZoomBlur,
 )
 from assay.perturb.senses.robot import ActionDelay, ActionNoise, ProprioceptionNoise, ProprioceptionOffset
-
-__all__ = [
-    "ActionDelay",
-    "ActionNoise",
-    "BlankPictures",
-    "Brightness",
-    "Contrast",
-    "DroppedCamera",
-    "Fog",
-    "FrozenCamera",
-    "GaussianNoise",
-    "GlassBlur",
-    "MotionBlur",
-    "Patch",
-    "ProprioceptionNoise",
-    "ProprioceptionOffset",
-    "Sense",
-    "Senses",
-    "ZoomBlur",
-    "pictures_at",
-    "senses_at",
-]
 
 
 def pictures_at(severity: int) -> dict[str, PictureSense]:

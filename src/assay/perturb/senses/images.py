@@ -171,6 +171,11 @@ class _ToneFactor(Optical):
         """Whether the images are practically uniform."""
         return self.factor < MIN_VISIBLE_FACTOR
 
+    @property
+    def plausible(self) -> bool:
+        """unless every camera is plain black or grey"""
+        return not (self.opaque and self.everywhere)
+
 
 @perturbation
 class Brightness(_ToneFactor):
@@ -179,11 +184,6 @@ class Brightness(_ToneFactor):
     kind = "senses/brightness"
     factor: float = within(0.0, 4.0)
     """Factor on every colour: 0 is black, 1 the unchanged image."""
-
-    @property
-    def plausible(self) -> bool:
-        """unless every camera is black"""
-        return not (self.opaque and self.everywhere)
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Scale the tones."""
@@ -197,11 +197,6 @@ class Contrast(_ToneFactor):
     kind = "senses/contrast"
     factor: float = within(0.0, 4.0)
     """Factor on the distance of every colour from the image's mean: 0 is plain grey."""
-
-    @property
-    def plausible(self) -> bool:
-        """unless every camera is plain grey"""
-        return not (self.opaque and self.everywhere)
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Scale the tones about their mean."""

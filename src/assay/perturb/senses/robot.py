@@ -77,22 +77,10 @@ class _Late(Filter):
         return self._coming.popleft()
 
 
+MIN_ANGLE_RAD = 1e-12
+"""Minimum angle of a rotation with a defined axis, radians."""
 DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 """Actuation noise of 1 mm and 10 mrad per step, under which a solvable scene should remain solvable."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Error:
-    """Error of the proprioception."""
-
-    position: np.ndarray
-    """Position error in the world frame, metres, (3,)."""
-    rotation: np.ndarray
-    """Rotation vector in the world frame, radians, (3,)."""
-    joints: np.ndarray
-    """Joint angle errors, radians, (7,)."""
-    gripper: np.ndarray
-    """Finger position errors, metres, (2,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +106,11 @@ class _Misjudged(Sense):
         return _MisjudgedFilter(self, key)
 
     @abstractmethod
-    def error(self, chance: Chance) -> _Error:
-        """Return the error to add to the true values."""
+    def error(self, chance: Chance) -> np.ndarray:
+        """Return the error to add to the true values, (15,).
+
+        Position and rotation vector in the world frame (3 + 3), joint angles (7) and finger positions (2).
+        """
 
 
 @perturbation
@@ -131,12 +122,11 @@ class ProprioceptionNoise(_Misjudged):
 
     kind = "senses/proprioception_noise"
 
-    def error(self, chance: Chance) -> _Error:
+    def error(self, chance: Chance) -> np.ndarray:
         """Draw the error of one step."""
-        position, rotation, joints, gripper = np.split(chance.now().standard_normal(15), [3, 6, 13])
-        return _Error(
-            position * self.position, rotation * self.rotation, joints * self.joints, gripper * self.gripper
-        )
+        deviations = (self.position, self.rotation, self.joints, self.gripper)
+        error: np.ndarray = chance.now().standard_normal(15) * np.repeat(deviations, (3, 3, 7, 2))
+        return error
 
 
 @perturbation
@@ -149,16 +139,18 @@ class ProprioceptionOffset(_Misjudged):
 
     kind = "senses/proprioception_offset"
 
-    def error(self, chance: Chance) -> _Error:
+    def error(self, chance: Chance) -> np.ndarray:
         """Draw the error of an episode."""
         rng = chance.lasting()
         line, axis = rng.standard_normal((2, 3))
         signs = np.where(rng.random(8) < 0.5, -1.0, 1.0)
-        return _Error(
-            line / np.linalg.norm(line) * self.position,
-            axis / np.linalg.norm(axis) * self.rotation,
-            signs[:7] * self.joints,
-            signs[7] * self.gripper * np.array([1.0, -1.0]),
+        return np.concatenate(
+            (
+                line / np.linalg.norm(line) * self.position,
+                axis / np.linalg.norm(axis) * self.rotation,
+                signs[:7] * self.joints,
+                signs[7] * self.gripper * np.array([1.0, -1.0]),
+            )
         )
 
 
@@ -168,25 +160,16 @@ class _MisjudgedFilter(Filter):
 
     def observe(self, observation: Observation) -> Observation:
         error = self._sense.error(Chance(self._key, observation.step))
+        position, rotation, joints, gripper = np.split(error, (3, 6, 13))
+        angle, quaternion = float(np.linalg.norm(rotation)), observation.eef_quaternion.copy()
+        if angle >= MIN_ANGLE_RAD:
+            turn = np.empty(4)
+            mujoco.mju_axisAngle2Quat(turn, rotation / angle, angle)
+            mujoco.mju_mulQuat(quaternion, turn, observation.eef_quaternion)
         return replace(
             observation,
-            joints=observation.joints + error.joints,
-            eef_position=observation.eef_position + error.position,
-            eef_quaternion=_rotate(observation.eef_quaternion, error.rotation),
-            gripper=observation.gripper + error.gripper,
+            joints=observation.joints + joints,
+            eef_position=observation.eef_position + position,
+            eef_quaternion=quaternion,
+            gripper=observation.gripper + gripper,
         )
-
-
-_NO_TURN = 1e-12
-"""Minimum angle of a rotation with a defined axis, radians."""
-
-
-def _rotate(quaternion: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """Rotate an orientation (w, x, y, z) by a rotation vector in the world frame; unchanged for a zero rotation."""
-    angle = float(np.linalg.norm(rotation))
-    if angle < _NO_TURN:
-        return quaternion.copy()
-    turn, turned = np.empty(4), np.empty(4)
-    mujoco.mju_axisAngle2Quat(turn, rotation / angle, angle)
-    mujoco.mju_mulQuat(turned, turn, quaternion)
-    return turned

@@ -9,17 +9,9 @@ from functools import lru_cache
 _VOWELS = frozenset("aeiou")
 _SECOND = {
     **{"ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "abli": "able"},
-    **{
-        "alli": "al",
-        "entli": "ent",
-        "eli": "e",
-        "ousli": "ous",
-        "ization": "ize",
-        "ation": "ate",
-        "ator": "ate",
-    },
+    **{"alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate"},
     **{"alism": "al", "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive"},
-    "biliti": "ble",
+    **{"ator": "ate", "biliti": "ble"},
 }
 _THIRD = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
 _ENDS = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize"
@@ -31,7 +23,10 @@ def stem(word: str) -> str:
     """Return the stem of a word in lower case."""
     if len(word) < 3:
         return word
-    word = _without_plural(word)
+    for end, new in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
+        if word.endswith(end):
+            word = word.removesuffix(end) + new
+            break
     word = _without_past(word)
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
@@ -49,13 +44,6 @@ def stem(word: str) -> str:
     return word
 
 
-def _without_plural(word: str) -> str:
-    for end, new in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
-        if word.endswith(end):
-            return word.removesuffix(end) + new
-    return word
-
-
 def _without_past(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
@@ -64,7 +52,8 @@ def _without_past(word: str) -> str:
         if rest != word and _has_vowel(rest):
             if rest.endswith(("at", "bl", "iz")):
                 return f"{rest}e"
-            if _ends_double(rest) and rest[-1] not in "lsz":
+            is_double = len(rest) > 1 and rest[-1] == rest[-2] and _kinds(rest)[-1] == "c"
+            if is_double and rest[-1] not in "lsz":
                 return rest[:-1]
             return f"{rest}e" if _measure(rest) == 1 and _ends_short(rest) else rest
     return word
@@ -95,10 +84,6 @@ def _measure(word: str) -> int:
 
 def _has_vowel(word: str) -> bool:
     return "v" in _kinds(word)
-
-
-def _ends_double(word: str) -> bool:
-    return len(word) > 1 and word[-1] == word[-2] and _kinds(word)[-1] == "c"
 
 
 def _ends_short(word: str) -> bool:

@@ -9,51 +9,6 @@ ground, kinds   shared helpers: floor plan of a workspace, and which categories 
 spoken          spatial expressions of the instruction, which must stay true
 """
 
-from assay.perturb.world.exchange import ExchangePlaces, has_partners
-from assay.perturb.world.kinds import Among, unseen
-from assay.perturb.world.layout import Confound, Distractors, Obstacle
-from assay.perturb.world.objects import Alter, Recolour, Remove, Replace, Resize
-from assay.perturb.world.position import (
-    Displace,
-    DisplaceAlong,
-    Jitter,
-    MoveFixture,
-    Relocate,
-    Swap,
-    WorkspaceAxis,
-)
-from assay.perturb.world.staging import MoveCamera, Orbit, Relight, Repaint, Room, StartPose
-from assay.perturb.world.targets import Attribute, UnseenTargets, VariedTarget
-from assay.sim.packs.pack import SHAPES
+from assay.perturb.world import exchange, layout, objects, position, staging, targets
 
-__all__ = [
-    "SHAPES",
-    "Alter",
-    "Among",
-    "Attribute",
-    "Confound",
-    "Displace",
-    "DisplaceAlong",
-    "Distractors",
-    "ExchangePlaces",
-    "Jitter",
-    "MoveCamera",
-    "MoveFixture",
-    "Obstacle",
-    "Orbit",
-    "Recolour",
-    "Relight",
-    "Relocate",
-    "Remove",
-    "Repaint",
-    "Replace",
-    "Resize",
-    "Room",
-    "StartPose",
-    "Swap",
-    "UnseenTargets",
-    "VariedTarget",
-    "WorkspaceAxis",
-    "has_partners",
-    "unseen",
-]
+__all__ = ["exchange", "layout", "objects", "position", "staging", "targets"]

@@ -13,7 +13,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, move_entity, owner
+from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, move_entity
 from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
 from assay.sim.packs.pack import AssetPack
@@ -53,13 +53,17 @@ class ExchangePlaces(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Try exchanges in random order, of all goal objects first. Raises PerturbationError if none fits."""
         spoken, things = Spoken(task), things_about(task)
+        here = Ground(task.scene, snug=True).spots
         best: tuple[tuple[int, bool], Scene] = ((0, False), task.scene)
         pairs = () if self.free else self._pairs(task, spoken, things, rng)
         places = () if self.free is False else self._places(task, things, rng)
         for snug, moves in (way for ways in (pairs, places) if not best[0][0] for way in ways):
             scene = self._try_moves(task, spoken, moves, snug, rng)
-            gone = [] if scene is None else self._gone(task.scene, scene, things)
-            if scene is not None and (len(gone), things[0] in gone) > best[0]:
+            if scene is None:
+                continue
+            there = Ground(scene, snug=True).spots
+            gone = [name for name in things if here[name].distance(there[name]) >= self.apart - 1e-9]
+            if (len(gone), things[0] in gone) > best[0]:
                 best = (len(gone), things[0] in gone), scene
             if len(gone) == len(things):
                 break
@@ -77,24 +81,21 @@ class ExchangePlaces(Perturbation):
         looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
 
-        def partners(thing: str) -> list[tuple[str, str] | None]:
+        partners: list[list[tuple[str, str] | None]] = []
+        for thing in things:
             marks = {name for relation in spoken.about(thing) for mark in relation.landmarks for name in mark}
-            firsts = (thing, *sorted(marks - {thing}))
-            return [
-                None,
-                *(
-                    (first, second)
-                    for first in firsts
-                    for second in spots
-                    if looks[first] != looks[second]
-                    and spots[first].distance(spots[second]) >= self.apart
-                    and any({first, second} <= sort for sort in sorts)
-                    and (first == thing or first in sorts[0])
-                ),
-            ]
-
+            candidates = (
+                (first, second)
+                for first in (thing, *sorted(marks - {thing}))
+                for second in spots
+                if looks[first] != looks[second]
+                and spots[first].distance(spots[second]) >= self.apart
+                and any({first, second} <= sort for sort in sorts)
+                and (first == thing or first in sorts[0])
+            )
+            partners.append([None, *candidates])
         plans = []
-        for chosen in product(*map(partners, things)):
+        for chosen in product(*partners):
             pairs = {frozenset(pair): pair for pair in chosen if pair is not None}
             if pairs and len({name for pair in pairs for name in pair}) == 2 * len(pairs):
                 plans.append(tuple(pairs.values()))
@@ -102,11 +103,9 @@ class ExchangePlaces(Perturbation):
         # The farther they go, the likelier: LIBERO-PRO's pairs are 20 to 26 cm apart in the median.
         far = [sum(spots[one].distance(spots[other]) for one, other in plan) for plan in plans]
         turns = rng.exponential(size=len(plans)) / np.square(far)
-        for plan in (
-            plans[at] for at in sorted(range(len(plans)), key=lambda at: (-len(plans[at]), turns[at]))
-        ):
+        for index in sorted(range(len(plans)), key=lambda at: (-len(plans[at]), turns[at])):
             moves: dict[str, tuple[float, float]] = {}
-            for one, other in plan:
+            for one, other in plans[index]:
                 dx, dy = spots[other].x - spots[one].x, spots[other].y - spots[one].y
                 moves |= {one: (dx, dy), other: (-dx, -dy)}
             yield from ((snug, moves) for snug in (False, True))
@@ -122,13 +121,10 @@ class ExchangePlaces(Perturbation):
                 here = Ground(scene, snug=True).spots[name]
                 for _ in range(TRIES):
                     dx, dy = float(rng.uniform(*X)) - here.x, float(rng.uniform(*Y)) - here.y
-                    further = (
-                        _with_room(scene, task, name, (dx, dy), snug, rng)
-                        if hypot(dx, dy) >= self.apart
-                        else None
-                    )
-                    there = None if further is None else _move_all(scene, further)
-                    if further is not None and there is not None and before.in_view(there):
+                    if hypot(dx, dy) < self.apart:
+                        continue
+                    further = _with_room(scene, task, name, (dx, dy), snug, rng)
+                    if further is not None and before.in_view(there := _move_all(scene, further)):
                         scene, moves = there, moves | further
                         break
             yield snug, moves
@@ -156,18 +152,11 @@ class ExchangePlaces(Perturbation):
                     return further
         return None
 
-    def _gone(self, before: Scene, after: Scene, things: tuple[str, ...]) -> list[str]:
-        """Return the names of the objects that moved by at least ``apart`` metres."""
-        here, there = Ground(before, snug=True).spots, Ground(after, snug=True).spots
-        return [name for name in things if here[name].distance(there[name]) >= self.apart - 1e-9]
-
 
 def things_about(task: Task) -> tuple[str, ...]:
     """Return the movable objects of the goal that are on the workspace; if none exist, its fixtures."""
-    scene = task.scene
-    names = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
-    entities = {entity.name for entity in scene.entities}
-    standing = dict.fromkeys(carrier(scene, name) for name in names if name in entities)
+    entities = {entity.name for entity in task.scene.entities}
+    standing = dict.fromkeys(carrier(task.scene, name) for name in task.goal_entities if name in entities)
     return tuple(name for name in standing if name in movable(task)) or tuple(standing)
 
 
@@ -200,7 +189,14 @@ def _with_room(
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
     moves = {name: move}
-    for other in _in_the_way(_move_all(scene, moves), task, name, snug):
+    ground = Ground(_move_all(scene, moves), task.goal, snug=snug)
+    takes = [ground.spots[name], *([ground.doorways[name]] if name in ground.doorways else [])]
+    in_the_way = [
+        other
+        for other, spot in ground.spots.items()
+        if other != name and any(spot.overlaps(take) for take in takes)
+    ]
+    for other in in_the_way:
         ground = Ground(_move_all(scene, moves), task.goal, snug=snug)
         spot = ground.anywhere(rng, entities[other], without=(other,)) if other in movable(task) else None
         if spot is None:
@@ -212,35 +208,25 @@ def _with_room(
     return moves if ground.reachable(front) and fits(ground, entities[name], 0.0, 0.0) else None
 
 
-def _in_the_way(scene: Scene, task: Task, name: str, snug: bool) -> list[str]:
-    """Return the names of the objects that overlap a fixture or the area of its open doors."""
-    ground = Ground(scene, task.goal, snug=snug)
-    takes = [ground.spots[name], *([ground.doorways[name]] if name in ground.doorways else [])]
-    return [
-        other
-        for other, spot in ground.spots.items()
-        if other != name and any(spot.overlaps(take) for take in takes)
-    ]
-
-
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
     """Whether the moved objects have room, and the goal regions on the table stay free."""
     ground = Ground(scene, task.goal, snug=snug)
     entities = {entity.name: entity for entity in scene.entities}
     if not all(fits(ground, entities[name], 0.0, 0.0) for name in moves):
         return False
-    places = (scene.region(name) for atom in task.goal.atoms for name in atom.arguments)
-    for region in places:
-        for box in region.rectangles if region is not None else ():
-            taken = Spot(
-                (box.x_min + box.x_max) / 2,
-                (box.y_min + box.y_max) / 2,
-                (box.x_max - box.x_min) / 2,
-                (box.y_max - box.y_min) / 2,
-            )
-            if any(ground.spots[name].overlaps(taken, 0.0) for name in moves):
-                return False
-    return True
+    regions = (scene.region(name) for atom in task.goal.atoms for name in atom.arguments)
+    places = (
+        Spot(
+            (box.x_min + box.x_max) / 2,
+            (box.y_min + box.y_max) / 2,
+            (box.x_max - box.x_min) / 2,
+            (box.y_max - box.y_min) / 2,
+        )
+        for region in regions
+        if region is not None
+        for box in region.rectangles
+    )
+    return not any(ground.spots[name].overlaps(place, 0.0) for place in places for name in moves)
 
 
 def _beside(

@@ -90,16 +90,14 @@ class Ground:
         self.scene = scene
         self._snug = snug
         layout = layout_of(scene)
-        self._base = [
-            robot - middle for robot, middle in zip(layout.robot[:2], layout.offset[:2], strict=True)
-        ]
+        self._base = np.subtract(layout.robot[:2], layout.offset[:2])
         """Position of the robot's base, metres from the workspace's centre."""
         standing = {
             entity: region
             for entity in scene.entities
             if (region := standing_region(scene, entity.name)) is not None
         }
-        receiving = {owner(scene, atom.arguments[-1]) for atom in goal.atoms if len(atom.arguments) > 1}
+        receiving = {scene.owner(atom.arguments[-1]) for atom in goal.atoms if len(atom.arguments) > 1}
         self.spots = {
             entity.name: self._spot(entity, region, receiving=entity.name in receiving)
             for entity, region in standing.items()
@@ -107,7 +105,7 @@ class Ground:
         """Footprints of the entities directly on the workspace, by name."""
         opened = (atom for atom in scene.initial if atom.predicate is Predicate.OPEN)
         used = (atom for atom in goal.atoms if atom.predicate in OPENED)
-        doors = {owner(scene, atom.arguments[-1]) for atom in (*opened, *used)}
+        doors = {scene.owner(atom.arguments[-1]) for atom in (*opened, *used)}
         self.doorways = {
             entity.name: self._spot(entity, region, swept=True)
             for entity, region in standing.items()
@@ -140,7 +138,12 @@ class Ground:
         distance = float(np.hypot(spot.x - self._base[0], spot.y - self._base[1]))
         within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
         near = NEAREST <= distance <= FURTHEST - spot.over
-        return bool(within and near and _edge(self.scene.arena, spot.x, spot.y) <= IN_VIEW)
+        place, axes = _camera(self.scene.arena)
+        right, up, back = (np.array(LAYOUTS[self.scene.arena].offset) + (spot.x, spot.y, 0.0) - place) @ axes
+        edge = max(abs(right), abs(up)) / (
+            -back * np.tan(np.radians(FIELD / 2))
+        )  # 1 at the edge of the image
+        return bool(within and near and edge <= IN_VIEW)
 
     def anywhere(
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
@@ -152,7 +155,13 @@ class Ground:
         for gap, (x, y) in product((HAND, GAP), places):
             spot = Spot(x, y, half_x, half_y)
             if (x, y) not in hidden and self.free(spot, without=without, gap=gap):
-                if self.in_view(self._with_entity(entity, spot)):
+                here = self.spots.get(entity.name)
+                scene = (
+                    add_entity(self.scene, entity, spot)
+                    if here is None
+                    else move_entity(self.scene, entity.name, spot.x - here.x, spot.y - here.y)
+                )
+                if self.in_view(scene):
                     return spot
                 hidden.add((x, y))
         return None
@@ -160,13 +169,6 @@ class Ground:
     def in_view(self, after: Scene) -> bool:
         """Whether all movable objects of a changed scene, including new ones, remain visible to the cameras."""
         return not newly_hidden(self.scene, after)
-
-    def _with_entity(self, entity: Entity, spot: Spot) -> Scene:
-        """Return the scene with an entity added at a place, or moved there if it exists."""
-        here = self.spots.get(entity.name)
-        if here is None:
-            return add_entity(self.scene, entity, spot)
-        return move_entity(self.scene, entity.name, spot.x - here.x, spot.y - here.y)
 
     def _spot(self, entity: Entity, region: Region, *, receiving: bool = False, swept: bool = False) -> Spot:
         box = region.rectangles[0]
@@ -201,18 +203,11 @@ def carrier(scene: Scene, name: str) -> str:
     for _ in range(len(scene.entities)):
         if standing_region(scene, name) is not None:
             return name
-        support = next(
-            (
-                atom.arguments[1]
-                for atom in scene.initial
-                if atom.predicate in UPON and atom.arguments[0] == name
-            ),
-            None,
-        )
-        if support is None:
+        placing = (atom for atom in scene.initial if atom.predicate in UPON and atom.arguments[0] == name)
+        atom = next(placing, None)
+        if atom is None:
             break
-        region = scene.region(support)
-        name = region.target if region is not None else support
+        name = scene.owner(atom.arguments[1])
     raise PerturbationError(f"{name} does not stand on the workspace")
 
 
@@ -226,9 +221,19 @@ def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     if region is None:
         raise PerturbationError(f"{name} does not stand on the workspace")
     new = _shift_region(replace(region, name=f"{name}_moved_region"), dx, dy)
-    beside = _beside(scene, name)
+    taken = {atom.arguments[-1] for atom in scene.initial}
+
+    def is_beside(other: Region) -> bool:
+        """Whether a workspace region is named after the entity and empty at the start."""
+        what = _BESIDE.fullmatch(other.name)
+        if what is None or other.target != scene.arena.workspace or other.full_name in taken:
+            return False
+        alike = (entity for entity in scene.entities if f"_{entity.category}".endswith(f"_{what['what']}"))
+        first = next(alike, None)
+        return first is not None and first.name == name
+
     others = tuple(
-        _shift_region(other, dx, dy) if other.full_name in beside else other
+        _shift_region(other, dx, dy) if is_beside(other) else other
         for other in scene.regions
         if other.full_name != new.full_name
     )
@@ -246,22 +251,6 @@ def _shift_region(region: Region, dx: float, dy: float) -> Region:
         Rectangle(box.x_min + dx, box.y_min + dy, box.x_max + dx, box.y_max + dy) for box in region.rectangles
     )
     return replace(region, rectangles=tuple(boxes))
-
-
-def _beside(scene: Scene, name: str) -> set[str]:
-    """Return the workspace regions that are named after an entity and empty at the start."""
-    taken = {atom.arguments[-1] for atom in scene.initial}
-    places = set()
-    for region in scene.regions:
-        what = _BESIDE.fullmatch(region.name)
-        if what is None or region.target != scene.arena.workspace or region.full_name in taken:
-            continue
-        owners = (
-            entity.name for entity in scene.entities if f"_{entity.category}".endswith(f"_{what['what']}")
-        )
-        if next(owners, None) == name:
-            places.add(region.full_name)
-    return places
 
 
 def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
@@ -294,32 +283,25 @@ def named_entity(scene: Scene, name: str) -> Entity:
     raise PerturbationError(f"there is no '{name}' in the scene: {did_you_mean(name, names)}")
 
 
+def movable_entity(task: Task, thing: str, kind: str, change: str) -> Entity:
+    """Return the movable object with a name, or the target if it is empty. Raises PerturbationError for a fixture."""
+    entity = named_entity(task.scene, thing or target(task))
+    if entity in task.scene.fixtures:
+        raise PerturbationError(f"{kind}: {entity.name} is a fixture; only movable objects {change}")
+    return entity
+
+
 def target(task: Task) -> str:
     """Return the target of a task: the first movable object of its goal, or the first fixture if none exists."""
     for atom in task.goal.atoms:
         if atom.arguments[0] in movable(task):
             return atom.arguments[0]
-    name = task.goal.atoms[0].arguments[0]
-    region = task.scene.region(name)
-    return region.target if region is not None else name
+    return task.scene.owner(task.goal.atoms[0].arguments[0])
 
 
 def movable(task: Task) -> frozenset[str]:
     """Return the names of the movable objects."""
     return frozenset(entity.name for entity in task.scene.objects)
-
-
-def owner(scene: Scene, name: str) -> str:
-    """Return the entity that a region belongs to; other names are returned unchanged."""
-    region = scene.region(name)
-    return region.target if region is not None else name
-
-
-def _edge(arena: Arena, x: float, y: float) -> float:
-    """Return the distance of a workspace point from the centre of the scene camera's image; 1 at the edge."""
-    place, axes = _camera(arena)
-    right, up, back = (np.array(LAYOUTS[arena].offset) + (x, y, 0.0) - place) @ axes
-    return float(max(abs(right), abs(up)) / (-back * np.tan(np.radians(FIELD / 2))))
 
 
 @cache

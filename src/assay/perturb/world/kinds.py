@@ -44,9 +44,8 @@ def candidates(category: str, among: Among) -> tuple[str, ...]:
     pack = planning_pack()
     match among:
         case Among.SAME:
-            still = category in pack.fixtures
-            family = (base for base in _bases(pack) if (base in pack.fixtures) == still)
-            chosen = {other for other in family if sort_of(other) == sort_of(category)}
+            same_sort = (base for base in _bases(pack) if sort_of(base) == sort_of(category))
+            chosen = {base for base in same_sort if (base in pack.fixtures) == (category in pack.fixtures)}
         case Among.OTHER:
             chosen = {other for other in small() if sort_of(other) != sort_of(category)}
         case Among.UNSEEN:
@@ -69,8 +68,9 @@ def small() -> frozenset[str]:
 
 def unseen() -> tuple[str, ...]:
     """Return the small movable categories of sorts that occur in no built-in task, sorted."""
+    trained = _trained_sorts()
     return tuple(
-        sorted(category for category in _little(planning_pack()) if sort_of(category) not in _trained_sorts())
+        sorted(category for category in _little(planning_pack()) if sort_of(category) not in trained)
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import Ground, add_entity, carrier, fresh_name, named_entity, owner, target
+from assay.perturb.world.ground import Ground, add_entity, carrier, fresh_name, movable_entity, target
 from assay.perturb.world.kinds import check_category, small, sort_of
 from assay.perturb.world.spoken import Spoken, colours_said, true_to
 from assay.sim.footprints import footprint
@@ -44,7 +44,7 @@ class Distractors(Perturbation):
         """Add the objects one by one, each at a free place."""
         scene = task.scene
         present = {entity.category for entity in scene.entities}
-        about = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
+        about = set(task.goal_entities)
         taken = {sort_of(entity.category) for entity in scene.entities if entity.name in about}
         pool = sorted(
             category
@@ -93,15 +93,12 @@ class Confound(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Add the double at a free place."""
-        original = named_entity(task.scene, self.thing or target(task))
-        if original in task.scene.fixtures:
-            raise PerturbationError(
-                f"{self.kind}: {original.name} is a fixture; only movable things are doubled"
-            )
+        original = movable_entity(task, self.thing, self.kind, "are doubled")
         finish = original.finish if self.colour is None else Finish(self.colour)
         double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
         ground, spoken = Ground(task.scene, task.goal), Spoken(task)
-        by_colour, thing = self._by_colour(task, original), carrier(task.scene, original.name)
+        by_colour = self.colour is not None and not true_to(colours_said(task, original), self.colour)
+        thing = carrier(task.scene, original.name)
         if not by_colour and not spoken.about(thing):
             raise PerturbationError(
                 f"{self.kind}: '{task.instruction.text}' does not tell {original.name} from its double"
@@ -114,9 +111,6 @@ class Confound(Perturbation):
                 return replace(task, scene=add_entity(task.scene, double, spot))
         reason = f"{self.kind}: no room in view for a second {original.category}"
         raise PerturbationError(reason if by_colour else reason + spoken.condition)
-
-    def _by_colour(self, task: Task, original: Entity) -> bool:
-        return self.colour is not None and not true_to(colours_said(task, original), self.colour)
 
 
 @perturbation
@@ -142,8 +136,7 @@ class Obstacle(Perturbation):
             raise PerturbationError(
                 f"{self.kind}: this task carries nothing, so that nothing can be in the way"
             )
-        region = task.scene.region(goal.arguments[-1])
-        owner = region.target if region is not None else goal.arguments[-1]
+        owner = task.scene.owner(goal.arguments[-1])
         if name not in ground.spots or owner not in ground.spots:
             raise PerturbationError(f"{self.kind}: {name} or its goal does not stand on the workspace")
         here, there = ground.spots[name], ground.spots[owner]

@@ -11,7 +11,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import between, check_change, within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import named_entity, owner, target
+from assay.perturb.world.ground import movable_entity, named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of
 from assay.perturb.world.spoken import colours_said, true_to
 from assay.sim.categories import OPENING, SWITCHING
@@ -102,11 +102,7 @@ class Resize(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Multiply the current size of one movable entity by the factor."""
-        entity = named_entity(task.scene, self.thing or target(task))
-        if entity in task.scene.fixtures:
-            raise PerturbationError(
-                f"{self.kind}: {entity.name} is a fixture; only movable things change size"
-            )
+        entity = movable_entity(task, self.thing, self.kind, "change size")
         both = Resize(entity.size * self.factor, self.thing)
         return with_entity(task, replace(entity, size=both.factor))
 
@@ -164,7 +160,11 @@ class Replace(Perturbation):
         return fit
 
     def _recategorise(self, task: Task, entity: Entity, category: str) -> Task:
-        if not works_alike(entity.category, category):
+        old, new = (
+            (name in planning_pack().fixtures, OPENING.get(name), SWITCHING.get(name))
+            for name in (entity.category, category)
+        )
+        if old != new:
             raise PerturbationError(f"{self.kind}: {category} does not work as {entity.name} does")
         missing = [
             region.name
@@ -194,7 +194,9 @@ class Alter(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change one category after the other. Raises PerturbationError if a category cannot be changed."""
         changed = task
-        for thing in _about(task):
+        entities = [entity for entity in task.scene.entities if entity.name in task.goal_entities]
+        by_category = {entity.category: entity for entity in reversed(entities)}
+        for thing in reversed(by_category.values()):
             ways = self._ways(task, thing)
             if not ways:
                 raise PerturbationError(f"{self.kind}: {thing.name} has no other look, size or model")
@@ -219,10 +221,20 @@ class Alter(Perturbation):
         ]
         fixed = thing in task.scene.fixtures
         sizes = [] if fixed else [replace(usual, size=1 + self.size)]
+
+        def measure(category: str) -> np.ndarray:
+            """Return the half-lengths and the height of a category, metres."""
+            size = footprint(category, fixture=fixed)
+            return np.array((*size.half, size.height))
+
+        ratios = {
+            model: measure(thing.category) / measure(model)
+            for model in Replace(among=Among.SAME).models(task, thing)
+        }
         models = [
             replace(usual, category=model, finish=Finish())
-            for model in Replace(among=Among.SAME).models(task, thing)
-            if _as_large(thing.category, model, fixture=fixed)
+            for model, ratio in ratios.items()
+            if (ratio >= 1 / AS_LARGE).all() and (ratio <= AS_LARGE).all()
         ]
         return [way for way in (looks, sizes, models) if way]
 
@@ -242,11 +254,7 @@ class Remove(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Remove the object from the scene; the goal still refers to it and cannot be reached."""
-        entity = named_entity(task.scene, self.thing or target(task))
-        if entity in task.scene.fixtures:
-            raise PerturbationError(
-                f"{self.kind}: {entity.name} is a fixture; only movable things are removed"
-            )
+        entity = movable_entity(task, self.thing, self.kind, "are removed")
         return replace(task, scene=without(task.scene, entity))
 
 
@@ -258,10 +266,7 @@ def without(scene: Scene, entity: Entity) -> Scene:
             atom.arguments[0]
             for atom in scene.initial
             if len(atom.arguments) == 2
-            and (
-                atom.arguments[1] in gone
-                or ((region := scene.region(atom.arguments[1])) is not None and region.target in gone)
-            )
+            and not gone.isdisjoint({atom.arguments[1], scene.owner(atom.arguments[1])})
         }
         if resting <= gone:
             break
@@ -272,30 +277,6 @@ def without(scene: Scene, entity: Entity) -> Scene:
         absent=(*scene.absent, *sorted(gone)),
         initial=tuple(atom for atom in scene.initial if atom.arguments[0] not in gone),
     )
-
-
-def _about(task: Task) -> list[Entity]:
-    """Return one object of each category in a task's goal."""
-    scene = task.scene
-    named = {owner(scene, name) for atom in task.goal.atoms for name in atom.arguments}
-    by_category = {entity.category: entity for entity in reversed(scene.entities) if entity.name in named}
-    return list(reversed(by_category.values()))
-
-
-def _as_large(one: str, other: str, *, fixture: bool) -> bool:
-    """Whether two categories have about the same length, width and height."""
-    sizes = [
-        (*size.half, size.height)
-        for size in (footprint(category, fixture=fixture) for category in (one, other))
-    ]
-    return all(1 / AS_LARGE <= a / b <= AS_LARGE for a, b in zip(*sizes, strict=True))
-
-
-def works_alike(one: str, other: str) -> bool:
-    """Whether two categories are both fixtures or both movable, and open and switch on in the same way."""
-    mechanisms = [(OPENING.get(category), SWITCHING.get(category)) for category in (one, other)]
-    still = planning_pack().fixtures
-    return (one in still) == (other in still) and mechanisms[0] == mechanisms[1]
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:

@@ -94,18 +94,16 @@ class Displace(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Try directions until one leads to a free, reachable place."""
-        name = named_entity(task.scene, self.thing or target(task)).name
-        name = carrier(task.scene, name)
+        name = carrier(task.scene, named_entity(task.scene, self.thing or target(task)).name)
         if self.distance == 0:
             return task
         angles = rng.uniform(0, 2 * np.pi) + 2 * np.pi * rng.permutation(DIRECTIONS) / DIRECTIONS
-        spoken, grounds = Spoken(task), _grounds(task)
+        spoken, (_, snug) = Spoken(task), _grounds(task)
         for angle in _best_first(task, name, tuple(angles.tolist()), planning_pack()):
             dx, dy = self.distance * cos(angle), self.distance * sin(angle)
-            if _leads(grounds[1], spoken, name, dx, dy):
-                scene = move_entity(task.scene, name, dx, dy)
-                if grounds[1].in_view(scene):
-                    return replace(task, scene=scene)
+            scene = move_entity(task.scene, name, dx, dy)
+            if _leads(snug, spoken, name, dx, dy) and snug.in_view(scene):
+                return replace(task, scene=scene)
         where = f"no free place in view {self.distance:g} m from {name}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
@@ -146,10 +144,9 @@ class DisplaceAlong(Perturbation):
         for ground, way in product(_grounds(task), (first, -first)):
             step = way * self.distance
             dx, dy = (step, 0.0) if self.along is WorkspaceAxis.X else (0.0, step)
-            if _leads(ground, spoken, name, dx, dy):
-                scene = move_entity(task.scene, name, dx, dy)
-                if ground.in_view(scene):
-                    return replace(task, scene=scene)
+            scene = move_entity(task.scene, name, dx, dy)
+            if _leads(ground, spoken, name, dx, dy) and ground.in_view(scene):
+                return replace(task, scene=scene)
         where = f"no free place in view {self.distance:g} m from {name} along {self.along}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
@@ -207,13 +204,10 @@ class Swap(Perturbation):
         scene = task.scene
         one = carrier(scene, named_entity(scene, self.first or target(task)).name)
         spoken = Spoken(task)
-        spots, looks = (
-            spoken.spots,
-            {entity.name: (entity.category, entity.finish) for entity in scene.entities},
-        )
-        movable = [
-            str(chosen) for chosen in rng.permutation([e.name for e in scene.objects if e.name in spots])
-        ]
+        spots = spoken.spots
+        looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
+        standing = [entity.name for entity in scene.objects if entity.name in spots]
+        movable = list(map(str, rng.permutation(standing)))
         firsts = [one] if self.first else sorted(movable, key=lambda name: name != one)
         seconds = [named_entity(scene, self.second).name] if self.second else movable
         pairs = [(a, b) for a in firsts for b in seconds if looks[a] != looks[b] and {a, b} <= spots.keys()]
@@ -225,10 +219,9 @@ class Swap(Perturbation):
             ]
             dx, dy = there.x - here.x, there.y - here.y
             after = {**spots, a: spots[a].shift(dx, dy), b: spots[b].shift(-dx, -dy)}
-            if all(fits) and spoken.hold(after):
-                swapped = move_entity(move_entity(scene, a, dx, dy), b, -dx, -dy)
-                if ground.in_view(swapped):
-                    return replace(task, scene=swapped)
+            swapped = move_entity(move_entity(scene, a, dx, dy), b, -dx, -dy)
+            if all(fits) and spoken.hold(after) and ground.in_view(swapped):
+                return replace(task, scene=swapped)
         who = f"{one} has no object it" if self.first else "there are no two objects that"
         raise PerturbationError(
             f"{self.kind}: {who} could change places{' with' if self.first else ''}{spoken.condition}"
@@ -260,10 +253,10 @@ class MoveFixture(Perturbation):
                 dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
                 there = here.shift(dx, dy)
                 stands = _stands(task.scene, there) and not any(there.overlaps(other) for other in others)
-                if stands and spoken.hold({**spoken.spots, name: spoken.spots[name].shift(dx, dy)}):
-                    scene = move_entity(task.scene, name, dx, dy)
-                    if ground.in_view(scene):
-                        return replace(task, scene=scene)
+                after = {**spoken.spots, name: spoken.spots[name].shift(dx, dy)}
+                scene = move_entity(task.scene, name, dx, dy)
+                if stands and spoken.hold(after) and ground.in_view(scene):
+                    return replace(task, scene=scene)
         raise PerturbationError(
             f"{self.kind}: no fixture can be moved by {self.distance:g} m{spoken.condition}"
         )
@@ -292,12 +285,11 @@ def _scatter(
                 if not (far and fits(ground, entity, dx, dy, lenient=lenient)):
                     continue
                 after = {**spots, entity.name: spots[entity.name].shift(dx, dy)}
-                if spoken.hold(after):
-                    there = move_entity(scene, entity.name, dx, dy)
-                    if ground.in_view(there):
-                        scene, spots = there, after
-                        moves = moves or entity.name == about
-                        break
+                there = move_entity(scene, entity.name, dx, dy)
+                if spoken.hold(after) and ground.in_view(there):
+                    scene, spots = there, after
+                    moves = moves or entity.name == about
+                    break
         if moves:
             return replace(task, scene=scene)
     raise PerturbationError(f"{kind}: {about} cannot be moved by {100 * least:.1f} cm{spoken.condition}")
@@ -346,12 +338,11 @@ def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPac
     """
     spoken, (roomy, snug) = Spoken(task), _grounds(task)
 
-    def count_allowed(angle: float) -> tuple[int, int]:
+    counts: dict[float, tuple[int, int]] = {}
+    for angle in angles:
         steps = [(distance * cos(angle), distance * sin(angle)) for distance in SWEEP]
         possible = [step for step in steps if _leads(snug, spoken, name, *step)]
-        return len(possible), sum(_leads(roomy, spoken, name, *step) for step in possible)
-
-    counts = {angle: count_allowed(angle) for angle in angles}
+        counts[angle] = len(possible), sum(_leads(roomy, spoken, name, *step) for step in possible)
     whole = [angle for angle in angles if counts[angle][0] == len(SWEEP)]
     best = max(whole or angles[:DRAWN], key=counts.__getitem__)
     return tuple(sorted(angles, key=lambda angle: 1 - cos(angle - best)))

@@ -8,7 +8,7 @@ same appearance. Directions are those of the main camera, as in LIBERO: left is 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -17,10 +17,10 @@ from math import hypot, inf
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import Ground, Spot, carrier, owner
+from assay.perturb.world.ground import Ground, Spot, carrier
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
-from assay.tasks import Entity, Scene, Task
+from assay.tasks import Entity, Task
 from assay.tasks.language.lexicon import COLOURS, NO_COLOUR, names_of, words
 from assay.tasks.language.phrases import positions
 from assay.tasks.scene import Colour
@@ -95,20 +95,14 @@ class Spoken:
         return f"; the words must stay true of one thing alone: {texts}" if texts else ""
 
 
-def colours_of(text: str, names: Iterable[str]) -> set[str] | None:
-    """Return the colours that precede any of these names in a text; None if none of the names occurs."""
-    plain = " ".join(words(text)).replace(*NO_COLOUR)
-    forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
-    return {word for phrase in called for word in phrase.split() if word in COLOURS} if called else None
-
-
 def colours_said(task: Task, entity: Entity) -> set[str]:
     """Return the colours that an instruction gives an entity: ``black`` in "the black bowl"."""
+    plain = " ".join(words(task.instruction.text)).replace(*NO_COLOUR)
     for names in (names_of(entity.category), (sort_of(entity.category),)):
-        colours = colours_of(task.instruction.text, names)
-        if colours is not None:
-            return colours
+        forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        called = re.findall(rf"(?:\b\w+ )?\b(?:{forms})\b", plain)
+        if called:
+            return {word for phrase in called for word in phrase.split() if word in COLOURS}
     return set()
 
 
@@ -121,13 +115,15 @@ def true_to(said: Collection[str], colour: Colour) -> bool:
 def _relations(task: Task) -> Iterator[Relation]:
     """Yield the spatial expressions before and after the names of the goal's objects."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
-    robot = _robot(scene)
+    layout = layout_of(scene)
+    x, y = np.subtract(layout.robot[:2], layout.offset[:2]).tolist()
+    robot = Spot(x, y, 0.0, 0.0)
     measures = _MEASURES | {
         "nearest": (partial(_from_the_robot, robot, 1), inf),
         "furthest": (partial(_from_the_robot, robot, -1), inf),
     }
     names = {entity.name: names_of(entity.category) for entity in scene.entities}
-    named = dict.fromkeys(owner(scene, name) for atom in task.goal.atoms for name in atom.arguments)
+    named = task.goal_entities
     for entity in (candidate for candidate in scene.entities if candidate.name in named):
         alike = [
             other.name
@@ -146,22 +142,10 @@ def _relations(task: Task) -> Iterator[Relation]:
             yield Relation(position.text, thing, likes, marks, off, limit)
 
 
-def _robot(scene: Scene) -> Spot:
-    layout = layout_of(scene)
-    x, y = (a - b for a, b in zip(layout.robot[:2], layout.offset[:2], strict=True))
-    return Spot(x, y, 0.0, 0.0)
-
-
 def _between(here: Spot, marks: Sequence[Spot]) -> float:
     """Return the detour from one landmark to the other via a spot, metres."""
     one, other = marks
     return one.distance(here) + here.distance(other) - one.distance(other)
-
-
-def _gap(here: Spot, marks: Sequence[Spot]) -> float:
-    """Return the gap to a landmark, metres."""
-    (mark,) = marks
-    return max(here.air(mark), 0.0)
 
 
 def _beside(x: int, y: int, here: Spot, marks: Sequence[Spot]) -> float:
@@ -172,19 +156,13 @@ def _beside(x: int, y: int, here: Spot, marks: Sequence[Spot]) -> float:
     return hypot(here.x - ideal_x, here.y - ideal_y)
 
 
-def _from_the_centre(here: Spot, marks: Sequence[Spot]) -> float:
-    return hypot(here.x, here.y)
-
-
 def _from_the_robot(robot: Spot, sign: int, here: Spot, marks: Sequence[Spot]) -> float:
     return sign * here.distance(robot)
 
 
 def _from_the_mean(here: Spot, marks: Sequence[Spot]) -> float:
-    return hypot(
-        here.x - sum(mark.x for mark in marks) / len(marks),
-        here.y - sum(mark.y for mark in marks) / len(marks),
-    )
+    x, y = (sum(getattr(mark, axis) for mark in marks) / len(marks) for axis in "xy")
+    return hypot(here.x - x, here.y - y)
 
 
 _MEASURES: dict[str, tuple[Off, float]] = {
@@ -194,11 +172,11 @@ _MEASURES: dict[str, tuple[Off, float]] = {
     "back": (lambda here, marks: here.x, inf),
     "middle": (_from_the_mean, inf),
     "between": (_between, 0.03),
-    "near": (_gap, 0.08),
+    "near": (lambda here, marks: max(here.air(marks[0]), 0.0), 0.08),
     "left of": (partial(_beside, 0, -1), 0.12),
     "right of": (partial(_beside, 0, 1), 0.12),
     "in front of": (partial(_beside, 1, 0), 0.12),
     "behind": (partial(_beside, -1, 0), 0.12),
-    "centre": (_from_the_centre, 0.12),
+    "centre": (lambda here, marks: hypot(here.x, here.y), 0.12),
 }
 """Spatial relation -> deviation and its limit, metres; `_relations` adds two relative to the robot."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field, replace
 from math import hypot
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from assay.perturb.world.ground import Ground
 from assay.perturb.world.objects import HUES
 from assay.sim.layout import LAYOUTS, layout_of
 from assay.sim.render import CAMERAS
-from assay.tasks import Arena, Atom, Region, Scene, Task
+from assay.tasks import Arena, Atom, Scene, Task
 from assay.tasks.scene import (
     CameraChange,
     Colour,
@@ -64,21 +65,21 @@ class Room(Perturbation):
             on_workspace = name == old or (region is not None and region.target == old)
             return new + name.removeprefix(old) if on_workspace else name
 
-        def atom(each: Atom) -> Atom:
-            return Atom(each.predicate, tuple(rename(name) for name in each.arguments))
-
-        def region(each: Region) -> Region:
-            return replace(each, target=new) if each.target == old else each
+        def rename_all(atoms: Iterable[Atom]) -> tuple[Atom, ...]:
+            return tuple(Atom(atom.predicate, tuple(map(rename, atom.arguments))) for atom in atoms)
 
         scene = replace(
             task.scene,
             arena=arena,
             staging=replace(task.scene.staging, lift=LIFTS.get(arena, 0.0)),
             style="",
-            regions=tuple(map(region, task.scene.regions)),
-            initial=tuple(map(atom, task.scene.initial)),
+            regions=tuple(
+                replace(region, target=new) if region.target == old else region
+                for region in task.scene.regions
+            ),
+            initial=rename_all(task.scene.initial),
         )
-        goal = replace(task.goal, atoms=tuple(map(atom, task.goal.atoms)))
+        goal = replace(task.goal, atoms=rename_all(task.goal.atoms))
         return replace(task, scene=scene, goal=goal, of_interest=tuple(map(rename, task.of_interest)))
 
 
@@ -136,13 +137,10 @@ class Relight(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the lights, in addition to earlier changes of the staging."""
         usual = task.scene.staging.lighting
+        red, green, blue = np.multiply(usual.colour, self.colour).tolist()
         both = Relight(
             usual.intensity * self.intensity,
-            (
-                usual.colour[0] * self.colour[0],
-                usual.colour[1] * self.colour[1],
-                usual.colour[2] * self.colour[2],
-            ),
+            (red, green, blue),
             (usual.tilt[0] + self.tilt[0], usual.tilt[1] + self.tilt[1]),
             usual.shadows if self.shadows is None else self.shadows,
         )
@@ -206,7 +204,10 @@ class MoveCamera(Perturbation):
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
-        check_camera(self.kind, self.camera)
+        if self.camera not in CAMERAS:
+            raise PerturbationError(
+                f"{self.kind}: there is no camera '{self.camera}': {did_you_mean(self.camera, CAMERAS)}"
+            )
         check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
@@ -266,12 +267,6 @@ class Orbit(Perturbation):
         )
         shift = before.shift + self.distance * led.apply(off) - off
         return _with_camera(task, _CAMERA, shift, turned * (usual.inv() * led * usual), before.zoom)
-
-
-def check_camera(kind: str, camera: str) -> None:
-    """Raise PerturbationError with the nearest name if policies have no camera with this name."""
-    if camera not in CAMERAS:
-        raise PerturbationError(f"{kind}: there is no camera '{camera}': {did_you_mean(camera, CAMERAS)}")
 
 
 def _change_of(task: Task, camera: str) -> CameraChange:

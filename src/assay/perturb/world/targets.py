@@ -15,7 +15,7 @@ import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import Ground, add_entity, fresh_name, movable, owner
+from assay.perturb.world.ground import Ground, add_entity, fresh_name, movable
 from assay.perturb.world.kinds import sort_of, unseen
 from assay.perturb.world.objects import NEW_COLOURS, Replace, with_entity
 from assay.perturb.world.spoken import Spoken, colours_said
@@ -143,12 +143,11 @@ class VariedTarget(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draw an appearance, then add the look-alikes at free places."""
         usual, look, changed = self._vary(task, rng)
-        there = {_looks(obj) for obj in changed.scene.objects}
+        there = {(obj.category, obj.finish, obj.size) for obj in changed.scene.objects}
         for finish in (usual.finish, look.other):
-            name = fresh_name(changed.scene, f"{usual.name}_look_alike")
-            alike = replace(usual, name=name, finish=finish)
-            if _looks(alike) not in there:
-                changed = self._with(changed, alike, rng)
+            if (usual.category, finish, usual.size) not in there:
+                name = fresh_name(changed.scene, f"{usual.name}_look_alike")
+                changed = self._with(changed, replace(usual, name=name, finish=finish), rng)
         return changed
 
     def example(self, task: Task) -> Task:
@@ -161,7 +160,13 @@ class VariedTarget(Perturbation):
         """Return the original object, its new appearance, and the task with it."""
         things = moved_things(task, self.kind)
         first = things[0]
-        look = _look(self.attribute, first, _colours_of_its_kind(task, first), rng)
+        # Colour names that may already describe the object or another one with the same noun.
+        nouns = {noun.name for noun in lexicon().of_category(first.category)}
+        categories = {category for name in nouns for category in lexicon().nouns[name].things}
+        kind = [obj for obj in task.scene.objects if obj.category in categories]
+        written = {word for obj in kind for word in obj.category.split("_")} | set(" ".join(nouns).split())
+        seen = {name for name in NEW_COLOURS if any(_is_partly(obj, COLOURS[name]) for obj in kind)}
+        look = _look(self.attribute, first, {*written, *colours_said(task, first), *seen}, rng)
         changed = replace(task, instruction=self._describe_target(task, look.words))
         for thing in things:
             if thing.category == first.category:
@@ -228,27 +233,17 @@ class _Look:
     """Finish of the look-alike, which has the usual size."""
 
 
-def _colours_of_its_kind(task: Task, thing: Entity) -> set[str]:
-    """Return the colour names that may already describe an object or another one with the same noun."""
-    nouns = {noun.name for noun in lexicon().of_category(thing.category)}
-    categories = {category for name in nouns for category in lexicon().nouns[name].things}
-    kind = [obj for obj in task.scene.objects if obj.category in categories]
-    written = {word for obj in kind for word in obj.category.split("_")} | set(" ".join(nouns).split())
-    seen = {name for name in NEW_COLOURS if any(_is_partly(obj, COLOURS[name]) for obj in kind)}
-    return {*written, *colours_said(task, thing), *seen}
-
-
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
     """Draw an appearance that is distinguishable by the attribute from the object's own and from the look-alike's.
 
     It has none of the colours in ``taken``. Raises PerturbationError if none exists.
     """
-    colours = [
-        str(colour)
-        for colour in rng.permutation([new_colour for new_colour in NEW_COLOURS if new_colour not in taken])
-    ]
-    patterns = [str(pattern) for pattern in rng.permutation(list(NEW_PATTERNS))]
-    sizes = [str(size) for size in rng.permutation(_sizes(thing))]
+    # The gripper can hold an enlarged object only if it is narrow.
+    holdable = ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]
+    free = [colour for colour in NEW_COLOURS if colour not in taken]
+    colours, patterns, sizes = (
+        list(map(str, rng.permutation(names))) for names in (free, list(NEW_PATTERNS), holdable)
+    )
     looks: dict[Attribute, Iterator[_Look]] = {
         Attribute.COLOUR: (
             _Look(one, Finish(COLOURS[one]), 1.0, Finish(COLOURS[another]))
@@ -256,12 +251,12 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
         ),
         Attribute.PATTERN: (
             _Look(
-                first,
-                Finish(COLOURS[one], NEW_PATTERNS[first]),
+                one,
+                Finish(COLOURS[colour], NEW_PATTERNS[one]),
                 1.0,
-                Finish(COLOURS[one], NEW_PATTERNS[second]),
+                Finish(COLOURS[colour], NEW_PATTERNS[another]),
             )
-            for (first, second), one in product(permutations(patterns, 2), colours)
+            for (one, another), colour in product(permutations(patterns, 2), colours)
         ),
         Attribute.SIZE: (
             _Look(f"{size} {one}", Finish(COLOURS[one]), NEW_SIZES[size], Finish(COLOURS[one]))
@@ -291,11 +286,6 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
     return bool((alike & (length > GREYISH)).mean() > PARTLY)
 
 
-def _sizes(thing: Entity) -> list[str]:
-    """Return the sizes at which the gripper can hold an object; "large" only if it is narrow."""
-    return ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]
-
-
 def _fits(task: Task, thing: Entity, category: str) -> bool:
     """Whether an object of a category can be grasped at the place of another and put where the task puts that one.
 
@@ -307,7 +297,7 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
     for atom in (*task.goal.atoms, *scene.initial):
         if atom.arguments[0] != thing.name or len(atom.arguments) < 2:
             continue
-        place = owner(scene, atom.arguments[1])
+        place = scene.owner(atom.arguments[1])
         sort = sort_of(categories.get(place, ""))
         shallow = sort.endswith("rack") or (sort == "cabinet" and atom.predicate is Predicate.IN)
         if shallow and height > LOW:
@@ -315,7 +305,3 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
         if atom in scene.initial and place in movable(task) and height <= footprint(categories[place]).height:
             return False
     return True
-
-
-def _looks(thing: Entity) -> tuple[str, Finish, float]:
-    return thing.category, thing.finish, thing.size

@@ -69,7 +69,11 @@ class ReplayPolicy:
         ]
 
         def mismatch(memory: MemorisedEpisode) -> tuple[float, bool]:
-            return _distance(memory.positions, positions), memory.instruction != instruction.text
+            """Return the sum of all displacements, metres, with 1 m for an entity that only one scene contains."""
+            shared = memory.positions.keys() & positions.keys()
+            moved = sum(np.linalg.norm(memory.positions[name] - positions[name]) for name in shared)
+            lacking = len(memory.positions.keys() ^ positions.keys())
+            return float(moved) + lacking, memory.instruction != instruction.text
 
         self._actions = iter(min(memories, key=mismatch).actions)
 
@@ -90,14 +94,6 @@ def memorise(spec: EpisodeSpec, states: Path | None = None) -> MemorisedEpisode:
 
 def _positions(simulation: Simulation) -> Positions:
     return {name: simulation.pose(name)[0] for name in simulation.compiled.entities}
-
-
-def _distance(first: Positions, second: Positions) -> float:
-    """Return the sum of all displacements, metres; an entity that occurs in only one of the two counts as 1 m."""
-    shared = first.keys() & second.keys()
-    return float(sum(np.linalg.norm(first[name] - second[name]) for name in shared)) + len(
-        first.keys() ^ second.keys()
-    )
 
 
 @dataclass

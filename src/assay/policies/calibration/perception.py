@@ -11,7 +11,7 @@ import numpy as np
 from assay import tasks
 from assay.episodes import EpisodeSpec, horizon, rollout
 from assay.errors import PolicyError
-from assay.perturb.senses import ActionDelay
+from assay.perturb.senses.robot import ActionDelay
 from assay.policies.calibration.flawed import FlawedPolicy, names_in, replace_objects
 from assay.policies.control import control
 from assay.policies.oracle.plan import ImpossibleError
@@ -35,22 +35,18 @@ class ColourPolicy(FlawedPolicy):
         """Return the task's goal, applied to the objects with the learnt colours."""
         asked = super().goal(instruction, spec)
         trained = control(spec, self._states).simulation.compiled
-        targets = {atom.arguments[0] for atom in asked.atoms}
+        present = {
+            entity.name: mean_colour(self._simulation.model, entity) for entity in self.movable_objects()
+        }
         names = {}
-        for name in targets:
+        for name in {atom.arguments[0] for atom in asked.atoms}:
             if name in trained.entities and trained.entities[name].movable:
                 colour = mean_colour(trained.model, trained.entities[name])
-                names[name] = self._nearest_in_colour(colour, name)
+                distances = {
+                    other: round(float(np.linalg.norm(present[other] - colour)), 4) for other in present
+                }
+                names[name] = min(distances, key=lambda other: (distances[other], other != name))
         return replace_objects(asked, names)
-
-    def _nearest_in_colour(self, colour: np.ndarray, name: str) -> str:
-        """Return the movable object whose mean colour is nearest to ``colour`` (3,); ``name`` wins ties."""
-
-        def distance(entity: EntityIndex) -> tuple[float, bool]:
-            difference = mean_colour(self._simulation.model, entity) - colour
-            return round(float(np.linalg.norm(difference)), 4), entity.name != name
-
-        return min(self.movable_objects(), key=distance).name
 
 
 def mean_colour(model: mujoco.MjModel, entity: EntityIndex) -> np.ndarray:

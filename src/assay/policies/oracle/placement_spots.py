@@ -150,7 +150,15 @@ class PlacementArea:
         blocked = SIDE_OVERLAP_COST * np.where(beside, width, 0.0).max(axis=(1, 2), initial=0.0)
         blocked += TOP_OVERLAP_COST * np.where(above, width, 0.0).max(axis=(1, 2), initial=0.0)
         world = positions @ self._axes.T
-        blocked += SIDE_OVERLAP_COST * self._beyond(world)
+        # Distance of the origins from the volume that counts as in or on the region. The predicates rotate in the wrong
+        # direction, as LIBERO's do, so in a rotated region the two differ.
+        if self._inside:
+            over = np.maximum(world - self._counts[1], self._counts[0] - world)
+            over[:, 2] = world[:, 2] - self._counts[1][2]
+        else:
+            over = np.abs((world - self._middle) @ self._site.T) - self._half
+            over[:, 2] = 0.0
+        blocked += SIDE_OVERLAP_COST * np.asarray(np.maximum(over, 0.0).sum(axis=1))
         self.fits |= bool(blocked.min() < SIDE_OVERLAP_COST * GAP_M)
         best = np.asarray(box.centre[:2])
         if self._more:  # the far side, to leave room for the others
@@ -178,21 +186,6 @@ class PlacementArea:
                 threshold += float(np.abs(outward) @ np.where(outward > 0, -relative.low, relative.high))
             tight = bool(blocked[p] > 0)
             yield PlacementSpot(world[p], rotation, float(costs[p]), self.outward, threshold, lift, tight)
-
-    def _beyond(self, positions: np.ndarray) -> np.ndarray:
-        """Return the distances (p,), metres, of origins (p, 3) from the volume that counts as in or on the region.
-
-        The predicates rotate in the wrong direction, as LIBERO's do, so in a rotated region the two differ.
-        """
-        offsets = positions - self._middle
-        if self._inside:
-            low, high = self._counts
-            over = np.maximum(positions - high, low - positions)
-            over[:, 2] = positions[:, 2] - high[2]
-        else:
-            over = np.abs(offsets @ self._site.T) - self._half
-            over[:, 2] = 0.0
-        return np.asarray(np.maximum(over, 0.0).sum(axis=1))
 
     def _way_in(self) -> np.ndarray | None:
         """Return the free horizontal direction (3,) out of a region that is covered; None if it is open above."""

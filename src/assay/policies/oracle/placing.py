@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -93,15 +93,15 @@ def place(
     more than ``astray`` metres away from the spot; it may still be held then.
     """
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
-    here, rotation = scene.gripper_pose()
-    rotation = spot.rotation @ rotation
-    yield from _carry(scene, entity, spot, outward, rotation, spot.rotation @ standing)
+    rotation = spot.rotation @ scene.gripper_pose()[1]
+    placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing)
+    yield from placing.carry(spot.position + outward)
     off = float(np.linalg.norm((spot.position + outward - scene.pose(entity)[0])[:2]))
     if not scene.fingers_touching(entity) or (spot.outward is None and off > astray):
         return False
     if spot.outward is not None:
         for _ in range(2):
-            goal = _gripper_position_for(scene, entity, spot.position + outward + (0.0, 0.0, spot.lift))
+            goal = placing.gripper_position(spot.position + outward + (0.0, 0.0, spot.lift))
             yield from move(scene, goal, rotation, CLOSED, steps=50, near=0.008)
         for _ in range(60):
             left = spot.position - scene.pose(entity)[0]
@@ -113,10 +113,10 @@ def place(
             here, _ = scene.gripper_pose()
             yield from move(scene, here + outward, rotation, OPEN, steps=20, near=0.02)
             return False
-    if not (yield from _let_down(scene, entity, spot, rotation, spot.rotation @ standing)):
+    if not (yield from placing.let_down()):
         return False
     gripper = OPEN
-    if spot.tight and spot.outward is None:
+    if placing.is_tight:
         gripper = HOLD_WIDTH  # a wide-open gripper may get caught between walls and lift them
         enough = scene.opening() + RELEASE_WIDTH_M
         for _ in range(8):
@@ -131,82 +131,112 @@ def place(
     return True
 
 
-def _carry(
-    scene: SceneState,
-    entity: EntityIndex,
-    spot: PlacementSpot,
-    outward: np.ndarray,
-    rotation: np.ndarray,
-    wanted: np.ndarray,
-) -> Motion:
-    """Lift a held object over obstacles and move it above or in front of its spot; return False if it was lost."""
-    here, _ = scene.gripper_pose()
-    before = spot.position + outward
-    highest = max(before[2], scene.highest_between(here[:2], before[:2], entity))
-    origin, _ = scene.pose(entity)
-    deepest = min(scene.box(entity).low[2] - origin[2], scene.rotated_box(entity, spot.rotation).low[2])
-    height = max(origin[2], highest + CARRY_CLEARANCE_M - deepest)
-    lift = height - origin[2]
-    yield from move(scene, here + (0.0, 0.0, lift), None, CLOSED, steps=40, near=0.02)
-    past: list[float] = []
-    for _ in range(70):
-        if not scene.fingers_touching(entity):
-            return False
-        goal = _gripper_position_for(scene, entity, np.array([before[0], before[1], height]))
-        aim = (
-            _corrected_rotation(scene, entity, rotation, wanted)
-            if spot.tight and spot.outward is None
-            else rotation
-        )
-        here, now = scene.gripper_pose()
-        left, twist = float(np.linalg.norm(goal - here)), float(np.linalg.norm(rotation_between(now, aim)))
-        past.append(left + 0.1 * twist)
-        stalled = len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001
-        if stalled or (left < (0.003 if spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
-            break
-        yield action_towards(scene, goal, aim, CLOSED)
-    return True
+@dataclass(frozen=True, slots=True, eq=False)
+class _Placing:
+    """The motions that bring a held object to a spot."""
 
+    scene: SceneState
+    entity: EntityIndex
+    spot: PlacementSpot
+    rotation: np.ndarray
+    """Rotation of the gripper, (3, 3), if the object does not slip."""
+    wanted: np.ndarray
+    """Rotation of the object at the spot, (3, 3)."""
 
-def _corrected_rotation(
-    scene: SceneState, entity: EntityIndex, plain: np.ndarray, wanted: np.ndarray
-) -> np.ndarray:
-    """Return the gripper's rotation (3, 3) that gives an object the rotation ``wanted`` (3, 3) although it slipped.
+    @property
+    def is_tight(self) -> bool:
+        """Whether the object is lowered between close obstacles."""
+        return self.spot.tight and self.spot.outward is None
 
-    ``plain`` (3, 3): the rotation without slip, returned if the slip is too large to correct.
-    """
-    corrected = wanted @ scene.pose(entity)[1].T @ scene.gripper_pose()[1]
-    return corrected if np.linalg.norm(rotation_between(plain, corrected)) < MAX_SLIP_RAD else plain
+    def gripper_position(self, origin: np.ndarray) -> np.ndarray:
+        """Return the position (3,) of the gripper for which the object's origin is at ``origin`` (3,)."""
+        return np.asarray(origin + self.scene.gripper_pose()[0] - self.scene.pose(self.entity)[0])
 
+    def corrected_rotation(self) -> np.ndarray:
+        """Return the gripper's rotation (3, 3) that gives the object the wanted rotation although it slipped.
 
-def _let_down(
-    scene: SceneState, entity: EntityIndex, spot: PlacementSpot, rotation: np.ndarray, wanted: np.ndarray
-) -> Motion:
-    """Lower a held object; if it comes to rest on a rim, lift and shift it. Return False if it stays on the rim."""
-    aimed, plain = spot, rotation
-    for nudge in range(MAX_NUDGES):
-        if spot.tight and spot.outward is None:
-            rotation = _corrected_rotation(scene, entity, plain, wanted)
-        yield from _lower(scene, entity, aimed, rotation)
-        above = scene.pose(entity)[0][2] - spot.position[2]
-        if not spot.tight or above < RIM_HEIGHT_M or not scene.fingers_touching(entity):
-            return True
-        is_gripper_blocked = any(
-            other not in entity.geoms and abs(scene.data.contact.frame[index, 2]) > VERTICAL_COSINE
-            for index, _, other in contacts(scene.data, scene.robot_geoms)
-        )
-        if is_gripper_blocked or not scene.is_resting(entity):
-            return bool(above < MAX_FALL_M)
-        aimed = replace(aimed, position=aimed.position + _off_the_rim(scene, entity, nudge % 2))
+        If the slip is too large to correct, return the rotation without slip.
+        """
+        corrected = self.wanted @ self.scene.pose(self.entity)[1].T @ self.scene.gripper_pose()[1]
+        slip = np.linalg.norm(rotation_between(self.rotation, corrected))
+        return corrected if slip < MAX_SLIP_RAD else self.rotation
+
+    def carry(self, before: np.ndarray) -> Motion:
+        """Lift the object over obstacles and move it above ``before`` (3,); return False if it was lost."""
+        scene, entity = self.scene, self.entity
         here, _ = scene.gripper_pose()
-        yield from move(scene, here + (0.0, 0.0, NUDGE_LIFT_M), rotation, CLOSED, steps=8, near=0.005)
-        for _ in range(10):
-            rotation = _corrected_rotation(scene, entity, plain, wanted)
-            goal = _gripper_position_for(
-                scene, entity, np.append(aimed.position[:2], scene.pose(entity)[0][2])
+        highest = max(before[2], scene.highest_between(here[:2], before[:2], entity))
+        origin, _ = scene.pose(entity)
+        rotated = scene.rotated_box(entity, self.spot.rotation)
+        deepest = min(scene.box(entity).low[2] - origin[2], rotated.low[2])
+        height = max(origin[2], highest + CARRY_CLEARANCE_M - deepest)
+        yield from move(scene, here + (0.0, 0.0, height - origin[2]), None, CLOSED, steps=40, near=0.02)
+        past: list[float] = []
+        for _ in range(70):
+            if not scene.fingers_touching(entity):
+                return False
+            goal = self.gripper_position(np.array([before[0], before[1], height]))
+            aim = self.corrected_rotation() if self.is_tight else self.rotation
+            here, now = scene.gripper_pose()
+            left, twist = (
+                float(np.linalg.norm(goal - here)),
+                float(np.linalg.norm(rotation_between(now, aim))),
             )
-            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.003)
-    return False
+            past.append(left + 0.1 * twist)
+            stalled = len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001
+            if stalled or (left < (0.003 if self.spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
+                break
+            yield action_towards(scene, goal, aim, CLOSED)
+        return True
+
+    def let_down(self) -> Motion:
+        """Lower the object; if it comes to rest on a rim, lift and shift it. Return False if it stays on the rim."""
+        scene, entity, spot = self.scene, self.entity, self.spot
+        target, rotation = spot.position, self.rotation
+        for nudge in range(MAX_NUDGES):
+            if self.is_tight:
+                rotation = self.corrected_rotation()
+            yield from self.lower(target, rotation)
+            above = scene.pose(entity)[0][2] - spot.position[2]
+            if not spot.tight or above < RIM_HEIGHT_M or not scene.fingers_touching(entity):
+                return True
+            is_gripper_blocked = any(
+                other not in entity.geoms and abs(scene.data.contact.frame[index, 2]) > VERTICAL_COSINE
+                for index, _, other in contacts(scene.data, scene.robot_geoms)
+            )
+            if is_gripper_blocked or not scene.is_resting(entity):
+                return bool(above < MAX_FALL_M)
+            target = target + _off_the_rim(scene, entity, nudge % 2)
+            here, _ = scene.gripper_pose()
+            yield from move(scene, here + (0.0, 0.0, NUDGE_LIFT_M), rotation, CLOSED, steps=8, near=0.005)
+            for _ in range(10):
+                rotation = self.corrected_rotation()
+                goal = self.gripper_position(np.append(target[:2], scene.pose(entity)[0][2]))
+                yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.003)
+        return False
+
+    def lower(self, target: np.ndarray, rotation: np.ndarray) -> Motion:
+        """Lower the object towards ``target`` (3,) until it rests, or the gripper is blocked."""
+        scene, entity = self.scene, self.entity
+        heights: list[float] = []
+        stuck = lost = 0
+        steps, slack = (TIGHT_SETTLE_STEPS, LOST_CONTACT_STEPS) if self.spot.tight else (SETTLE_STEPS, 0)
+        for _ in range(60):
+            origin, _ = scene.pose(entity)
+            heights.append(origin[2])
+            stuck = stuck + 1 if len(heights) >= steps and heights[-steps] - heights[-1] < SINKING_M else 0
+            lost = 0 if scene.fingers_touching(entity) else lost + 1
+            if (
+                (stuck and scene.is_resting(entity) and not lost)
+                or stuck > BLOCKED_STEPS
+                or lost > slack
+                or origin[2] < target[2] - 0.03
+            ):
+                return True
+            left = target - origin
+            goal = scene.gripper_pose()[0] + (left[0], left[1], -0.02)
+            yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
+        return False
 
 
 def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
@@ -226,31 +256,3 @@ def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarra
     chosen = np.argsort(-np.abs(away))[axis]
     way = frame[:, chosen] * np.sign(away[chosen])
     return NUDGE_M * np.array([way[0], way[1], 0.0])
-
-
-def _lower(scene: SceneState, entity: EntityIndex, spot: PlacementSpot, rotation: np.ndarray) -> Motion:
-    """Lower a held object until it rests, or the gripper is blocked."""
-    heights: list[float] = []
-    stuck = lost = 0
-    steps, slack = (TIGHT_SETTLE_STEPS, LOST_CONTACT_STEPS) if spot.tight else (SETTLE_STEPS, 0)
-    for _ in range(60):
-        origin, _ = scene.pose(entity)
-        heights.append(origin[2])
-        stuck = stuck + 1 if len(heights) >= steps and heights[-steps] - heights[-1] < SINKING_M else 0
-        lost = 0 if scene.fingers_touching(entity) else lost + 1
-        if (
-            (stuck and scene.is_resting(entity) and not lost)
-            or stuck > BLOCKED_STEPS
-            or lost > slack
-            or origin[2] < spot.position[2] - 0.03
-        ):
-            return True
-        left = spot.position - origin
-        goal = scene.gripper_pose()[0] + (left[0], left[1], -0.02)
-        yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
-    return False
-
-
-def _gripper_position_for(scene: SceneState, entity: EntityIndex, origin: np.ndarray) -> np.ndarray:
-    """Return the position (3,) of the gripper for which a held object's origin is at ``origin`` (3,)."""
-    return np.asarray(origin + scene.gripper_pose()[0] - scene.pose(entity)[0])

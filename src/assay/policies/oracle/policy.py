@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.episodes import At, EpisodeSpec
-from assay.perturb.words.rewordings import Counterfactual
+from assay.perturb.words.rewordings.designs import Counterfactual
 from assay.policies.oracle.motion import OPEN, Motion, grip, move
 from assay.policies.oracle.placing import put_back
 from assay.policies.oracle.plan import pursue

@@ -11,7 +11,7 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from multiprocessing.connection import Client, Connection, Listener
@@ -23,13 +23,7 @@ import numpy as np
 from assay.errors import one_line
 from assay.policies.remote import codec
 from assay.policies.remote.address import Address
-from assay.policies.remote.transport import (
-    MAX_REPLY_BYTES,
-    Channel,
-    RemoteError,
-    Transport,
-    UnreachableError,
-)
+from assay.policies.remote.transport import MAX_REPLY_BYTES, RemoteError, Transport, UnreachableError
 from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
@@ -43,13 +37,16 @@ _BYTES, _TEXT, _ERROR = b"b", b"t", b"e"
 """First byte of the relay's messages: binary, text or error."""
 
 
-@dataclass(frozen=True)
-class BatchRequest:
-    """A parsed request."""
+@dataclass
+class PendingMessage:
+    """A message and the queue on which its sender waits for the answer."""
 
-    signature: bytes
+    message: bytes
+    request: Any = None
+    """The decoded message if it requests actions, else None."""
+    signature: bytes = b""
     """Encoded request with shapes in place of observations: requests with the same signature can be sent as one."""
-    message: Mapping[str, Any]
+    answer: queue.SimpleQueue[bytes | str | RemoteError] = field(default_factory=queue.SimpleQueue)
 
 
 @dataclass(frozen=True)
@@ -64,19 +61,19 @@ class BatchCodec:
     reply: tuple[str | int, ...]
     """Keys and indices that lead to the actions of a reply."""
 
-    def parse(self, message: bytes) -> BatchRequest | None:
-        """Parse a request for actions; return None for any other message."""
+    def parse(self, message: bytes) -> PendingMessage:
+        """Decode a message if it requests actions."""
         request = _decode_or_none(message, MAX_REQUEST_BYTES)
         key, value = self.kind
         if not isinstance(request, dict) or request.get(key) != value or not _at(request, self.request):
-            return None
+            return PendingMessage(message)
         shapes = _map_arrays(_at(request, self.request), lambda array: str(getattr(array, "shape", "")))
-        return BatchRequest(self.encode(_replaced(request, self.request, shapes)), request)
+        return PendingMessage(message, request, self.encode(_replaced(request, self.request, shapes)))
 
-    def join(self, requests: Sequence[BatchRequest]) -> bytes:
+    def join(self, group: Sequence[PendingMessage]) -> bytes:
         """Join requests with the same signature into one."""
-        observations = _concatenate([_at(request.message, self.request) for request in requests])
-        return self.encode(_replaced(requests[0].message, self.request, observations))
+        observations = _concatenate([_at(pending.request, self.request) for pending in group])
+        return self.encode(_replaced(group[0].request, self.request, observations))
 
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
         """Split a reply into those of ``count`` requests; return None for an error, or another number of replies."""
@@ -135,18 +132,40 @@ def _concatenate(values: Sequence[Any]) -> Any:
     return np.concatenate(values) if isinstance(first, np.ndarray) else list(chain.from_iterable(values))
 
 
-class RelayChannel(Channel):
-    """A worker's connection to the relay of its run."""
+class RelayTransport(Transport):
+    """A worker's connection to the relay of its run, which connects to the server."""
 
-    def __init__(self, address: Address, url: str, seconds: float) -> None:
-        self._address = address
-        self._connection: Connection = Client(url, "AF_UNIX")
+    _connection: Connection
 
-    def send(self, message: bytes, seconds: float) -> None:
-        """Send a message to the server."""
+    def __init__(self, address: Address, socket: str) -> None:
+        super().__init__(address)
+        self._socket = socket
+        timeouts = address.timeouts  # a request is sent after another one, joined, and then alone
+        self._reply_timeout = timeouts.connect + 3 * timeouts.timeout
+
+    def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
+        """Open a new connection; the relay connects to copy number ``turn`` of the server."""
+        self.close()
+        self._connect(self._socket, 0.0)
+        self.ask(str(turn).encode())
+        return b"" if hello is None else self.ask(hello)
+
+    def receive(self) -> bytes | str:
+        """Receive the message that the server sent on connecting."""
+        return self.ask(b"")
+
+    def _connect(self, url: str, seconds: float) -> None:
+        try:
+            self._connection = Client(url, "AF_UNIX")
+        except OSError as error:
+            reason = f"the relay of the run does not answer ({error})"
+            raise UnreachableError(self.address.text, reason) from None
+        self._connected = True
+
+    def _send(self, message: bytes, seconds: float) -> None:
         self._connection.send_bytes(message)
 
-    def receive(self, seconds: float) -> bytes | str:
+    def _receive(self, seconds: float) -> bytes | str:
         """Receive the server's reply. Raises the RemoteError that occurred in the relay."""
         if not self._connection.poll(seconds):
             raise TimeoutError
@@ -155,49 +174,11 @@ class RelayChannel(Channel):
         if kind == _ERROR:
             name, _, reason = content.decode().partition(" ")
             kinds = {kind.__name__: kind for kind in RemoteError.__subclasses__()}
-            raise kinds.get(name, RemoteError)(self._address.text, reason)
+            raise kinds.get(name, RemoteError)(self.address.text, reason)
         return content.decode() if kind == _TEXT else content
 
-    def abort(self) -> None:
-        """Close the connection."""
+    def _abort(self) -> None:
         self._connection.close()
-
-
-class RelayTransport(Transport):
-    """A transport through the relay of a run, which connects to the server."""
-
-    def __init__(self, address: Address, socket: str) -> None:
-        super().__init__(address, RelayChannel)
-        self._socket = socket
-
-    def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
-        """Open a new connection; the relay connects to copy number ``turn`` of the server."""
-        self.close()
-        try:
-            self._channel = RelayChannel(self.address, self._socket, 0.0)
-        except OSError as error:
-            reason = f"the relay of the run does not answer ({error})"
-            raise UnreachableError(self.address.text, reason) from None
-        self.ask(str(turn).encode())
-        return b"" if hello is None else self.ask(hello)
-
-    def receive(self) -> bytes | str:
-        """Receive the message that the server sent on connecting."""
-        return self.ask(b"")
-
-    @property
-    def _reply_timeout(self) -> float:
-        timeouts = self.address.timeouts
-        return timeouts.connect + 3 * timeouts.timeout  # after another request, joined, and then alone
-
-
-@dataclass
-class _PendingMessage:
-    """A message and the queue on which its sender waits for the answer."""
-
-    message: bytes
-    request: BatchRequest | None
-    answer: queue.SimpleQueue[bytes | str | RemoteError] = field(default_factory=queue.SimpleQueue)
 
 
 class Relay:
@@ -250,16 +231,16 @@ class _ServerLine:
 
     def __init__(self, policy: RemotePolicy, turn: int, batch: int, sent: list[int]) -> None:
         assert policy.batches is not None
-        self._transport = Transport(policy.address, policy.channel)
+        self._transport = policy.transport(policy.address)
         self._codec, self._greets, self._turn = policy.batches, policy.greets, turn
         self._batch, self._sent = batch, sent
-        self._queue: queue.SimpleQueue[_PendingMessage | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[PendingMessage | None] = queue.SimpleQueue()
         self.greeting: bytes | str = b""
         threading.Thread(target=self._work, daemon=True).start()
 
     def ask(self, message: bytes) -> bytes | str | RemoteError:
         """Return the server's reply to a message, sent in a batch or alone; an empty message only connects."""
-        pending = _PendingMessage(message, self._codec.parse(message) if message else None)
+        pending = self._codec.parse(message)
         self._queue.put(pending)
         return pending.answer.get()
 
@@ -272,19 +253,17 @@ class _ServerLine:
             if first.request is None:
                 first.answer.put(self._exchange(first.message))
                 continue
-            groups: dict[bytes, list[_PendingMessage]] = {}
-            for pending, request in self._gather(first, first.request):
-                groups.setdefault(request.signature, []).append(pending)
+            groups: dict[bytes, list[PendingMessage]] = {}
+            for pending in self._gather(first):
+                groups.setdefault(pending.signature, []).append(pending)
             for group in groups.values():
                 for pending, answer in zip(group, self._answers(group), strict=True):
                     pending.answer.put(answer)
         self._transport.close()
 
-    def _gather(
-        self, first: _PendingMessage, request: BatchRequest
-    ) -> list[tuple[_PendingMessage, BatchRequest]]:
+    def _gather(self, first: PendingMessage) -> list[PendingMessage]:
         """Collect the requests that arrive within the window after the first; answer other messages meanwhile."""
-        gathered, until = [(first, request)], time.monotonic() + BATCH_WINDOW_S
+        gathered, until = [first], time.monotonic() + BATCH_WINDOW_S
         while len(gathered) < self._batch:
             try:
                 pending = self._queue.get(timeout=max(until - time.monotonic(), 0))
@@ -296,16 +275,15 @@ class _ServerLine:
             if pending.request is None:
                 pending.answer.put(self._exchange(pending.message))
             else:
-                gathered.append((pending, pending.request))
+                gathered.append(pending)
         return gathered
 
-    def _answers(self, group: Sequence[_PendingMessage]) -> Sequence[bytes | str | RemoteError]:
+    def _answers(self, group: Sequence[PendingMessage]) -> Sequence[bytes | str | RemoteError]:
         """Send requests as one and return the answer to each; if the reply cannot be split, send each alone."""
         if len(group) > 1:
-            requests = [pending.request for pending in group if pending.request is not None]
             self._sent.append(len(group))
             try:
-                reply = self._exchange(self._codec.join(requests))
+                reply = self._exchange(self._codec.join(group))
                 if isinstance(reply, RemoteError):
                     return [reply] * len(group)
                 if (parts := self._codec.split(reply, len(group))) is not None:

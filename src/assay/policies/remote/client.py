@@ -18,12 +18,11 @@ from assay.policies.remote.batching import BatchCodec, RelayTransport
 from assay.policies.remote.convention import Convention, Layout, Rotation, check_actions
 from assay.policies.remote.transport import (
     MAX_REPLY_BYTES,
-    Channel,
     RemoteError,
     ReplyError,
     ServerError,
     Transport,
-    WebsocketChannel,
+    WebsocketTransport,
 )
 from assay.policies.simple import STILL
 from assay.sim import Observation
@@ -53,7 +52,7 @@ class RemotePolicy(ABC):
     """Layouts of the state that the protocol supports."""
     rotations: ClassVar[tuple[Rotation, ...]] = tuple(Rotation)
     """Representations of the orientation that the protocol supports."""
-    channel: ClassVar[type[Channel]] = WebsocketChannel
+    transport: ClassVar[type[Transport]] = WebsocketTransport
     greets: ClassVar[bool] = True
     """Whether a server sends its metadata on connecting."""
     batches: ClassVar[BatchCodec | None] = None
@@ -88,7 +87,7 @@ class RemotePolicy(ABC):
         self._prompt = ""
         relay = self.address.extra.get("relay")
         self._transport = (
-            Transport(self.address, self.channel) if relay is None else RelayTransport(self.address, relay)
+            self.transport(self.address) if relay is None else RelayTransport(self.address, relay)
         )
 
     @property

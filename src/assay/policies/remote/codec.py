@@ -90,39 +90,28 @@ def describe(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
+def _fields_of(value: object) -> dict[str, Any]:
+    """Return data, dtype and shape of an array or a number. Raises TypeError for anything else."""
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biuf":
+        raise TypeError(f"{describe(value)} cannot be sent")
+    return {"data": value.tobytes(), "dtype": value.dtype.str, "shape": value.shape}
+
+
 def _to_openpi(value: object) -> dict[bytes, object]:
-    array = _numeric(value)
-    if isinstance(array, np.generic):
-        return {b"__npgeneric__": True, b"data": array.item(), b"dtype": array.dtype.str}
-    return {
-        b"__ndarray__": True,
-        b"data": array.tobytes(),
-        b"dtype": array.dtype.str,
-        b"shape": array.shape,
-    }
+    fields = _fields_of(value)
+    if isinstance(value, np.generic):
+        return {b"__npgeneric__": True, b"data": value.item(), b"dtype": fields["dtype"]}
+    return {b"__ndarray__": True, **{name.encode(): part for name, part in fields.items()}}
 
 
 def _to_vla_eval(value: object) -> object:
-    if isinstance(value, np.generic):
-        return value.item()
-    array = _numeric(value)
-    return {
-        "__ndarray__": True,
-        "data": array.tobytes(),
-        "dtype": array.dtype.str,
-        "shape": list(array.shape),
-    }
+    return value.item() if isinstance(value, np.generic) else {"__ndarray__": True, **_fields_of(value)}
 
 
 def _to_msgpack_numpy(value: object) -> dict[bytes, object]:
-    array = _numeric(value)
-    return {
-        b"nd": True,
-        b"type": array.dtype.str,
-        b"kind": b"",
-        b"shape": array.shape,
-        b"data": array.tobytes(),
-    }
+    fields = _fields_of(value)
+    shape = {b"shape": fields["shape"], b"data": fields["data"]}
+    return {b"nd": True, b"type": fields["dtype"], b"kind": b"", **shape}
 
 
 encode_openpi: Encoder = partial(msgpack.packb, default=_to_openpi)
@@ -137,17 +126,10 @@ def encode_json(message: object) -> bytes:
     """Encode a message as JSON, with arrays in the format of the package json-numpy, for OpenVLA-OFT."""
 
     def to_json_numpy(value: object) -> dict[str, object]:
-        array = _numeric(value)
-        data = base64.b64encode(array.tobytes()).decode()
-        return {"__numpy__": data, "dtype": array.dtype.str, "shape": array.shape}
+        fields = _fields_of(value)
+        return {"__numpy__": base64.b64encode(fields.pop("data")).decode(), **fields}
 
     return json.dumps(message, default=to_json_numpy, allow_nan=False).encode()
-
-
-def _numeric(value: object) -> np.ndarray | np.generic:
-    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biuf":
-        raise TypeError(f"{describe(value)} cannot be sent")
-    return value
 
 
 def _restore(value: Any, depth: int) -> Any:

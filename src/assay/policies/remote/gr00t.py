@@ -19,7 +19,7 @@ from assay.policies.remote import codec
 from assay.policies.remote.batching import BatchCodec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import THREE_NUMBERS, Convention, Gripper, Layout, Sign
-from assay.policies.remote.transport import ZmqChannel
+from assay.policies.remote.transport import ZmqTransport
 from assay.sim import Observation
 from assay.support.extras import require
 from assay.tasks import Instruction
@@ -49,7 +49,7 @@ class Gr00t(RemotePolicy):
     layouts = (Layout.END_EFFECTOR, Layout.NONE)
     rotations = THREE_NUMBERS
     options = ("nested",)
-    channel = ZmqChannel
+    transport = ZmqTransport
     greets = False
     batches = BatchCodec(
         codec.encode_msgpack_numpy, ("endpoint", "get_action"), ("data", "observation"), (0,)
@@ -78,8 +78,22 @@ class Gr00t(RemotePolicy):
         self._check(self._transport.ask(self._encode("reset", {"options": None})))
 
     def _ask(self, observation: Observation) -> object:
-        data = {"observation": self._observation(observation), "options": None}
-        reply = self._check(self._transport.ask(self._encode("get_action", data)))
+        convention = self.convention
+        video = {name: image[None, None] for name, image in convention.images(observation).items()}
+        state: dict[str, np.ndarray] = {}
+        for vector in convention.states(observation).values():
+            numbers = vector.astype(np.float32)[None, None]
+            state = {name: numbers[..., place : place + 1] for place, name in enumerate(AXES)}
+            state["gripper"] = numbers[..., len(AXES) :]
+        content: dict[str, object]
+        if self._nested:
+            content = {"video": video, "state": state, "language": {convention.prompt: [[self._prompt]]}}
+        else:
+            content = {f"video.{name}": array for name, array in video.items()}
+            content |= {f"state.{name}": array for name, array in state.items()}
+            content[convention.prompt] = [self._prompt]
+        request = self._encode("get_action", {"observation": content, "options": None})
+        reply = self._check(self._transport.ask(request))
         action = reply[0] if isinstance(reply, list) and reply else reply
         if not isinstance(action, dict):
             raise self._reject(f"the action should be a map, not {codec.describe(action)}")
@@ -90,20 +104,6 @@ class Gr00t(RemotePolicy):
                 raise self._reject(f"the action's {name} should be (1, k, 1), not {codec.describe(part)}")
             parts.append(part[0])
         return np.concatenate(parts, axis=1)
-
-    def _observation(self, observation: Observation) -> dict[str, object]:
-        convention = self.convention
-        video = {name: image[None, None] for name, image in convention.images(observation).items()}
-        state: dict[str, np.ndarray] = {}
-        for vector in convention.states(observation).values():
-            numbers = vector.astype(np.float32)[None, None]
-            state = {name: numbers[..., place : place + 1] for place, name in enumerate(AXES)}
-            state["gripper"] = numbers[..., len(AXES) :]
-        if self._nested:
-            return {"video": video, "state": state, "language": {convention.prompt: [[self._prompt]]}}
-        flat = {f"video.{name}": array for name, array in video.items()}
-        flat |= {f"state.{name}": array for name, array in state.items()}
-        return {**flat, convention.prompt: [self._prompt]}
 
     def _encode(self, endpoint: str, data: Mapping[str, object] | None = None) -> bytes:
         secret = self.address.access.secret(self.address.text)

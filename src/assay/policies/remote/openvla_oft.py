@@ -11,7 +11,7 @@ import json
 from assay.policies.remote import codec
 from assay.policies.remote.client import RemotePolicy
 from assay.policies.remote.convention import Convention, Gripper, Sign
-from assay.policies.remote.transport import HttpChannel
+from assay.policies.remote.transport import HttpTransport
 from assay.sim import Observation
 
 CONVENTION = Convention(
@@ -33,7 +33,7 @@ class OpenVlaOft(RemotePolicy):
     scheme = "openvla-oft"
     default = CONVENTION
     port = 8777
-    channel = HttpChannel
+    transport = HttpTransport
     greets = False
 
     def __init__(self, address: str) -> None:

@@ -139,6 +139,8 @@ class ServerSession(ABC):
         """Number of actions of each chunk that are used; None for all."""
         self._prompt: str | None = None
         self._observations = 0
+        self._actions: deque[np.ndarray] = deque()
+        """Actions of the last chunk that have not been sent, each (7,)."""
 
     def greeting(self) -> bytes | None:
         """Return the message sent on connecting."""
@@ -152,18 +154,15 @@ class ServerSession(ABC):
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
         """Return the message that reports an error, and whether the connection ends with it."""
 
-    def read_prompt(self, message: Mapping[Any, Any]) -> tuple[str, bool]:
-        """Return the prompt of a message, and whether it differs from that of the current episode."""
+    def follow_prompt(self, message: Mapping[Any, Any], task: str | None, seed: int) -> None:
+        """Reset the policy if a message's prompt is not that of the current episode, which ``task`` may name."""
         prompt = message.get(self.convention.prompt)
         if not isinstance(prompt, str):
             raise PolicyError(f"'{self.convention.prompt}' should be a text, not {codec.describe(prompt)}")
-        return prompt, prompt != self._prompt
-
-    def begin(self, prompt: str, task: str, seed: int) -> None:
-        """Reset the policy for an episode."""
-        self.policy.reset(Instruction(prompt), EpisodeSpec(task, seed, SERVED_PACK))
-        self._prompt = prompt
-        self._observations = 0
+        if prompt != self._prompt:
+            self._actions.clear()
+            self.policy.reset(Instruction(prompt), EpisodeSpec(task or prompt, seed, SERVED_PACK))
+            self._prompt, self._observations = prompt, 0
 
     def act(self, images: Mapping[str, object], state: object, *, at_least: int = 1) -> np.ndarray:
         """Return the policy's next actions for received images and state, (k, 7), encoded for sending.
@@ -209,9 +208,7 @@ class OpenPISession(ServerSession):
         """Return actions for an observation."""
         request = _read_request(message)
         start = time.monotonic()
-        prompt, is_new = self.read_prompt(request)
-        if is_new:
-            self.begin(prompt, task=prompt, seed=zlib.crc32(message))
+        self.follow_prompt(request, task=None, seed=zlib.crc32(message))
         at_least = self.replan or OPENPI_MIN_ACTIONS
         actions = self.act(request, request.get(self.convention.state), at_least=at_least)
         timing = {"infer_ms": 1e3 * (time.monotonic() - start)}
@@ -231,7 +228,6 @@ class VlaEvalSession(ServerSession):
         super().__init__(policy, name, replan)
         self._seq = 0
         self._task: Mapping[Any, Any] = {}
-        self._actions: deque[np.ndarray] = deque()
 
     def answer(self, message: bytes) -> bytes | None:
         """Reply to hello with hello and to an observation with an action; other messages have no reply."""
@@ -256,13 +252,20 @@ class VlaEvalSession(ServerSession):
                 }
                 return vla_eval.encode_message(vla_eval.HELLO, hello, seq)
             case vla_eval.OBSERVATION:
-                action = {"actions": self._next_action(payload)}
-                return vla_eval.encode_message(vla_eval.ACTION, action, seq)
+                suite, number = self._task.get("suite"), self._task.get("task_id")
+                task = suite if number is None else f"{suite}/{number}"
+                seed = self._task.get("seed", self._task.get("episode_idx"))
+                self.follow_prompt(
+                    payload, task if isinstance(suite, str) else None, seed if type(seed) is int else 0
+                )
+                if not self._actions:
+                    images, state = payload.get("images"), payload.get(self.convention.state)
+                    self._actions.extend(self.act(images if isinstance(images, dict) else {}, state))
+                return vla_eval.encode_message(vla_eval.ACTION, {"actions": self._actions.popleft()}, seq)
             case vla_eval.START | vla_eval.END:
                 self._prompt = None
-                self._actions.clear()
-                task = payload.get("task")
-                self._task = task if isinstance(task, dict) else {}
+                described = payload.get("task")
+                self._task = described if isinstance(described, dict) else {}
             case vla_eval.ERROR:
                 pass
             case _:
@@ -272,21 +275,6 @@ class VlaEvalSession(ServerSession):
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
         """Return an error message; the connection continues."""
         return vla_eval.encode_message(vla_eval.ERROR, {"error": reason}, self._seq), False
-
-    def _next_action(self, payload: Mapping[Any, Any]) -> np.ndarray:
-        """Return the next action, (7,); the policy is called when the actions of the last chunk are used up."""
-        prompt, is_new = self.read_prompt(payload)
-        if is_new:
-            self._actions.clear()
-            suite, number = self._task.get("suite"), self._task.get("task_id")
-            seed = self._task.get("seed", self._task.get("episode_idx"))
-            task = prompt if not isinstance(suite, str) else suite if number is None else f"{suite}/{number}"
-            self.begin(prompt, task, seed if type(seed) is int else 0)
-        if not self._actions:
-            images = payload.get("images")
-            state = payload.get(self.convention.state)
-            self._actions.extend(self.act(images if isinstance(images, dict) else {}, state))
-        return self._actions.popleft()
 
 
 PROTOCOLS: Mapping[str, type[ServerSession]] = MappingProxyType(

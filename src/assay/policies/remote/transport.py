@@ -25,12 +25,12 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import httpx2
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.protocol import State
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from assay.errors import PolicyError
 from assay.policies.remote.address import Address
@@ -48,8 +48,6 @@ _SILENT = logging.getLogger(f"{__name__}.websockets")
 """Muted logger of websockets: failures are raised and need not be logged as well."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
-
-T = TypeVar("T")
 
 
 class RemoteError(PolicyError):
@@ -95,53 +93,44 @@ class ConnectError(Exception):
         self.final = final
 
 
-class Channel(ABC):
-    """One connection to one copy of a server. Abort it after a TimeoutError or RemoteError of a method."""
+class Transport(ABC):
+    """Connection to a server with one or more copies; one request at a time. A failure closes the connection."""
 
     protocol: ClassVar[str] = ""
     """Protocol of the URL: ``ws``, ``http`` or ``tcp``."""
-    is_open = True
-    """Whether neither side has closed the connection, as far as the protocol can tell."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        scheme = f"{self.protocol}s" if address.access.tls else self.protocol
+        self._urls = tuple(f"{scheme}://{place}" for place in address.places)
+        self._connected = False
+        self._reply_timeout = address.timeouts.timeout
+        """Time limit of one exchange, seconds."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither side has closed the connection, as far as the protocol can tell."""
+        return self._connected
 
     @abstractmethod
-    def __init__(self, address: Address, url: str, seconds: float) -> None:
-        """Connect. Raises ConnectError."""
+    def _connect(self, url: str, seconds: float) -> None:
+        """Connect to one copy of the server. Raises ConnectError."""
 
     @abstractmethod
-    def send(self, message: bytes, seconds: float) -> None:
-        """Send a message."""
+    def _send(self, message: bytes, seconds: float) -> None:
+        """Send a message. Raises TimeoutError or RemoteError."""
 
     @abstractmethod
-    def receive(self, seconds: float) -> bytes | str:
-        """Receive the next message, text or binary."""
+    def _receive(self, seconds: float) -> bytes | str:
+        """Receive the next message, text or binary. Raises TimeoutError or RemoteError."""
 
-    def read_unsolicited(self) -> bytes | str | None:
+    def _read_unsolicited(self) -> bytes | str | None:
         """Return a message that arrived without a request, or None."""
         return None
 
     @abstractmethod
-    def abort(self) -> None:
+    def _abort(self) -> None:
         """Release the connection immediately."""
-
-    def close(self, seconds: float) -> None:
-        """Close the connection with the protocol's closing handshake, if it has one."""
-        self.abort()
-
-
-class Transport:
-    """Client of a server with one or more copies; one request at a time. A failure closes the connection."""
-
-    def __init__(self, address: Address, channel: type[Channel]) -> None:
-        self.address = address
-        scheme = f"{channel.protocol}s" if address.access.tls else channel.protocol
-        self._urls = tuple(f"{scheme}://{place}" for place in address.places)
-        self._kind = channel
-        self._channel: Channel | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether there is a connection."""
-        return self._channel is not None and self._channel.is_open
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
         """Open a new connection, to copy number ``turn`` of the server or to the next one that answers.
@@ -160,7 +149,8 @@ class Transport:
             left = timeouts.connect if url in untried else deadline - time.monotonic()
             untried.discard(url)
             try:
-                self._channel, reply = self._attempt(url, hello, max(left, FIRST_DELAY_S))
+                reply = self._attempt(url, hello, max(left, FIRST_DELAY_S))
+                self._connected = True
                 return reply
             except ConnectError as error:
                 reasons[url.partition("://")[2]] = reason = str(error)
@@ -177,15 +167,15 @@ class Transport:
             time.sleep(max(min(delay, left), 0.0))
             delay = min(2 * delay, MAX_DELAY_S)
 
-    def _attempt(self, url: str, hello: bytes | None, seconds: float) -> tuple[Channel, bytes | str]:
-        channel = self._kind(self.address, url, min(seconds, self.address.timeouts.timeout))
+    def _attempt(self, url: str, hello: bytes | None, seconds: float) -> bytes | str:
+        self._connect(url, min(seconds, self.address.timeouts.timeout))
         if hello is None:
-            return channel, b""
+            return b""
         try:
-            channel.send(hello, seconds)
-            return channel, channel.receive(seconds)
+            self._send(hello, seconds)
+            return self._receive(seconds)
         except BaseException as error:
-            channel.abort()
+            self._abort()
             if isinstance(error, TimeoutError):
                 raise ConnectError(f"no answer within {seconds:g} s") from None
             if isinstance(error, LostError):
@@ -194,69 +184,87 @@ class Transport:
 
     def send(self, message: bytes) -> None:
         """Send a message that has no reply."""
-        with self._exchange() as (channel, left):
-            channel.send(message, left())
+        with self._exchange() as left:
+            self._send(message, left())
 
     def receive(self) -> bytes | str:
         """Receive the next message, text or binary, that the server sends without a request."""
-        with self._exchange() as (channel, left):
-            return channel.receive(left())
+        with self._exchange() as left:
+            return self._receive(left())
 
     def ask(self, message: bytes) -> bytes | str:
         """Send a message and return the reply, or an earlier unsolicited text: a server's traceback."""
-        with self._exchange() as (channel, left):
-            unsolicited = channel.read_unsolicited()
+        with self._exchange() as left:
+            unsolicited = self._read_unsolicited()
             if isinstance(unsolicited, str):
                 return unsolicited
             if unsolicited is not None:
                 raise ReplyError(self.address.text, "the server sent a message that was not requested")
-            channel.send(message, left())
-            return channel.receive(left())
+            self._send(message, left())
+            return self._receive(left())
 
     def close(self) -> None:
         """Close the connection, if there is one."""
-        channel, self._channel = self._channel, None
-        if channel is not None:
+        if self._connected:
+            self._connected = False
             with contextlib.suppress(Exception):
-                channel.close(self.address.timeouts.timeout)
+                self._abort()
 
     @contextlib.contextmanager
-    def _exchange(self) -> Iterator[tuple[Channel, Callable[[], float]]]:
-        """Provide the channel and a function that returns the seconds left; any failure drops the connection."""
+    def _exchange(self) -> Iterator[Callable[[], float]]:
+        """Provide a function that returns the seconds left; any failure drops the connection."""
         text, seconds = self.address.text, self._reply_timeout
-        if self._channel is None:
+        if not self._connected:
             raise LostError(text, "there is no connection")
         deadline = time.monotonic() + seconds
         try:
-            yield self._channel, lambda: max(deadline - time.monotonic(), 0.001)
+            yield lambda: max(deadline - time.monotonic(), 0.001)
         except BaseException as error:
-            channel, self._channel = self._channel, None
+            self._connected = False
             with contextlib.suppress(Exception):
-                channel.abort()
+                self._abort()
             if isinstance(error, TimeoutError):
                 raise StalledError(text, f"no answer within {seconds:g} s") from None
             if isinstance(error, RemoteError) or not isinstance(error, Exception):
                 raise
             raise LostError(text, f"the connection broke ({error!r})") from error
 
-    @property
-    def _reply_timeout(self) -> float:
-        """Time limit of one exchange, seconds."""
-        return self.address.timeouts.timeout
+    def _size_error(self) -> ReplyError:
+        return ReplyError(self.address.text, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
 
 
-class WebsocketChannel(Channel):
+@contextlib.contextmanager
+def _limit(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
+    """Call ``cut``, which closes the connection, if the operation takes longer in total. Raises TimeoutError.
+
+    The libraries limit only the time between two bytes, and do not limit sending to a server that does not read.
+    """
+    deadline = time.monotonic() + seconds
+    timer = threading.Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Exception:
+        if time.monotonic() >= deadline:
+            raise TimeoutError from None
+        raise
+    finally:
+        timer.cancel()
+
+
+class WebsocketTransport(Transport):
     """A websocket connection."""
 
     protocol = "ws"
+    _connection: ClientConnection
 
-    def __init__(self, address: Address, url: str, seconds: float) -> None:
-        self._text = address.text
+    def _connect(self, url: str, seconds: float) -> None:
         try:
             # Newer versions connect on entering the context; closing the connection leaves it.
             self._connection = connect(
                 url,
-                additional_headers=address.access.headers(address.text),
+                additional_headers=self.address.access.headers(self.address.text),
                 open_timeout=seconds,
                 close_timeout=CLOSE_TIMEOUT_S,
                 ping_interval=None,  # a server that compiles its model may not answer for minutes
@@ -283,159 +291,143 @@ class WebsocketChannel(Channel):
             raise ConnectError(getattr(error, "strerror", None) or f"cannot connect: {error!r}") from None
 
     @property
-    def is_open(self) -> bool:  # type: ignore[override]
+    def is_open(self) -> bool:
         """Whether neither side has closed the connection."""
-        return self._connection.state is State.OPEN
+        return self._connected and self._connection.state is State.OPEN
 
-    def send(self, message: bytes, seconds: float) -> None:
-        """Send a binary message."""
-        with self._limit(seconds):
+    def _send(self, message: bytes, seconds: float) -> None:
+        with self._operation(seconds):
             self._connection.send(message)
 
-    def receive(self, seconds: float) -> bytes | str:
-        """Receive the next message."""
-        with self._limit(seconds):
+    def _receive(self, seconds: float) -> bytes | str:
+        with self._operation(seconds):
             return self._connection.recv()
 
-    def read_unsolicited(self) -> bytes | str | None:
-        """Return a message that has already arrived, or None."""
-        with self._limit(CLOSE_TIMEOUT_S):
+    def _read_unsolicited(self) -> bytes | str | None:
+        with self._operation(CLOSE_TIMEOUT_S):
             try:
                 return self._connection.recv(timeout=0)
             except TimeoutError:
                 return None
 
-    def close(self, seconds: float) -> None:
+    def close(self) -> None:
         """Close the connection with a handshake."""
-        with contextlib.suppress(Exception), self._limit(seconds):
-            self._connection.close()
-        self.abort()
+        if self._connected:
+            with contextlib.suppress(Exception), self._operation(self.address.timeouts.timeout):
+                self._connection.close()
+        super().close()
 
-    def abort(self) -> None:
-        """Shut the socket down."""
-        with contextlib.suppress(OSError):
-            self._connection.socket.shutdown(socket.SHUT_RDWR)
+    def _abort(self) -> None:
+        self._shut_down()
         with contextlib.suppress(Exception):
             self._connection.close()
 
+    def _shut_down(self) -> None:
+        with contextlib.suppress(OSError):
+            self._connection.socket.shutdown(socket.SHUT_RDWR)
+
     @contextlib.contextmanager
-    def _limit(self, seconds: float) -> Iterator[None]:
-        """Abort operations that take longer, by a timer: a server that does not read would block a send forever."""
-        expired = threading.Event()
-
-        def cut() -> None:
-            expired.set()
-            with contextlib.suppress(OSError):
-                self._connection.socket.shutdown(socket.SHUT_RDWR)
-
-        timer = threading.Timer(seconds, cut)
-        timer.daemon = True
-        timer.start()
+    def _operation(self, seconds: float) -> Iterator[None]:
+        """Limit the duration of an operation and report the end of the connection."""
         try:
-            yield
-        except Exception as error:
-            if expired.is_set():
-                raise TimeoutError from None
-            if isinstance(error, ConnectionClosed):
-                if error.sent is not None and error.sent.code == _MESSAGE_TOO_BIG:
-                    raise _size_error(self._text) from None
-                raise LostError(self._text, f"the connection ended ({error})") from None
-            raise
-        finally:
-            timer.cancel()
+            with _limit(seconds, self._shut_down):
+                yield
+        except ConnectionClosed as error:
+            if error.sent is not None and error.sent.code == _MESSAGE_TOO_BIG:
+                raise self._size_error() from None
+            raise LostError(self.address.text, f"the connection ended ({error})") from None
 
 
-class HttpChannel(Channel):
+class HttpTransport(Transport):
     """JSON posted to one URL; a message is sent only when its reply is received."""
 
     protocol = "http"
+    _client: httpx2.Client
+    _url = ""
+    _message = b""
 
-    def __init__(self, address: Address, url: str, seconds: float) -> None:
-        self._text, self._url, self._message = address.text, url, b""
-        headers = {**address.access.headers(address.text), "Content-Type": "application/json"}
-        self._client = httpx2.Client(headers=headers, trust_env=False)
+    def _connect(self, url: str, seconds: float) -> None:
+        self._url = url
+        headers = {**self.address.access.headers(self.address.text), "Content-Type": "application/json"}
+        self._client = client = httpx2.Client(headers=headers, trust_env=False)
         try:
-            with self._client.stream("GET", url, timeout=seconds):
+            with _limit(seconds, client.close), client.stream("GET", url, timeout=seconds):
                 pass  # any answer shows that a server is there
-        except httpx2.HTTPError as error:
-            self.abort()
-            late = isinstance(error, httpx2.TimeoutException)
+        except (httpx2.HTTPError, TimeoutError) as error:
+            self._abort()
+            late = isinstance(error, httpx2.TimeoutException | TimeoutError)
             raise ConnectError("does not answer" if late else str(error) or type(error).__name__) from None
 
-    def send(self, message: bytes, seconds: float) -> None:
-        """Set the body of the next request."""
+    def _send(self, message: bytes, seconds: float) -> None:
         self._message = message
 
-    def receive(self, seconds: float) -> bytes:
-        """Post the message and return the body of the reply."""
-        body, deadline = bytearray(), time.monotonic() + seconds
+    def _receive(self, seconds: float) -> bytes:
+        body, client = bytearray(), self._client
         try:
-            with self._client.stream("POST", self._url, content=self._message, timeout=seconds) as reply:
+            with (
+                _limit(seconds, client.close),
+                client.stream("POST", self._url, content=self._message, timeout=seconds) as reply,
+            ):
                 for part in reply.iter_bytes():
                     body += part
                     if len(body) > MAX_REPLY_BYTES:
-                        raise _size_error(self._text)
-                    if time.monotonic() > deadline:  # httpx limits only the time between two bytes
-                        raise TimeoutError
+                        raise self._size_error()
         except httpx2.TimeoutException:
             raise TimeoutError from None
         except httpx2.HTTPError as error:
-            raise LostError(self._text, f"the connection broke ({error})") from None
+            raise LostError(self.address.text, f"the connection broke ({error})") from None
         if reply.status_code != httpx2.codes.OK:
             hint = ": wrong or missing key" if reply.status_code in _UNAUTHORISED else ""
             start = body[:200].decode(errors="replace")
-            raise ServerError(self._text, f"the server failed: HTTP {reply.status_code}{hint} {start}")
+            raise ServerError(self.address.text, f"the server failed: HTTP {reply.status_code}{hint} {start}")
         return bytes(body)
 
-    def abort(self) -> None:
-        """Close the HTTP client."""
+    def _abort(self) -> None:
         self._client.close()
 
 
-class ZmqChannel(Channel):
+class ZmqTransport(Transport):
     """A ZeroMQ REQ socket, which does not show whether the server exists: send a hello to find out."""
 
     protocol = "tcp"
+    _socket: Any
 
-    def __init__(self, address: Address, url: str, seconds: float) -> None:
+    def _connect(self, url: str, seconds: float) -> None:
         import zmq
 
-        self._text = address.text
-        self._socket: Any = zmq.Context.instance().socket(zmq.REQ)
+        self._socket = zmq.Context.instance().socket(zmq.REQ)
         self._socket.setsockopt(zmq.LINGER, 0)
         self._socket.setsockopt(zmq.MAXMSGSIZE, MAX_REPLY_BYTES)
         try:
             self._socket.connect(url)
         except zmq.ZMQError as error:
-            self.abort()
+            self._abort()
             raise ConnectError(str(error), final=True) from None
 
-    def send(self, message: bytes, seconds: float) -> None:
-        """Send a message."""
-        self._run("SNDTIMEO", seconds, lambda: self._socket.send(message))
+    def _send(self, message: bytes, seconds: float) -> None:
+        with self._operation(seconds):
+            self._socket.send(message)
 
-    def receive(self, seconds: float) -> bytes:
+    def _receive(self, seconds: float) -> bytes:
         """Receive the reply, which ZeroMQ delivers only when it is complete."""
-        parts = self._run("RCVTIMEO", seconds, self._socket.recv_multipart)
+        with self._operation(seconds):
+            parts = self._socket.recv_multipart()
         if len(parts) != 1:
-            raise ReplyError(self._text, f"a reply of {len(parts)} parts; one is expected")
+            raise ReplyError(self.address.text, f"a reply of {len(parts)} parts; one is expected")
         return bytes(parts[0])
 
-    def abort(self) -> None:
-        """Close the socket."""
+    def _abort(self) -> None:
         self._socket.close(linger=0)
 
-    def _run(self, option: str, seconds: float, operation: Callable[[], T]) -> T:
+    @contextlib.contextmanager
+    def _operation(self, seconds: float) -> Iterator[None]:
         import zmq
 
         try:
-            self._socket.setsockopt(getattr(zmq, option), max(int(1000 * seconds), 1))
-            return operation()
+            for option in (zmq.SNDTIMEO, zmq.RCVTIMEO):
+                self._socket.setsockopt(option, max(int(1000 * seconds), 1))
+            yield
         except zmq.Again:
             raise TimeoutError from None
         except zmq.ZMQError as error:
-            raise LostError(self._text, f"the connection broke ({error})") from None
-
-
-def _size_error(address: str) -> ReplyError:
-    return ReplyError(address, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
+            raise LostError(self.address.text, f"the connection broke ({error})") from None

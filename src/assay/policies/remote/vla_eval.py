@@ -74,7 +74,14 @@ class VlaEval(RemotePolicy):
         if self._is_playing:
             self._send(END, {})  # of an episode that was broken off
         self._started = time.monotonic()
-        self._send(START, {"task": _describe_task(instruction, spec)})
+        # Described like a task of vla-eval's LIBERO benchmark; for other tasks the id replaces the suite. With a fixed
+        # initial state, episode_idx is its index, and seed, which vla-eval itself does not send, is the policy's.
+        suite, _, number = spec.task.rpartition("/")
+        is_numbered = number.isdecimal() and suite
+        numbered = {"suite": suite, "task_id": int(number)} if is_numbered else {"suite": spec.task}
+        seed = {} if spec.start is None else {"seed": spec.seed}
+        task = {"name": instruction.text, **numbered, "episode_idx": spec.world_seed, **seed}
+        self._send(START, {"task": task})
         self._is_playing = True
 
     def episode_ended(self, episode: Episode) -> None:
@@ -145,16 +152,3 @@ def adopt_parameters(convention: Convention, wanted: Mapping[Any, Any]) -> Conve
 def encode_message(kind: str, payload: Mapping[str, object], seq: int) -> bytes:
     """Encode a message of the protocol."""
     return codec.encode_vla_eval({"type": kind, "payload": payload, "seq": seq, "timestamp": time.time()})
-
-
-def _describe_task(instruction: Instruction, spec: EpisodeSpec) -> dict[str, object]:
-    """Describe a task like vla-eval's LIBERO benchmark; for other tasks the id replaces the suite.
-
-    With a fixed initial state, ``episode_idx`` is its index, and ``seed``, which vla-eval itself does not send, is
-    the policy's.
-    """
-    suite, _, number = spec.task.rpartition("/")
-    is_numbered = number.isdecimal() and suite
-    numbered = {"suite": suite, "task_id": int(number)} if is_numbered else {"suite": spec.task}
-    seed = {} if spec.start is None else {"seed": spec.seed}
-    return {"name": instruction.text, **numbered, "episode_idx": spec.world_seed, **seed}

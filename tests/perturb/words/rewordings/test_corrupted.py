@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 from assay import tasks
 from assay.errors import PerturbationError
 from assay.measures.frames import find_renamed
-from assay.perturb.words.rewordings import Shuffle, Substitute, Surface, Typos
 from assay.perturb.words.rewordings.corrupted import (
     FUNCTION_WORDS,
     NEIGHBOURS,
     UNRELATED,
     Form,
+    Shuffle,
+    Substitute,
+    Surface,
+    Typos,
     random_letters,
     random_tokens,
     token_count,

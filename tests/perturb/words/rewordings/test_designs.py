@@ -11,7 +11,7 @@ from assay.episodes import EpisodeSpec
 from assay.episodes.episode import Outcome
 from assay.errors import PerturbationError
 from assay.perturb import apply_perturbations
-from assay.perturb.words.rewordings import (
+from assay.perturb.words.rewordings.designs import (
     LADDER,
     LEVEL5,
     STYLES,

@@ -6,7 +6,7 @@ import pytest
 
 from assay import tasks
 from assay.perturb import apply_perturbations
-from assay.perturb.words.rewordings import compositions
+from assay.perturb.words.rewordings.designs import compositions
 from assay.perturb.words.rewordings.goals import alternatives, new_goals
 from assay.tasks import Instruction, Predicate, check
 from assay.tasks.language.lexicon import mentions, names_of

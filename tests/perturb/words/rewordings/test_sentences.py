@@ -5,8 +5,16 @@ from dataclasses import replace
 import pytest
 
 from assay import tasks
-from assay.perturb.words.rewordings import Concise, Passive, Reorder, Synonyms, Telegraphic, Verbose
-from assay.perturb.words.rewordings.sentences import synonyms_in, variants
+from assay.perturb.words.rewordings.sentences import (
+    Concise,
+    Passive,
+    Reorder,
+    Synonyms,
+    Telegraphic,
+    Verbose,
+    synonyms_in,
+    variants,
+)
 from assay.tasks import Entity
 from assay.tasks.language import read_steps
 from assay.tasks.language.lexicon import mentions, names_of

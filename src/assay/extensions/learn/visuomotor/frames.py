@@ -85,7 +85,12 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
         rows = sorted(data.rows(), key=lambda row: row.number)
         tables = [_numbers(row, names) for row in rows]
         lengths = [row.length for row in rows]
-        cache = cache_folder() / "frames" / _cache_key(folder, pixels, orientation)
+        files = sorted(path for path in folder.rglob("*") if path.suffix in (".parquet", ".mp4", ".json"))
+        stats = [
+            (str(file.relative_to(folder)), file.stat().st_size, file.stat().st_mtime_ns) for file in files
+        ]
+        description = json.dumps([_CACHE_FORMAT, str(folder.resolve()), pixels, orientation, stats])
+        cache = cache_folder() / "frames" / hashlib.sha256(description.encode()).hexdigest()[:16]
         if not cache.is_dir():
             with making(cache, ours=[f"{camera}.npy" for camera in CAMERAS]) as unfinished:
                 for camera in CAMERAS:
@@ -159,11 +164,3 @@ def downscale(image: np.ndarray, pixels: int) -> np.ndarray:
     if image.shape[:2] == (pixels, pixels):
         return image
     return np.asarray(Image.fromarray(image).resize((pixels, pixels), Image.Resampling.BOX))
-
-
-def _cache_key(folder: Path, pixels: int, orientation: Orientation) -> str:
-    """Return a digest of paths, sizes and modification times of a data set's files."""
-    files = sorted(path for path in folder.rglob("*") if path.suffix in (".parquet", ".mp4", ".json"))
-    stats = [(str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    description = json.dumps([_CACHE_FORMAT, str(folder.resolve()), pixels, orientation, stats])
-    return hashlib.sha256(description.encode()).hexdigest()[:16]

@@ -18,8 +18,7 @@ from assay.experiments.base import Experiment, Variant
 from assay.extensions.papers.libero_plus.perturbations import CAMERA, GaussianBlur, SphereView, StartJoints
 from assay.extensions.papers.releases import FromFile, Variants, change_labels, release
 from assay.perturb import Perturbation, Say
-from assay.perturb.senses import Fog, GlassBlur, MotionBlur, ZoomBlur
-from assay.perturb.senses.images import Severe
+from assay.perturb.senses.images import Fog, GlassBlur, MotionBlur, Severe, ZoomBlur
 from assay.perturb.unavailable import Unavailable
 from assay.tasks import Task
 from assay.tasks.formats import ReleaseError

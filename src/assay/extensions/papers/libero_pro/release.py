@@ -31,7 +31,7 @@ from assay.extensions.papers.releases import FromFile, Variants, change_labels, 
 from assay.perturb import Perturbation, Say
 from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings.designs import OtherTask
-from assay.perturb.world import Room
+from assay.perturb.world.staging import Room
 from assay.tasks import Task
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_pro as pro

@@ -106,16 +106,13 @@ class Encoder:
             for start in range(0, len(members), step):
                 chosen = members[start : start + step]
                 with one_thread():
-                    hidden = self._forward(np.array([ids[index] for index in chosen]))
-                yield chosen, hidden
-
-    def _forward(self, ids: NDArray[np.int64]) -> Array:
-        hidden = self._words[ids].astype(np.float64) + self._places[: ids.shape[1]]
-        # Tokens of all texts in one list, since numpy multiplies stacks of small matrices slowly.
-        hidden = _normalise(hidden.reshape(-1, self.width), *self._norm, self._shape.epsilon)
-        for layer in self._layers:
-            hidden = layer(hidden, len(ids))
-        return hidden.reshape(*ids.shape, self.width)
+                    batch = np.array([ids[index] for index in chosen])
+                    hidden = self._words[batch].astype(np.float64) + self._places[:length]
+                    # Tokens of all texts in one list, since numpy multiplies stacks of small matrices slowly.
+                    hidden = _normalise(hidden.reshape(-1, self.width), *self._norm, self._shape.epsilon)
+                    for layer in self._layers:
+                        hidden = layer(hidden, len(batch))
+                yield chosen, hidden.reshape(*batch.shape, self.width)
 
 
 class _TransformerLayer:
@@ -135,19 +132,6 @@ class _TransformerLayer:
         self._norm = _norm(weights, f"{name}.output.LayerNorm")
 
     def __call__(self, hidden: Array, texts: int) -> Array:
-        weight, bias = self._project
-        hidden = _normalise(
-            hidden + self._attention(hidden, texts) @ weight + bias,
-            *self._attention_norm,
-            self._shape.epsilon,
-        )
-        weight, bias = self._widen
-        wide = hidden @ weight + bias
-        _gelu(wide.reshape(-1))
-        weight, bias = self._narrow
-        return _normalise(hidden + wide @ weight + bias, *self._norm, self._shape.epsilon)
-
-    def _attention(self, hidden: Array, texts: int) -> Array:
         weight, bias = self._attend
         width, heads = hidden.shape[-1], self._shape.heads
         split = (hidden @ weight + bias).reshape(texts, -1, 3, heads, width // heads)
@@ -155,8 +139,14 @@ class _TransformerLayer:
         scores = query @ key.swapaxes(-1, -2) / math.sqrt(width // heads)
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
         mixed = scores / scores.sum(axis=-1, keepdims=True) @ value
-        joined: Array = mixed.swapaxes(1, 2).reshape(-1, width)
-        return joined
+        weight, bias = self._project
+        attended = hidden + mixed.swapaxes(1, 2).reshape(-1, width) @ weight + bias
+        hidden = _normalise(attended, *self._attention_norm, self._shape.epsilon)
+        weight, bias = self._widen
+        wide = hidden @ weight + bias
+        _gelu(wide.reshape(-1))
+        weight, bias = self._narrow
+        return _normalise(hidden + wide @ weight + bias, *self._norm, self._shape.epsilon)
 
 
 def _linear(weights: dict[str, NDArray[np.float32]], name: str) -> tuple[Array, Array]:
@@ -193,6 +183,4 @@ def one_thread() -> AbstractContextManager[object]:
     return cast(AbstractContextManager[object], _controller().limit(limits=1, user_api="blas"))
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+_controller = cache(ThreadpoolController)

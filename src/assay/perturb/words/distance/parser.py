@@ -27,7 +27,7 @@ with optional_import("words", "parsing instructions needs spaCy", ModelError):
     from thinc.api import NumpyOps
 
 if TYPE_CHECKING:
-    from spacy.tokens import Doc, Token
+    from spacy.tokens import Doc
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,6 +168,16 @@ class Parser:
 
     def _parse(self, document: Doc) -> Parse:
         words = [token for token in document if not (token.is_punct or token.is_space)]
+        # The dictionary has most pairs of letters, as symbols and abbreviations, and "xxx" for thirty.
+        is_english = (
+            word.is_stop
+            or word.like_num
+            or (
+                not self._dictionary.isdisjoint((word.lemma_, word.text))
+                and not _NO_WORD.fullmatch(word.text)
+            )
+            for word in words
+        )
         roots = [token.i for token in document if token.head.i == token.i]
         # Children are sorted by relation and part of speech, not by position.
         children: list[list[int]] = [[] for _ in document]
@@ -177,11 +187,6 @@ class Parser:
         return Parse(
             tuple(token.lemma_ for token in document if token.pos_ in CONTENT),
             make_tree([(token.pos, token.dep) for token in document], children, roots[0]),
-            sum(map(self._is_english, words)) / max(len(words), 1),
+            sum(map(bool, is_english)) / max(len(words), 1),
             len(roots),
         )
-
-    def _is_english(self, word: Token) -> bool:
-        # The dictionary has most pairs of letters, as symbols and abbreviations, and "xxx" for thirty.
-        is_listed = word.lemma_ in self._dictionary or word.text in self._dictionary
-        return (is_listed and not _NO_WORD.fullmatch(word.text)) or word.is_stop or word.like_num

@@ -7,5 +7,5 @@ cells          the two axes
 sentences      the action axis: the steps of an instruction in the sentences of frames.yaml
 generate       the object axis, and both together
 table          paraphrases as CSV files, and their statistics
-names, rules   checks of paraphrases against the rules of their cell
+rules          checks of paraphrases against the rules of their cell
 """

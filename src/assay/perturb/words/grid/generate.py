@@ -55,16 +55,13 @@ def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
 def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]) -> list[str]:
     """Return the names of a type that fit no other object in the scene."""
     others = [other for other in scene if not noun.names_same_thing(other)]
+    names = set().union(*(other.all_names for other in others))
+    heads = set().union(*(other.original_forms for other in others))
     return [
-        name for name in new_names(noun, type, form) if not any(is_confused(name, other) for other in others)
+        name
+        for name in new_names(noun, type, form)
+        if name.lower() not in names and name.lower().partition(" of ")[0].split()[-1] not in heads
     ]
-
-
-def is_confused(name: str, other: Noun) -> bool:
-    """Whether a name could refer to another object: the object has that name, or one that ends in it."""
-    low = name.lower()
-    head = low.partition(" of ")[0].split()[-1]
-    return low in other.all_names or head in other.original_forms
 
 
 _T = TypeVar("_T")
@@ -111,7 +108,7 @@ def grid(
     fewest = (_at_least_one(per_cell), CELLS[0])
     for cell in CELLS:
         waiting = {task.id: _fresh(pools[task.id].texts(cell, seed), taken) for task in tasks}
-        got = sorted(islice(_in_turn(tasks, waiting), per_cell), key=lambda each: order[each[0].id])
+        got = sorted(islice(_in_turn(tasks, waiting), per_cell), key=lambda turn: order[turn[0].id])
         fewest = min(fewest, (len(got), cell))
         paraphrases += [Paraphrase(task, cell, text) for task, text in got]
     if fewest[0] < per_cell:
@@ -132,29 +129,21 @@ class _Pool:
 
     def texts(self, cell: Cell, seed: int) -> Iterator[str]:
         """Yield the paraphrases of a cell in random order: all sentences once before any is repeated."""
-        rng = stream(seed, "words", "grid", self._id, str(cell))
+        rng, original = stream(seed, "words", "grid", self._id, str(cell)), self._meaning.original.strip()
         sentences = _shuffle(self._sentences[cell.action_type], rng)
         names = _shuffle(self._names[cell.object_type], rng)
         for turn in range(len(names)):
             for place, sentence in enumerate(sentences):
-                text = _punctuate(
-                    sentence.format_map(names[(turn + place) % len(names)]), self._meaning.original
-                )
-                if text != self._meaning.original and not (DOUBLED.search(text) or _echoes(text)):
+                text = sentence.format_map(names[(turn + place) % len(names)])
+                # The capitalisation and the full stop are those of the original.
+                if original[0].isupper():
+                    text = text[0].upper() + text[1:]
+                if original.endswith(".") and text[-1] not in "?.":
+                    text += "."
+                # Texts without hyphens skip the slow pattern.
+                is_repetitive = DOUBLED.search(text) or ("-" in text and _ECHO.search(text))
+                if text != self._meaning.original and not is_repetitive:
                     yield text
-
-
-def _punctuate(text: str, original: str) -> str:
-    """Match the capitalisation and the full stop of the original."""
-    bare = original.strip()
-    if bare[0].isupper():
-        text = text[0].upper() + text[1:]
-    return f"{text}." if bare.endswith(".") and text[-1] not in "?." else text
-
-
-def _echoes(text: str) -> bool:
-    """Whether a word is repeated in a compound; texts without hyphens skip the slow pattern."""
-    return "-" in text and _ECHO.search(text) is not None
 
 
 def _shuffle(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:

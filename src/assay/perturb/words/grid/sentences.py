@@ -16,12 +16,7 @@ from typing import Any
 from assay.perturb.words.grid.cells import ActionType
 from assay.tasks.language import Meaning, Step, Verb, verb_named
 from assay.tasks.language.lexicon import PrecedingVerbs, load_yaml, verb_table
-from assay.tasks.language.phrases import (
-    FIELD,
-    is_long,
-    is_plural,
-    pronoun,
-)
+from assay.tasks.language.phrases import FIELD, is_long, is_plural, pronoun
 from assay.tasks.language.steps import write_passive, write_step
 
 Fields = Mapping[str, str]
@@ -42,30 +37,35 @@ def frames() -> Mapping[str, Any]:
 
 def templates(meaning: Meaning, action: ActionType) -> tuple[str, ...]:
     """Return all sentences of an action type, without duplicates: "could you put the {n0} on the {n1}?"."""
-    return tuple(dict.fromkeys(_write_sentences(meaning, action)))
-
-
-def _write_sentences(meaning: Meaning, action: ActionType) -> Iterable[str]:
-    steps = meaning.steps
+    steps, sentences = meaning.steps, iter([meaning.slotted])
     match action:
-        case ActionType.NONE:
-            return (meaning.slotted,)
         case ActionType.ADDITION:
-            return _add_adverbs(steps)
+            sentences = _add_adverbs(steps)
         case ActionType.HABITUAL | ActionType.CONTEXTUAL:
             versions = [[write_step(step), *_change_verbs(step, action)] for step in steps]
             combinations = itertools.product(*versions)
             next(combinations)  # the original
-            return map(" and ".join, combinations)
+            sentences = map(" and ".join, combinations)
         case ActionType.COORDINATION:
-            return _coordinate(steps)
+            sentences = _coordinate(steps)
         case ActionType.SUBORDINATION:
-            return _subordinate(steps)
+            sentences = _subordinate(steps)
         case ActionType.QUESTION | ActionType.HINT:
-            return _ask_or_hint(frames()[action.value], steps)
-        case _:
-            fields = _describe_all(steps)
-            return _fill(_select_frames(frames()[action.value], steps), fields)
+            sentences = _ask_or_hint(frames()[action.value], steps)
+        case ActionType.NEED | ActionType.EMBEDDED | ActionType.PERMISSION:
+            subjects = [_subject(step) for step in steps]
+            done, outcomes = [write_passive(step) for step in steps], [step.outcome for step in steps]
+            clauses: dict[str, Iterable[str]] = {
+                "do": map(write_step, steps),
+                "doing": (write_step(step, "ing") for step in steps),
+                "done": map("{} {}".format, subjects, done),
+                "to_be_done": map("{} to be {}".format, subjects, done),
+                "so": map("{} {}".format, subjects, outcomes),
+                "to_be_so": map("{} to be {}".format, subjects, outcomes),
+            }
+            fields = {name: " and ".join(parts) for name, parts in clauses.items()}
+            sentences = _fill(_select_frames(frames()[action.value], steps), fields)
+    return tuple(dict.fromkeys(sentences))
 
 
 def _fill(sentences: Iterable[str], fields: Fields) -> Iterator[str]:
@@ -230,27 +230,15 @@ def _split_steps(steps: Sequence[Step]) -> Fields:
     return fields
 
 
-def _describe_all(steps: Sequence[Step]) -> Fields:
-    """Return the fields for all steps together."""
-    subjects = [_subject(step) for step in steps]
-    done, outcomes = [write_passive(step) for step in steps], [step.outcome for step in steps]
-    clauses: dict[str, Iterable[str]] = {
-        "do": map(write_step, steps),
-        "doing": (write_step(step, "ing") for step in steps),
-        "done": map("{} {}".format, subjects, done),
-        "to_be_done": map("{} to be {}".format, subjects, done),
-        "so": map("{} {}".format, subjects, outcomes),
-        "to_be_so": map("{} to be {}".format, subjects, outcomes),
-    }
-    return {name: " and ".join(parts) for name, parts in clauses.items()}
-
-
 def _describe(step: Step) -> dict[str, str]:
     """Return the fields for one step; verbs agree with its object."""
     subject, again = _subject(step), _is_again(step)
+    # "The two {p0}" for "both {p0}", which does not go with "not".
+    rest = step.thing.removeprefix("both ")
+    is_both = rest != step.thing and not rest.startswith("the ")
     fields = {
         "x": subject,
-        "bare": subject if again else without_both(step.thing),
+        "bare": subject if again else f"the two {rest}" if is_both else rest,
         "there": step.outcome,
         "place": step.place_said,
         "acted": write_passive(step),
@@ -275,17 +263,11 @@ def _is_again(step: Step) -> bool:
 
 
 def _subject(step: Step) -> str:
-    """Return the object of a step as a grammatical subject: never "it"."""
-    return with_noun_alone(step.thing) if _is_again(step) else step.thing
+    """Return the object of a step as a grammatical subject: never "it".
 
-
-def without_both(phrase: str) -> str:
-    """Rephrase several objects for use with "not": "the two {p0}" for "both {p0}"."""
-    rest = phrase.removeprefix("both ")
-    return rest if rest == phrase or rest.startswith("the ") else f"the two {rest}"
-
-
-def with_noun_alone(phrase: str) -> str:
-    """Shorten a repeated mention: "the {n0}" for "the black {n0} on the {n1}"; lists of objects are unchanged."""
-    field = FIELD.search(phrase)
-    return f"the {field[0]}" if field and " and the " not in phrase else phrase
+    A repeated mention is short, "the {n0}" for "the black {n0} on the {n1}", except for lists of objects.
+    """
+    field = FIELD.search(step.thing)
+    if _is_again(step) and field is not None and " and the " not in step.thing:
+        return f"the {field[0]}"
+    return step.thing

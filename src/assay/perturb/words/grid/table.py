@@ -31,8 +31,6 @@ TEXT = ("paraphrase", "new_instruction")
 """Column names of the original instruction and of the paraphrase: Assay's and LIBERO-Para's."""
 SCORES = (("s_k", "s_t"), ("keyword_similarity", "structural_similarity"))
 """Column names of keyword and structural similarity: Assay's and LIBERO-Para's."""
-OFFICIAL = ("high", "mid", "low")
-"""LIBERO-Para's columns for object type and action type."""
 ROUNDING = 1e-6
 """Amount by which a published similarity may exceed 1."""
 Key = tuple[str, str]
@@ -186,48 +184,42 @@ def _row(path: Path, line: int, fields: Mapping[str, str]) -> GridRow:
     def first(names: Iterable[str]) -> str:
         return next((fields[name] for name in names if fields.get(name)), "")
 
-    s_k, s_t = (
-        _similarity(first(names), f"{path}:{line}: {names[0]}") for names in zip(*SCORES, strict=True)
-    )
-    both = s_k is not None and s_t is not None
+    scores: list[float] = []
+    for names in zip(*SCORES, strict=True):
+        text = first(names)
+        if not text.strip():
+            continue
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= 1 + ROUNDING:
+            raise PerturbationError(
+                f"{path}:{line}: {names[0]}: '{text[:40]}' is not a similarity: expected 0 to 1"
+            )
+        scores.append(value)
+    types = fields.get("object_type", ""), fields.get("action_type", "")
+    official = fields.get("high", ""), fields.get("mid", ""), fields.get("low", "")
+    if "object_type" not in fields and "action_type" not in fields and any(official):
+        cell = BY_OFFICIAL.get(official)
+        # Unknown values of LIBERO-Para are joined unchanged.
+        types = (
+            (", ".join(official), "none")
+            if cell is None
+            else (cell.object_type.value, cell.action_type.value)
+        )
+    both = len(scores) == 2
+    s_k, s_t = scores if both else (None, None)
     return GridRow(
         line,
         fields.get("task", ""),
-        *_types(fields),
+        *types,
         first(ORIGINAL),
         first(TEXT),
-        s_k if both else None,
-        s_t if both else None,
+        s_k,
+        s_t,
         fields.get("parser", "") if both else "",
     )
-
-
-def _types(fields: Mapping[str, str]) -> tuple[str, str]:
-    """Return object and action type in Assay's terms; unknown values of LIBERO-Para are joined unchanged."""
-    if "object_type" in fields or "action_type" in fields:
-        return fields.get("object_type", ""), fields.get("action_type", "")
-    names = tuple(fields.get(name, "") for name in OFFICIAL)
-    return _in_our_words(*names) if any(names) else ("", "")
-
-
-@cache
-def _in_our_words(high: str, mid: str, low: str) -> tuple[str, str]:
-    cell = BY_OFFICIAL.get((high, mid, low))
-    if cell is None:
-        return ", ".join((high, mid, low)), "none"
-    return str(cell.object_type), str(cell.action_type)
-
-
-def _similarity(text: str, place: str) -> float | None:
-    if not text.strip():
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1 + ROUNDING:
-        raise PerturbationError(f"{place}: '{text[:40]}' is not a similarity: expected 0 to 1")
-    return value
 
 
 @dataclass(frozen=True, slots=True)

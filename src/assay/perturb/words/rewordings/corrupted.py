@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -102,7 +101,7 @@ class Surface(TextPerturbation):
 
 @dataclass(frozen=True, slots=True)
 class _SharedWords(TextPerturbation):
-    """A perturbation of a share of the words."""
+    """A perturbation of a fraction of the words."""
 
     share: float
 
@@ -126,45 +125,39 @@ class Typos(_SharedWords):
 
     kind = "words/typos"
     share: float = 0.4
-    """Share of the words that are long enough: above 0, at most 1; at least one word."""
+    """Fraction of the words that are long enough: above 0, at most 1; at least one word."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Mistype the instruction. Raises PerturbationError if no word is long enough."""
         typed = text.split()
-        possible = {index: errors for index, word in enumerate(typed) if (errors := _possible_typos(word))}
+        possible = {index: typos for index, word in enumerate(typed) if (typos := _possible_typos(word))}
         if not possible:
             raise PerturbationError("no word is long enough to be mistyped")
         long = [index for index in possible if len(typed[index]) >= MIN_TYPO_LENGTH] or list(possible)
         for index in rng.permutation(long)[: self.count(len(long))]:
-            errors = possible[int(index)]
-            typed[index] = errors[int(rng.integers(len(errors)))](rng)
+            word, typos = typed[index], possible[int(index)]
+            typo = list(typos)[int(rng.integers(len(typos)))]
+            place = typos[typo][int(rng.integers(len(typos[typo])))]
+            letter, rest = "", word[place + 1 :]
+            if typo == "neighbour":
+                keys = NEIGHBOURS[word[place].lower()]
+                letter = keys[int(rng.integers(len(keys)))]
+                letter = letter.upper() if word[place].isupper() else letter
+            elif typo == "swap":
+                letter, rest = word[place + 1] + word[place], word[place + 2 :]
+            typed[index] = word[:place] + letter + rest
         return " ".join(typed)
 
 
-def _possible_typos(word: str) -> list[Callable[[np.random.Generator], str]]:
-    """Return the kinds of typing errors that are possible in a word, as functions that apply one."""
+def _possible_typos(word: str) -> dict[str, list[int]]:
+    """Return the places in a word where each kind of typing error is possible, without kinds that are not."""
     letters = [place for place in range(1, len(word)) if word[place].isalpha()]
     near = [place for place in letters if word[place].lower() in NEIGHBOURS]
     swappable = [
         place for place, after in pairwise(letters) if after == place + 1 and word[place] != word[after]
     ]
-
-    def hit_neighbour(rng: np.random.Generator) -> str:
-        place = near[int(rng.integers(len(near)))]
-        keys = NEIGHBOURS[word[place].lower()]
-        key = keys[int(rng.integers(len(keys)))]
-        return word[:place] + (key.upper() if word[place].isupper() else key) + word[place + 1 :]
-
-    def swap(rng: np.random.Generator) -> str:
-        place = swappable[int(rng.integers(len(swappable)))]
-        return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
-
-    def leave_out(rng: np.random.Generator) -> str:
-        place = letters[int(rng.integers(len(letters)))]
-        return word[:place] + word[place + 1 :]
-
-    typos = ((hit_neighbour, near), (swap, swappable), (leave_out, letters))
-    return [typo for typo, places in typos if places]
+    typos = {"neighbour": near, "swap": swappable, "omission": letters}
+    return {typo: places for typo, places in typos.items() if places}
 
 
 @perturbation
@@ -174,7 +167,7 @@ class Substitute(_SharedWords):
     kind = "words/substitute"
     plausible = False
     share: float = 0.5
-    """Share of the content words: above 0, at most 1; at least one word."""
+    """Fraction of the content words: above 0, at most 1; at least one word."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Replace content words, names of objects in the scene first."""
@@ -258,7 +251,19 @@ def random_letters(text: str, rng: np.random.Generator) -> str:
 
 def random_tokens(text: str, rng: np.random.Generator) -> str:
     """Draw random sub-words, the same number for each word, in another order."""
-    drawn = [_random_word(token_count(word), rng) for word in text.split()]
+    beginnings, endings = _vocabulary()
+    drawn: list[str] = []
+    for count in map(token_count, text.split()):
+        for _ in range(TOKEN_TRIES):
+            parts = [beginnings[rng.integers(len(beginnings))]]
+            parts += [endings[rng.integers(len(endings))] for _ in range(count - 1)]
+            word = "".join(parts)
+            if count == 1 or token_count(word) == count:  # the tokenizer may split the new word elsewhere
+                break
+        else:
+            # A long word of random pieces is rarely split as it was composed: draw short words instead.
+            word = " ".join(beginnings[rng.integers(len(beginnings))] for _ in range(count))
+        drawn.append(word)
     return " ".join(drawn[place] for place in rng.permutation(len(drawn)))
 
 
@@ -271,18 +276,6 @@ def sub_words(text: str) -> list[str]:
     """Split a text into sub-words, without continuation marks."""
     parts = _tokenizer().encode(text, add_special_tokens=False).tokens
     return [part.removeprefix("##") for part in parts]
-
-
-def _random_word(count: int, rng: np.random.Generator) -> str:
-    beginnings, endings = _vocabulary()
-    for _ in range(TOKEN_TRIES):
-        parts = [beginnings[rng.integers(len(beginnings))]]
-        parts += [endings[rng.integers(len(endings))] for _ in range(count - 1)]
-        word = "".join(parts)
-        if count == 1 or token_count(word) == count:  # the tokenizer may split the new word elsewhere
-            return word
-    # A long word of random pieces is rarely split as it was composed: draw short words instead.
-    return " ".join(beginnings[rng.integers(len(beginnings))] for _ in range(count))
 
 
 @cache

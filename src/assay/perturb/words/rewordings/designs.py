@@ -38,7 +38,6 @@ from assay.perturb.words.rewordings.sentences import (
     Verbose,
 )
 from assay.perturb.words.text import Mask, Say
-from assay.perturb.world.ground import owner
 from assay.tasks import Atom, Goal, Instruction, Predicate, Scene, Task
 from assay.tasks.checks import flaws, parse_atom
 
@@ -148,10 +147,7 @@ LEVEL5 = _design(
 STYLES = _design("style", {"telegraphic": Telegraphic(), "typos": Typos()})
 """Styles of hurried writing."""
 
-_OPPOSITES = (
-    {Predicate.OPEN, Predicate.CLOSE},
-    {Predicate.TURN_ON, Predicate.TURN_OFF},
-)
+_OPPOSITES = ({Predicate.OPEN, Predicate.CLOSE}, {Predicate.TURN_ON, Predicate.TURN_OFF})
 _PLACING = frozenset(
     {Predicate.ON, Predicate.IN, Predicate.EXACT_IN, Predicate.STACK, Predicate.UPRIGHT_ON, Predicate.SIDE_ON}
 )
@@ -179,7 +175,7 @@ def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
         return False
     if one.predicate in _PLACING and other.predicate in _PLACING:
         carried = {one.arguments[0], other.arguments[0]}
-        places = {owner(scene, one.arguments[1]), owner(scene, other.arguments[1])}
+        places = {scene.owner(one.arguments[1]), scene.owner(other.arguments[1])}
         if len(carried) == 1:
             return True
         if len(places) == 1:  # only a basket or a tray holds two objects at one place

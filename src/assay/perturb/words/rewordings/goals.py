@@ -21,7 +21,6 @@ from itertools import combinations, permutations
 
 from assay import tasks
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import owner
 from assay.tasks import Atom, Entity, Goal, Instruction, Predicate, Region, Scene, Task
 from assay.tasks.checks import flaws
 from assay.tasks.language import Step, read_steps
@@ -62,7 +61,14 @@ class Alternative:
 
 def alternatives(task: Task) -> tuple[Alternative, ...]:
     """Return the alternative goals in a task's scene, known goals first, without duplicates."""
-    candidates = (*_known_goals(task), *_derived_goals(task))
+    suite = task.id.split("/")[0]
+    trained = sorted(tasks.trained_with(suite), key=lambda other: other.id.split("/")[0] != suite)
+    known = (
+        Alternative(other.instruction.text, other.goal, known_from=other.id)
+        for other in trained
+        if other.id != task.id and (other.scene == task.scene or _names_the_same(other, task.scene))
+    )
+    candidates = (*known, *_derived_goals(task))
     return _distinct(candidate for candidate in candidates if _is_another(candidate.goal, task))
 
 
@@ -90,12 +96,19 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
         (alternative for other in others for alternative in _like(other)),
         _two_at_once(task),
     )
+    categories = {entity.name: entity.category for entity in task.scene.entities}
+
+    def is_beyond(atom: Atom) -> bool:
+        """Whether the oracle is known to fail: an oven, any drawer but the highest, or lifting a plate."""
+        is_tight = atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT)
+        return is_tight or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _LEFT)
+
     for source in sources:
         goals = _distinct(
             other
             for other in source
             if _is_another(other.goal, task, longer=True)
-            and not _is_beyond(other.goal, task.scene)
+            and not any(map(is_beyond, other.goal.atoms))
             and not _is_trained(other, task)
         )
         if goals:
@@ -119,9 +132,8 @@ def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
     if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
         return
     step, name = steps[0], carried[0]
-    named = {owner(task.scene, argument) for atom in task.goal.atoms for argument in atom.arguments}
     for other in task.scene.objects:
-        apart = other.name not in named and other.category not in _LEFT
+        apart = other.name not in task.goal_entities and other.category not in _LEFT
         if apart and _is_alone(task.scene, other) and not _is_occupied(other.name, task.scene):
             text = task.instruction.text.replace(step.thing, f"the {names_of(other.category)[0]}", 1)
             yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
@@ -140,7 +152,7 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
     own, place = task.goal.atoms[0].arguments
-    container = next(entity for entity in task.scene.entities if entity.name == owner(task.scene, place))
+    container = next(entity for entity in task.scene.entities if entity.name == task.scene.owner(place))
     free = [
         obj
         for obj in task.scene.objects
@@ -157,23 +169,13 @@ def _is_occupied(place: str, scene: Scene) -> bool:
     return any(atom.predicate.arity == 2 and atom.arguments[1] == place for atom in scene.initial)
 
 
-def _is_beyond(goal: Goal, scene: Scene) -> bool:
-    """Whether the oracle is known to fail or time out: an oven, any drawer but the highest, or lifting a plate."""
-    categories = {entity.name: entity.category for entity in scene.entities}
-    return any(
-        (atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT))
-        or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _LEFT)
-        for atom in goal.atoms
-    )
-
-
 def _is_trained(alternative: Alternative, task: Task) -> bool:
     """Whether the catalogue has the instruction; or the goal, or a goal that includes it, for the same objects.
 
     A goal of one atom counts only if it is trained in the task's suite or scene, since elsewhere the motion differs.
     """
     suite, wanted = task.id.split("/")[0], set(alternative.goal.atoms)
-    owners = {owner(task.scene, name) for atom in wanted for name in atom.arguments}
+    owners = {task.scene.owner(name) for atom in wanted for name in atom.arguments}
     here = {entity.name: entity.category for entity in task.scene.entities}
     for other in tasks.trained_with(suite):
         if other.instruction.text.lower() == alternative.text.lower():
@@ -188,20 +190,12 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
     return False
 
 
-def _known_goals(task: Task) -> Iterator[Alternative]:
-    """Yield goals of other tasks, those of the same suite first."""
-    suite = task.id.split("/")[0]
-    for other in sorted(tasks.trained_with(suite), key=lambda other: other.id.split("/")[0] != suite):
-        if other.id != task.id and (other.scene == task.scene or _names_the_same(other, task.scene)):
-            yield Alternative(other.instruction.text, other.goal, known_from=other.id)
-
-
 def _names_the_same(other: Task, scene: Scene) -> bool:
     """Whether the instruction of a task from another scene has the same meaning in this one."""
     here = {entity.name: entity.category for entity in scene.entities}
     there = {entity.name: entity.category for entity in other.scene.entities}
     for atom in other.goal.atoms:
-        for name in (owner(other.scene, argument) for argument in atom.arguments):
+        for name in (other.scene.owner(argument) for argument in atom.arguments):
             if name not in there:  # a place on a table: another scene does not know where that is
                 return False
             if here.get(name) != there[name] or not _is_alone(scene, Entity(name, there[name])):
@@ -219,42 +213,42 @@ def _facing(scene: Scene, fixture: str) -> tuple[float, float]:
 
 
 def _derived_goals(task: Task) -> Iterator[Alternative]:
-    yield from _with_another_thing(task)
-    yield from _exchange_things(task)
-    yield from _elsewhere(task)
-    yield from _with_another_part(task)
-    for atom in task.scene.initial:  # a device that is on at the start is turned off
-        if atom.predicate is Predicate.TURN_ON:
-            entity = next(entity for entity in task.scene.entities if entity.name == atom.arguments[0])
-            goal = Goal((Atom(Predicate.TURN_OFF, atom.arguments),))
-            yield Alternative(f"turn off the {names_of(entity.category)[0]}", goal)
-
-
-def _with_another_thing(task: Task) -> Iterator[Alternative]:
-    """Yield the task's goal with another object of the scene."""
+    """Yield goals derived from the task's own by one change."""
     objects = {entity.name: entity for entity in task.scene.objects}
-    named = {owner(task.scene, name) for atom in task.goal.atoms for name in atom.arguments}
-    for name in dict.fromkeys(_carried_things(task.goal)):
+    carried = _carried_things(task.goal)
+    # Another object of the scene.
+    for name in (name for name in dict.fromkeys(carried) if name in objects):
         for other in objects.values():
-            if name not in objects or other.name in named or other.category in _RECEPTACLES:
+            if other.name in task.goal_entities or other.category in _RECEPTACLES:
                 continue
             text = _name_other_thing(task, objects[name], other)
             if text is not None:
                 yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
-
-
-def _exchange_things(task: Task) -> Iterator[Alternative]:
-    """Yield the task's goal with its two objects exchanged."""
-    entities = {entity.name: entity for entity in task.scene.objects}
-    carried = _carried_things(task.goal)
+    # Two objects exchanged.
     places = {atom.arguments[1] for atom in task.goal.atoms if atom.predicate.arity == 2}
-    if len(carried) != 2 or len(places) != 2 or not all(name in entities for name in carried):
-        return
-    first, second = (_name_in_instruction(task, entities[name]) for name in carried)
-    if first is None or second is None or first == second:
-        return
-    text = _with_names(task, {first: second, second: first})
-    yield Alternative(text, _map_arguments(task.goal, dict(zip(carried, reversed(carried), strict=True))))
+    if len(carried) == len(places) == 2 and all(name in objects for name in carried):
+        first, second = (_name_in_instruction(task, objects[name]) for name in carried)
+        if first is not None and second is not None and first != second:
+            text = _with_names(task, {first: second, second: first})
+            swapped = dict(zip(carried, reversed(carried), strict=True))
+            yield Alternative(text, _map_arguments(task.goal, swapped))
+    # A carried object on top of furniture or beside another object.
+    for name in (name for name in dict.fromkeys(carried) if name in objects):
+        mention = _name_in_instruction(task, objects[name])
+        if mention is None or not _is_alone(task.scene, objects[name]):
+            continue
+        for region in task.scene.regions:
+            relation = _relation(region, task.scene)
+            if relation is not None and region.target != name:
+                goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
+                yield Alternative(f"put the {mention} {relation}", goal)
+    yield from _with_another_part(task)
+    # A device that is on at the start, turned off.
+    for atom in task.scene.initial:
+        if atom.predicate is Predicate.TURN_ON:
+            entity = next(entity for entity in task.scene.entities if entity.name == atom.arguments[0])
+            goal = Goal((Atom(Predicate.TURN_OFF, atom.arguments),))
+            yield Alternative(f"turn off the {names_of(entity.category)[0]}", goal)
 
 
 def _with_another_part(task: Task) -> Iterator[Alternative]:
@@ -272,20 +266,6 @@ def _with_another_part(task: Task) -> Iterator[Alternative]:
                 yield Alternative(
                     re.sub(rf"\b{part}\b", other, text), _map_arguments(task.goal, {name: changed})
                 )
-
-
-def _elsewhere(task: Task) -> Iterator[Alternative]:
-    """Yield goals that put a carried object on top of furniture or beside another object."""
-    objects = {entity.name: entity for entity in task.scene.objects}
-    for name in dict.fromkeys(_carried_things(task.goal)):
-        mention = _name_in_instruction(task, objects[name]) if name in objects else None
-        if mention is None or not _is_alone(task.scene, objects[name]):
-            continue
-        for region in task.scene.regions:
-            relation = _relation(region, task.scene)
-            if relation is not None and region.target != name:
-                goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
-                yield Alternative(f"put the {mention} {relation}", goal)
 
 
 def _relation(region: Region, scene: Scene) -> str | None:
@@ -373,7 +353,7 @@ def _name_in_instruction(task: Task, entity: Entity) -> str | None:
 def _map_arguments(goal: Goal, names: dict[str, str]) -> Goal:
     return Goal(
         tuple(
-            replace(atom, arguments=tuple(names.get(name, name) for name in atom.arguments))
+            Atom(atom.predicate, tuple(names.get(name, name) for name in atom.arguments))
             for atom in goal.atoms
         )
     )
