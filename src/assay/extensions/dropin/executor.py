@@ -21,7 +21,7 @@ from assay.errors import AssayError, RunError
 from assay.extensions.dropin.planned import EVERYWHERE, group_specs, write_plan
 from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
 from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
-from assay.runs.executor import Done, Event, Tick
+from assay.runs.executor import Done, Event
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
@@ -172,7 +172,7 @@ class Script:
                         stop()
                     for number, episode in _collect(episodes, left):
                         yield Done(number, episode)
-                    yield Tick()
+                    yield None
                     try:
                         process.wait(POLL_S)
                     except subprocess.TimeoutExpired:
