@@ -146,7 +146,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test the cost of all forms together, and of each form, the costliest first."""
     runs, results = select_results(profiles, SURFACE)
     by_form: dict[str, list[Drop]] = {}
-    for drop in (drop for drops in results for drop in drops):
+    for drop in (drop for result in results for drop in result):
         by_form.setdefault(str(drop.group[SURFACE_LABEL]), []).append(drop)
     forms = [(form, drop) for form, parts in by_form.items() if (drop := pool_drops(parts)).control]
     if not forms:
