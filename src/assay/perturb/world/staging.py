@@ -17,16 +17,7 @@ from assay.perturb.world.objects import HUES
 from assay.sim.layout import LAYOUTS, layout_of
 from assay.sim.render import CAMERAS
 from assay.tasks import Arena, Atom, Scene, Task
-from assay.tasks.scene import (
-    CameraChange,
-    Colour,
-    Finish,
-    Lighting,
-    Pattern,
-    RobotStart,
-    Surface,
-    Vector3,
-)
+from assay.tasks.scene import CameraChange, Colour, Finish, Lighting, Pattern, RobotStart, Surface, Vector3
 
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation

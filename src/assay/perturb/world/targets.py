@@ -292,7 +292,7 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
     Only low objects fit into a drawer or onto a rack. Inside another object, only objects that protrude from it can
     be grasped.
     """
-    scene, categories = task.scene, {entity.name: entity.category for entity in task.scene.entities}
+    scene, categories = task.scene, task.scene.categories
     height = footprint(category).height
     for atom in (*task.goal.atoms, *scene.initial):
         if atom.arguments[0] != thing.name or len(atom.arguments) < 2:
