@@ -93,8 +93,8 @@ def _oracle(what: str, files: tuple[TaskFile, ...], target: float) -> Figure:
     drawn = random.Random(DRAW).sample(files, min(COUNT, len(files)))
     chosen = [file.task.id for file in drawn]
     ended = [
-        each.episode
-        for each in try_tasks("oracle", LIBERO, chosen, [DRAW], "primitives", RunOptions(steps=STEPS))
+        episode
+        for _, episode in try_tasks("oracle", LIBERO, chosen, [DRAW], "primitives", RunOptions(steps=STEPS))
     ]
     errors = [episode.error for episode in ended if episode.outcome is Outcome.ERROR]
     unplaced, crowded = (sum(error.startswith(begin) for error in errors) for begin in (UNPLACED, CROWDED))

@@ -79,7 +79,7 @@ def _sampled_figures(selection: str, seeds: range, least: float, least_of_one: f
             "%",
             least_of_one,
             at_most=False,
-            note=f"{worst.task}, {worst.successes} of {worst.episodes}",
+            note=f"{worst.task}, {worst.success_rate[0]} of {len(worst.attempts)}",
         ),
     ]
 

@@ -22,7 +22,7 @@ def main(folder: Path, seeds: int = 6) -> None:
         for policy in ("idle", "oracle")
     ]
     compared = assay.compare(*runs)
-    for contrast in compared.comparison.overall:
+    for contrast in compared.overall:
         low, high = contrast.interval.low, contrast.interval.high
         print(f"{contrast.second} - {contrast.first}: {100 * contrast.change:+.0f} points", end=" ")
         print(f"(95 % interval {100 * low:+.0f} to {100 * high:+.0f}, p = {contrast.p_holm:.3f})")

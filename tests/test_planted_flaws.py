@@ -36,7 +36,7 @@ STEPS = 100
 """The oracle needs 100 at most."""
 PRO = {"control": 4, "pro/displace=0.2": 4, "pro/object=colour": 4, "pro/words=xxx": 2}
 """Conditions, and how many seeds of each."""
-PARA = {"habitual": 3, "coordination": 1, "need": 2, "embedded": 0}
+PARA = {"habitual": 0, "coordination": 1, "need": 2, "embedded": 3}
 """Ways to say what to do, and the seed of each: so that who misses every other time has five successes in each task."""
 FEWER = ("habitual", "need")
 """Those of them that suffice for a policy whose flaw has nothing to do with words and does not come and go."""
@@ -88,7 +88,7 @@ def cleared(id: str, places: Mapping[str, tuple[float, float]]) -> Task:
 def episodes() -> Iterator[EpisodeSpec]:
     """Of the experiments pro and para as few conditions as can tell the flaws apart."""
     chosen = [
-        tasks.save(cleared(id, places), f"{id.replace('/', '_')}.json") for id, places in SCENES.items()
+        tasks.save(cleared(id, places), f"few_{id.replace('/', '_')}.json") for id, places in SCENES.items()
     ]
     for spec in load_experiment("pro").plan(chosen, SEEDS, steps=STEPS):
         if spec.seed < PRO.get(spec.condition, 0):

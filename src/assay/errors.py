@@ -179,20 +179,17 @@ def traceback_of(error: AssayError) -> str:
     cause: BaseException | None = error
     while isinstance(cause, AssayError):
         cause = cause.__cause__
-    if cause is None or all(
-        _is_installed(frame.filename) for frame in traceback.extract_tb(cause.__traceback__)
-    ):
+    if cause is None:
         return ""
-    return short_traceback(cause)
+    for frame in traceback.extract_tb(cause.__traceback__):
+        installed = any(Path(frame.filename).is_relative_to(place) for place in _INSTALLED)
+        if not installed and not _is_own(frame.filename):  # neither Assay, Python nor an installed package
+            return short_traceback(cause)
+    return ""
 
 
 def _is_own(file: str) -> bool:
     return file.startswith("<frozen") or Path(file).is_relative_to(_OWN)
-
-
-def _is_installed(file: str) -> bool:
-    """Return whether a file belongs to Assay, Python or an installed package, which the user does not edit."""
-    return _is_own(file) or any(Path(file).is_relative_to(place) for place in _INSTALLED)
 
 
 def one_line(text: object, most: int = 200) -> str:
@@ -203,22 +200,9 @@ def one_line(text: object, most: int = 200) -> str:
 
 def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
     """Return a phrase that points from a wrong ``name`` to the nearest valid one, or lists the valid ones."""
-    return did_you_mean_each([name], valid, most=most).removeprefix(f"'{name}': ")
-
-
-def did_you_mean_each(names: Iterable[str], valid: Iterable[str], *, most: int = 6) -> str:
-    """Return the phrase of `did_you_mean` for each of several wrong names; the valid ones are listed once."""
     options = sorted(set(valid))
     lower = {option.lower(): option for option in options}
-    phrases, has_unknown = [], False
-    for name in names:
-        if near := difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5):
-            phrases.append(f"'{name}': did you mean '{lower[near[0]]}'?")
-        else:
-            has_unknown = True
-    if has_unknown:
-        more = ", ..." if len(options) > most else ""
-        phrases.append(
-            f"valid: {', '.join(options[:most])}{more}" if options else "there is none to choose from"
-        )
-    return " ".join(phrases)
+    if near := difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5):
+        return f"did you mean '{lower[near[0]]}'?"
+    more = ", ..." if len(options) > most else ""
+    return f"valid: {', '.join(options[:most])}{more}" if options else "there is none to choose from"

@@ -52,20 +52,11 @@ from assay.support.plugins import provide, register
 from assay.support.streams import stream
 
 if TYPE_CHECKING:
-    from assay.experiments import Experiment as Experiment
-    from assay.experiments import Variant as Variant
-    from assay.measures import Flaw as Flaw
-    from assay.measures import FlawTest as FlawTest
-    from assay.measures import Measure as Measure
-    from assay.measures import MeasureError as MeasureError
-    from assay.measures import OwnFlaw as OwnFlaw
-    from assay.measures import Panel as Panel
-    from assay.measures import Result as Result
-    from assay.measures import RunData as RunData
-    from assay.measures.views.style import Drawing as Drawing
-    from assay.measures.views.table import Column as Column
-    from assay.measures.views.table import Table as Table
-    from assay.sim.packs.pack import AssetPack as AssetPack
+    from assay.experiments import Experiment, Variant
+    from assay.measures import Flaw, FlawTest, Measure, MeasureError, OwnFlaw, Panel, Result, RunData
+    from assay.measures.views.style import Drawing
+    from assay.measures.views.table import Column, Table
+    from assay.sim.packs.pack import AssetPack
 
 _NAMES = {
     "assay.experiments": "Experiment Variant",

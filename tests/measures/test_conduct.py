@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.episodes.conduct import PLACING, Aftermath, SideEffects
-from assay.measures.conduct.progress import final_stage, progress, stops
+from assay.measures.conduct.progress import progress, stops
 from assay.measures.conduct.side_effects import side_effects
 from assay.measures.result import MeasureError
 
@@ -54,13 +54,13 @@ def test_cancelled_instruction_has_no_stages_or_atoms(run, recorded, made):
     assert (found.count, found.several) == (2, 0) and found.score == pytest.approx(1 / 7)
 
 
-def test_stage_is_that_of_the_most_advanced_open_atom():
+def test_stage_is_that_of_the_most_advanced_open_atom(run, made):
     done, begun, open_ = "On a_1 b_1", "On c_1 b_1", "On d_1 b_1"
-    stages = (
-        f'{{"{done}": {{"reached": 1, "done": 9}}, "{begun}": {{"reached": 5, "touched": 6, "done": null}}, '
-        f'"{open_}": {{"reached": null, "touched": null, "done": null}}}}'
-    )
-    assert final_stage(stages, f'{{"{done}": [[9, 101]], "{begun}": [], "{open_}": []}}', 100) == "touched"
+    none = dict.fromkeys(("reached", "touched", "done"))
+    stages = {done: {"reached": 1, "done": 9}, begun: none | {"reached": 5, "touched": 6}, open_: none}
+    truth = {done: ((9, 101),), begun: (), open_: ()}
+    failure = made(False, truth=truth, more={"stages": stages, "progress": 0.5})
+    assert [stop.stage for stop in stops(run([failure]).frame())] == ["touched"]
 
 
 def test_side_effects_are_counted_by_their_thresholds(run, recorded):

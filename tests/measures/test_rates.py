@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, profile, rates, success_rate
+from assay.measures import MeasureError, rates, success_rate
 from assay.runs.schedulers.until import interval, parse_until
 
 
@@ -49,7 +49,6 @@ def test_errors_as_failures_are_a_lower_bound(run, made):
     store = run([made(True, seed=seed) for seed in range(6)] + [made(None, seed=seed) for seed in (6, 7)])
     found = success_rate(store.frame())
     assert (found.rate, found.errors_as_failures, found.errors) == (1.0, 0.75, 2)
-    assert profile(store, errors_fail=True)["control"].rate == 0.75
 
 
 def test_condition_that_was_stopped_has_the_interval_that_stopped_it(run, made):

@@ -4,7 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.measures.diagnosis import _family_factor
 from assay.measures.multiple_testing import NAMED_SHARE, SEARCHED_SHARE, adjust, least_adjusted
 from assay.measures.sample_size import detectable, least_one_sided, loss_p, more_seeds, telling
 from assay.support.stats.intervals import newcombe
@@ -77,10 +76,6 @@ def test_least_adjusted_p_depends_on_the_family():
     values, least = [0.5, 0.5, 0.5], [1 / 64, 1 / 64, 1 / 64]
     assert least_adjusted(0, values, least) == pytest.approx(3 / 64 / NAMED_SHARE)
     assert least_adjusted(0, values, least) >= SURE, "six starts, three questions: too few"
-    assert _family_factor(0, values) == 3 / NAMED_SHARE
-    assert _family_factor(1, [0.0001, 0.5, 0.5]) == 2 / NAMED_SHARE, (
-        "what is found already does not count against the rest"
-    )
 
 
 def test_family_wise_error_stays_within_its_share():

@@ -71,12 +71,12 @@ def test_invalid_print_options_are_rejected():
             Print.of(**{"format": "pdf", **given})
 
 
-def test_names_are_read_in_groups_or_not(tmp_path: Path):
-    (tmp_path / "a.yaml").write_text("conditions: {pro/object: Swap}\nlibero_goal/7: Stove\n")
+def test_names_are_read_from_yaml_or_json(tmp_path: Path):
+    (tmp_path / "a.yaml").write_text("pro/object: Swap\nlibero_goal/7: Stove\n")
     assert read_names(tmp_path / "a.yaml") == {"pro/object": "Swap", "libero_goal/7": "Stove"}
     (tmp_path / "b.json").write_text('{"pro/object": "Swap"}')
     assert read_names(tmp_path / "b.json") == {"pro/object": "Swap"}
-    for text in ("- a", "{a: [1]}", "a: {"):
+    for text in ("- a", "{a: [1]}", "a: {b: c}", "a: {"):
         (tmp_path / "c.yaml").write_text(text)
         with pytest.raises(RunError, match=r"c\.yaml: "):
             read_names(tmp_path / "c.yaml")

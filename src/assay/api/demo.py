@@ -10,7 +10,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 
 from assay.api import run
 from assay.episodes import CONTROL, LIBERO, WORLDS, EpisodeSpec
@@ -31,17 +30,15 @@ from assay.runs.options import RunOptions
 from assay.runs.worker import WorkerConfig
 from assay.support import processes
 
-PLANTED: Mapping[str, str] = MappingProxyType(
-    {
-        "oracle": "none",
-        "replay": "replays the actions of the control episode",
-        "clumsy": "closes the gripper too late in every second episode",
-        "nearest": "takes the object nearest to the target's usual position",
-        "keyword": "knows objects by the names in the training instructions only",
-        "blind": "ignores the instruction",
-        "colour": "takes the object that has the target's usual colour",
-    }
-)
+PLANTED = {
+    "oracle": "none",
+    "replay": "replays the actions of the control episode",
+    "clumsy": "closes the gripper too late in every second episode",
+    "nearest": "takes the object nearest to the target's usual position",
+    "keyword": "knows objects by the names in the training instructions only",
+    "blind": "ignores the instruction",
+    "colour": "takes the object that has the target's usual colour",
+}
 """Policy -> its planted flaw. Policies that take long come first, so that all workers finish at about the same time."""
 
 

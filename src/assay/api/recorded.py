@@ -146,13 +146,13 @@ class Run:
         from assay.report.comparison import compare_suites
         from assay.report.for_papers import write_for_papers
         from assay.report.page import build
-        from assay.report.papers import write_paper
+        from assay.report.papers import build_paper
         from assay.report.run_report import RunReport, name_runs
 
         paths = [self.path, *(run.path if isinstance(run, Run) else Path(run) for run in beside)]
         runs = name_runs(paths, labels)
         if paper is not None:
-            return write_paper(paper, runs, Path(folder), published=published)
+            return build_paper(paper, runs, published=published).write(Path(folder))
         if published:
             raise RunError("published=True requires paper=NAME")
         rule = near_far_rule(near_far)
@@ -213,7 +213,7 @@ class Episodes(Mapping[str, "RecordedEpisode"]):
         matches = [name for name in self._numbers if name.startswith(key)] if key else []
         if len(matches) != 1:
             raise KeyError(
-                f"{len(matches)} recorded episodes in {self._run.path} have a key that begins with '{key}'"
+                f"{self._run.path}: {len(matches)} recorded episodes have a key that begins with '{key}'"
             )
         return RecordedEpisode(self._run, matches[0], self._numbers[matches[0]])
 

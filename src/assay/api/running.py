@@ -24,7 +24,8 @@ from assay.support.files import scratch_folder
 
 if TYPE_CHECKING:
     from assay.measures.shortcuts import Probe, Shortcuts
-    from assay.measures.summary import ConditionRate, Cost, Summary
+    from assay.measures.success.drops import Drop
+    from assay.measures.summary import ConditionRate, Summary
     from assay.measures.world.thresholds import Thresholds
     from assay.runs.schedulers.duel import Duel
     from assay.support.stats.judgement import Judgement
@@ -116,7 +117,7 @@ class Evaluated(FittedRun):
         return self.summary.rates
 
     @property
-    def drop(self) -> Cost | None:
+    def drop(self) -> Drop | None:
         """Loss of success over all changes, paired with the controls; None if nothing was changed."""
         return self.summary.drop
 
@@ -181,9 +182,8 @@ def gate(
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
         raise RunError("gate: expected two different runs; the run is its own baseline")
-    return judge(
-        {name: read_outcomes(path) for name, path in name_runs(paths).items()}, margin=margin, each=each
-    )
+    outcomes = {name: read_outcomes(path) for name, path in name_runs(paths).items()}
+    return judge(outcomes, margin=margin, each=each)
 
 
 def search(

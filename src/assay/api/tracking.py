@@ -13,7 +13,7 @@ from urllib.parse import quote
 from assay.episodes import Episode, EpisodeSpec, Outcome
 from assay.errors import AssayError, RunError, did_you_mean, one_line
 from assay.measures.summary import Summary, summarise
-from assay.runs.execute import ForwardingObserver, Observer
+from assay.runs.execute import Observer
 from assay.runs.provenance import DECIDING, IDENTITY
 from assay.runs.store import Store
 from assay.support.console import say
@@ -76,13 +76,7 @@ class TrackedEpisode:
 
     def texts(self) -> dict[str, str | int]:
         """Return the identifying values by name."""
-        return {
-            "condition": self.condition,
-            "task": self.task,
-            "seed": self.seed,
-            "outcome": self.outcome,
-            "instruction": self.instruction,
-        }
+        return {name: getattr(self, name) for name in ("condition", "task", "seed", "outcome", "instruction")}
 
 
 class Tracker(Protocol):
@@ -136,10 +130,12 @@ class Sender:
             say(f"warning: {self._file} is missing: the first {present} episodes count as sent", aside=True)
             self._file.write_text("".join(f"{line}\n" for line in lines[:present]), encoding="utf-8")
         self._sent = set(self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else ())
-        missed = [row for row, line in zip(rows, lines, strict=True) if line not in self._sent]
+        missed = []
         for row, line in zip(rows, lines, strict=True):
             if line in self._sent:
                 self._count(row["condition"], row["outcome"])
+            else:
+                missed.append(row)
         self._number = max(present, len(self._sent))
         for row in missed:
             self.send(**row)
@@ -186,11 +182,11 @@ def export(store: Store, tracker: Tracker, project: str = PROJECT) -> int:
     return new
 
 
-class Tracked(ForwardingObserver):
+class Tracked(Observer):
     """Sends a run to a tracker while it is executed. Errors of the tracker do not stop the run."""
 
     def __init__(self, inner: Observer, make: Callable[[], Tracker], project: str = PROJECT) -> None:
-        super().__init__(inner)
+        self.inner = inner
         self._project = project
         self._tracker: Tracker | None = make()
         self._sender: Sender | None = None

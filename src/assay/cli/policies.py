@@ -95,18 +95,8 @@ TRIED_SEEDS = tuple(range(5))
 
 
 @run_options(
-    *(
-        "tasks",
-        "seeds",
-        "workers",
-        "assets",
-        "states",
-        "steps",
-        "replan",
-        "latency",
-        "while_waiting",
-        "video",
-    ),
+    *("tasks", "seeds", "workers", "assets", "states", "steps", "replan", "latency", "while_waiting"),
+    "video",
     tasks="Tasks: all (default), suite names, task ids, task files or folders, separated by commas.",
     seeds="Number of seeds (default: 5), or a list: 7,8,9 or 7-11.",
     workers="Number of worker processes (default: 0, this process).",
@@ -158,7 +148,7 @@ def try_policy(
         progress = bar.add_task("episodes", total=len(tasks) * len(seeds))
         for attempt in try_tasks(policy, world_name(first), tasks, seeds, pack, options, out):
             attempts.append(attempt)
-            hits = sum(attempt.episode.outcome is Outcome.SUCCESS for attempt in attempts)
+            hits = sum(episode.outcome is Outcome.SUCCESS for _, episode in attempts)
             bar.update(progress, advance=1, description=f"{hits} succeeded; episodes")
         interrupted = False
     if interrupted:
@@ -175,14 +165,14 @@ def try_policy(
     for trial in trials:
         solved, failed, broken = (trial.ending_in(outcome) for outcome in Outcome)
         mean = f"{sum(episode.steps for episode in solved) / len(solved):.0f}" if solved else "-"
-        late = f"goal not reached in {horizon(trial.attempts[0].spec)} steps" if failed else ""
+        late = f"goal not reached in {horizon(trial.attempts[0][0])} steps" if failed else ""
         reason = next(filter(None, (episode.error for episode in (*broken, *failed))), late)
         rows.append((trial.task, "/".join(map(str, trial.success_rate)), str(len(broken)), mean, reason))
     successes, counted = map(sum, zip(*(trial.success_rate for trial in trials), strict=True))
     rows.append(("all", f"{successes}/{counted}", str(len(errors)), "", ""))
     print_rows((Column("task", min_width=widest), "success", "errors", "steps", "reason for failure"), rows)
     print_reasons(Counter(episode.error for episode in errors))
-    episodes = [attempt.episode for attempt in attempts]
+    episodes = [episode for _, episode in attempts]
     print_tracebacks(episode.traceback for episode in episodes)
     print_clipping(Clipping.of(episodes))
     raise typer.Exit(status)

@@ -189,17 +189,17 @@ def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[Line]:
 
 
 def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, published: bool) -> None:
-    from assay.report.papers import write_paper
+    from assay.report.papers import build_paper
     from assay.report.run_report import name_runs
 
     if name == "actioneqa":
         raise RunError(
-            "the tables of actioneqa are made from answers: assay eqa score DIR ANSWERS... --paper actioneqa"
+            "the tables of actioneqa are made from answers: assay eqa score QUESTIONS ANSWERS... --out DIR"
         )
     if out is None or target is not None:
         raise RunError("--paper needs --out DIR and cannot be combined with --json")
     with working("drawing"):
-        page = write_paper(name, name_runs(paths), out, published=published)
+        page = build_paper(name, name_runs(paths), published=published).write(out)
     say(f"written to {page}")
 
 

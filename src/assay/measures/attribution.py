@@ -170,10 +170,11 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     def values(totals: np.ndarray) -> np.ndarray:
         """Return the success rate of every combination, (draws, cells), from hits and counts, (draws, 2 cells)."""
         hit, count = np.split(totals, 2, axis=1)
-        modelled = (
-            scipy.special.expit(regression.fit(design, hit, count) @ design.T) if (count == 0).any() else 0.0
-        )
-        return np.asarray(np.where(count > 0, hit / np.maximum(count, 1), modelled))
+        rates = hit / np.maximum(count, 1)
+        if (count > 0).all():
+            return np.asarray(rates)
+        modelled = scipy.special.expit(regression.fit(design, hit, count) @ design.T)
+        return np.asarray(np.where(count > 0, rates, modelled))
 
     totals = np.hstack([hits, counts])
     whole = values(totals.sum(axis=0)[None])[0]
@@ -183,7 +184,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     def interval(weights: np.ndarray) -> Interval | None:
         """Return the interval of ``weights @ success``; weights: (cells,)."""
         if seen:
-            return _linear(weights, hits, counts)
+            return _weighted_sum(weights, hits, counts)[2]
         return percentiles(draws @ weights, len(totals)) if len(draws) else None
 
     def effect(members: tuple[str, ...], term: float, error: float) -> FactorEffect:
@@ -195,9 +196,9 @@ def attribution(frame: pl.DataFrame) -> Attribution:
             return result
         signs = np.prod([2 * on[:, factors.index(member)] - 1 for member in members], axis=0)
         weights = signs * 2 ** len(members) / len(on)
-        middle, spread = _weighted_sum(weights, hits, counts)
+        middle, spread, of_points = _weighted_sum(weights, hits, counts)
         p = 2 * t_below(-abs(middle) / spread, free)
-        return replace(result, points=middle, points_interval=_linear(weights, hits, counts), points_p=p)
+        return replace(result, points=middle, points_interval=of_points, points_p=p)
 
     drop_interval = interval(drop)
     certain = drop_interval is not None and drop_interval.low > 0
@@ -270,8 +271,7 @@ def _design(
 ) -> tuple[np.ndarray, list[tuple[str, ...]], tuple[tuple[str, ...], ...]]:
     """Return the identifiable columns of the design (cells, terms), their factors, and the aliased interactions."""
     columns, kept, aliased = [np.ones(len(on))], [], []
-    sets = [*combinations(range(len(factors)), 1), *combinations(range(len(factors)), 2)]
-    for members in sets:
+    for members in (*combinations(range(len(factors)), 1), *combinations(range(len(factors)), 2)):
         column = np.prod(on[:, members] - 0.5, axis=1)
         wider = np.stack([*columns, column], axis=1)
         name = tuple(factors[member] for member in members)
@@ -325,15 +325,8 @@ def _within_tasks(
     return terms[len(informative) :], errors[len(informative) :]
 
 
-def _linear(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> Interval:
-    """Return the Student interval of ``weights @ success`` (cells,), from hits and counts (starts, cells)."""
-    middle, error = _weighted_sum(weights, hits, counts)
-    half = t_quantile((1 + LEVEL) / 2, len(hits) - 1) * error
-    return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
-
-
-def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float]:
-    """Return ``weights @ success`` (cells,) and its standard error.
+def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float, Interval]:
+    """Return ``weights @ success`` (cells,), its standard error and its Student interval.
 
     The error is estimated from the variance between starts. It is at least that of independent episodes, with a
     success and a failure added to each combination so that it is positive.
@@ -343,8 +336,9 @@ def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> 
     off = (hits - rates * counts) / total @ weights
     milder = (hits.sum(axis=0) + 1) / (total + 2)
     alone = float(np.square(weights) @ (milder * (1 - milder) / total))
-    variance = max(float(off @ off) * starts / (starts - 1), alone)
-    return float(weights @ rates), variance**0.5
+    middle, error = float(weights @ rates), max(float(off @ off) * starts / (starts - 1), alone) ** 0.5
+    half = t_quantile((1 + LEVEL) / 2, starts - 1) * error
+    return middle, error, Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over starts")
 
 
 def effects_table(result: Attribution, report: ReportedRun) -> Table:

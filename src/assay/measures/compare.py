@@ -11,18 +11,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import combinations
+from itertools import combinations, product
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
-from assay.episodes.spec import CONTROL
 from assay.measures.clustering import UNIT, difference, variances
-from assay.measures.frames import PAIR, START, sums, valid_rows
+from assay.measures.frames import PAIR, START, controls, perturbed_rows, sums, valid_rows
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
-from assay.measures.views.forest import MOST, Mark, forest_drawing
-from assay.measures.views.style import BLUE, ORANGE, Drawing
+from assay.measures.views.forest import MOST, Mark, change_drawing
+from assay.measures.views.style import ORANGE, Drawing
 from assay.measures.views.table import Column, Kind, Table
 from assay.measures.views.wording import between, number, p_phrase, p_value, percent, plural, points
 from assay.support.stats.intervals import Interval, Z, mean_over_tasks, widen_to_p
@@ -231,22 +230,19 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
         )
     pairs = list(combinations(enumerate(tables), 2))
     fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))
-    perturbed = _with_controls(fair, len(tables))
+    usual = {f"_control_{run}": pl.col(f"_{run}") for run in range(len(tables))}
+    beside = controls(fair).select(*PAIR, **usual)
+    perturbed = perturbed_rows(fair).join(beside, on=PAIR, maintain_order="left")
 
-    def by_condition(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    def by_condition(rows: pl.DataFrame) -> list[tuple[str | None, pl.DataFrame]]:
         return [(str(name), group) for (name,), group in rows.group_by("condition", maintain_order=True)]
 
     def contrasts(groups: Sequence[tuple[str | None, pl.DataFrame]]) -> tuple[RunContrast, ...]:
         return _decide([_contrast(rows, *pair, name, margin) for pair in pairs for name, rows in groups])
 
     def robustness(groups: Sequence[tuple[str | None, pl.DataFrame]]) -> tuple[Robustness, ...]:
-        results = (
-            _robustness(rows, *pair, name, aspect, margin)
-            for pair in pairs
-            for aspect in Aspect
-            for name, rows in groups
-            if len(rows)
-        )
+        cases = product(pairs, Aspect, [(name, rows) for name, rows in groups if len(rows)])
+        results = (_robustness(rows, *pair, name, aspect, margin) for pair, aspect, (name, rows) in cases)
         return _decide([result for result in results if result is not None])
 
     return Comparison(
@@ -261,22 +257,13 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
     )
 
 
-def _with_controls(rows: pl.DataFrame, runs: int) -> pl.DataFrame:
-    """Return the perturbed rows with the success of each run's control as columns ``_control_0``, ..."""
-    controls = rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
-    beside = controls.select(*PAIR, *(pl.col(f"_{run}").alias(f"_control_{run}") for run in range(runs)))
-    return rows.filter(pl.col("condition") != CONTROL).join(beside, on=PAIR, maintain_order="left")
-
-
 def _contrast(
     rows: pl.DataFrame, first: tuple[int, str], second: tuple[int, str], condition: str | None, margin: float
 ) -> RunContrast:
     one, other = f"_{first[0]}", f"_{second[0]}"
     estimate, error = difference(rows, one, other)
-    mine, theirs = (rows[name].to_numpy().astype(bool) for name in (one, other))
-    both, only_first, only_second = (
-        int(which.sum()) for which in (mine & theirs, mine & ~theirs, theirs & ~mine)
-    )
+    both = int((rows[one] * rows[other]).sum())
+    only_first, only_second = int(rows[one].sum()) - both, int(rows[other].sum()) - both
     apart = pl.col(other) - pl.col(one)
     return RunContrast(
         first=first[1],
@@ -323,16 +310,11 @@ def _robustness(
             return None
         estimate, error = difference(rows, one, other, weights=(before, before_other))
         values, interval = [estimate.first, estimate.second], estimate.interval
-        kept, among = (
-            rows.select(total).item()
-            for total in (
-                (pl.col(one) * pl.col(before) + pl.col(other) * pl.col(before_other)).sum(),
-                (pl.col(before) + pl.col(before_other)).sum(),
-            )
-        )
-        usual = kept / among  # symmetric in the runs
+        kept = pl.col(one) * pl.col(before) + pl.col(other) * pl.col(before_other)
+        among = pl.col(before) + pl.col(before_other)
+        usual = rows.select(kept.sum() / among.sum()).item()  # symmetric in the runs
         apart = (pl.col(other) - usual) * pl.col(before_other) - (pl.col(one) - usual) * pl.col(before)
-        weight = (pl.col(before) + pl.col(before_other)) / 2
+        weight = among / 2
     columns = (one, other, before, before_other)
     return Robustness(
         first=first[1],
@@ -467,12 +449,9 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
     by_condition = f"{title} by condition"
     yield _contrast_table(f"comparison-conditions{suffix}", by_condition, comparison.conditions, note)
     if comparison.implausible:
-        yield _contrast_table(
-            f"comparison-implausible{suffix}",
-            f"{title} where success is not expected",
-            comparison.implausible,
-            f"Conditions in which success is not expected; they are excluded elsewhere. {note}",
-        )
+        name, title = f"comparison-implausible{suffix}", f"{title} where success is not expected"
+        note = f"Conditions in which success is not expected; they are excluded elsewhere. {note}"
+        yield _contrast_table(name, title, comparison.implausible, note)
     yield Table(
         f"comparison-matching{suffix}",
         "Matched episodes",
@@ -528,10 +507,9 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         raise MeasureError("no perturbed episode has a control that all runs share")
 
     def mark(result: Robustness) -> Mark:
-        colour, shape = (ORANGE, "s") if result.condition is None else (BLUE, "o")
-        numbers = points(result.change), between(result.interval, 100), p_value(result.p_holm)
-        label, sure = result.condition or "all changes", result.p_holm < SURE
-        return Mark(label, result.change, result.interval, numbers, sure, colour, shape)
+        look = {"colour": ORANGE, "shape": "s"} if result.condition is None else {}
+        label, p = result.condition or "all changes", result.p_holm
+        return Mark.of_change(label, result, p_value(p), sure=p < SURE, **look)
 
     groups = {
         f"{pair.second} less {pair.first}": [
@@ -545,14 +523,6 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         f"{plural(max(result.pairs for result in overall), 'pair')}. Lines: 95 % intervals over starts and wordings. "
         f"p: exact, over starts, Holm-adjusted; filled marks: p < {SURE:g}."
     )
-    return forest_drawing(
-        f"robustness{suffix}",
-        "Comparison of robustness",
-        caption,
-        groups,
-        along="difference between the drops, points (right: the second is more robust)",
-        heads=("points", "95 % interval", "Holm p"),
-        unit="points",
-        zero=0.0,
-        least=0.1,
-    )
+    along = "difference between the drops, points (right: the second is more robust)"
+    title = "Comparison of robustness"
+    return change_drawing(f"robustness{suffix}", title, caption, groups, along=along, heads=("Holm p",))

@@ -30,6 +30,7 @@ from assay.measures.findings import (
     Untested,
     Verdict,
     Where,
+    select_results,
 )
 from assay.measures.flaws import BY_PATH, Degree, Flaw, shown_by
 from assay.measures.measure import MEASURES, describe_flaw
@@ -91,7 +92,9 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
                 findings.append(Finding(flaw, *no_test, untested=untested[flaw]))
             continue
         first, p = tests[places[0]], raised[places[0]]
-        best[flaw] = first = replace(first, family_factor=_family_factor(places[0], values))
+        # The factor once all tests have enough starts: more significant tests do not count against this one.
+        surer = sum(value < first.p and value < SURE / len(values) for value in values)
+        best[flaw] = first = replace(first, family_factor=(len(values) - surer) / NAMED_SHARE)
         verdict, claim = Verdict.FOUND, Claim.PRESENT
         if least_adjusted(places[0], values, least) >= SURE:
             verdict, claim = Verdict.CANNOT_TELL, Claim.TOO_FEW
@@ -101,17 +104,16 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
         findings.append(
             Finding(flaw, verdict, claim, Degree.of(first.size), evidence, p, detail=first.detail)
         )
-    changes = [result for profile in profiles if (result := profile.get(TASK_CHANGES)) is not None]
-    others = [other for profile in profiles if (other := profile.get(OTHER_TASKS)) is not None]
-    pooled = None
-    if changes:
-        rows = pl.concat(change.rows for change in changes)
-        pooled = changes[0] if len(changes) == 1 else measure_task_changes(rows)
+    every = list(enumerate(profiles))
+    changes, others = select_results(every, TASK_CHANGES)[1], select_results(every, OTHER_TASKS)[1]
+    pooled = changes[0] if changes else None
+    if len(changes) > 1:
+        pooled = measure_task_changes(pl.concat(change.rows for change in changes))
     frames = [*(change.rows for change in changes), *(other.rows for other in others)]
     paired = pl.concat(frames) if frames else None
     present = {finding.flaw: best[finding.flaw] for finding in findings if finding.verdict is Verdict.FOUND}
     findings = [_complete(finding, best.get(finding.flaw), present, paired, pooled) for finding in findings]
-    patterns = search(list(enumerate(profiles)))
+    patterns = search(every)
     findings += _particular_cases(patterns, present, changes)
     findings = _with_headline(findings, best, pooled, profiles)
     order = list(Verdict)
@@ -123,15 +125,6 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
         )
     )
     return tuple(findings), _collect_p(tests, raised, patterns)
-
-
-def _family_factor(place: int, values: Sequence[float]) -> float:
-    """Return the factor on the p value of one test once all tests have enough starts.
-
-    Tests that are more significant do not count against it.
-    """
-    surer = sum(value < values[place] and value < SURE / len(values) for value in values)
-    return (len(values) - surer) / NAMED_SHARE
 
 
 def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
@@ -166,24 +159,22 @@ def _complete(
 ) -> Finding:
     """Add the cause and the tasks of a flaw that was found, or the seeds that would make a loss significant."""
     if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN):
-        if test is None or test.table is None or -finding.evidence[0].value <= HARMLESS:
-            return finding
-        return replace(finding, more=more_seeds(test.table, test.family_factor))
+        if test is not None and test.table is not None and -finding.evidence[0].value > HARMLESS:
+            return replace(finding, more=more_seeds(test.table, test.family_factor))
+        return finding
     if finding.claim is not Claim.PRESENT:
         return finding
-    for flaw, cause in present.items():
-        if explains(cause, present[finding.flaw], paired):
-            finding = replace(finding, verdict=Verdict.EXPLAINED, cause=flaw)
-            break
+    causes = (flaw for flaw in present if explains(present[flaw], present[finding.flaw], paired))
+    if (cause := next(causes, None)) is not None:
+        finding = replace(finding, verdict=Verdict.EXPLAINED, cause=cause)
     if pooled is None or finding.flaw == Flaw.LOSS:
         return finding
     rows = pooled.rows.filter(_shown_by_alone(finding.flaw))
     if (count := rows["task"].n_unique()) < 2:
         return finding
     p, change = uneven_p(rows), finding.evidence[0].part
-    cells = (
-        measure_cells(change, rows.with_columns(change=pl.lit(change))) if p is not None and p < SURE else []
-    )
+    is_uneven = p is not None and p < SURE
+    cells = measure_cells(change, rows.with_columns(change=pl.lit(change))) if is_uneven else []
     return replace(finding, where=Where(p, tuple(cell for cell in cells if cell.more_p < SURE), count))
 
 
@@ -240,14 +231,12 @@ def _with_headline(
     lost = next((finding for finding in findings if finding.flaw == Flaw.LOSS), None)
     costs = [finding for finding in rest if finding.evidence and finding.evidence[0].cost]
     suspicious = [
-        cost
-        for cost in costs
-        if cost.claim in (Claim.NO_SIGN, Claim.TOO_FEW)
-        and cost.evidence[0].value < -HARMLESS
-        and cost.p is not None
-        and cost.p < _SUSPICIOUS_P
+        (cost.p, place)
+        for place, cost in enumerate(costs if len(costs) > 1 else ())
+        if cost.claim in (Claim.NO_SIGN, Claim.TOO_FEW) and cost.evidence[0].value < -HARMLESS
+        if cost.p is not None and cost.p < _SUSPICIOUS_P
     ]
-    likely = min(suspicious, key=lambda cost: cost.p or 0.0) if suspicious and len(costs) > 1 else None
+    likely = costs[min(suspicious)[1]] if suspicious else None
     fall = _measure_fall(tests.get(Flaw.LOSS), pooled, profiles, likely)
     if fall is not None and lost is not None and Flaw.LOSS in named:
         lost = replace(lost, detail=fall)
@@ -258,14 +247,15 @@ def _with_headline(
                 for finding in rest
                 if finding.flaw != Flaw.PARTICULAR or {item.measure for item in finding.evidence} - kinds
             ]
-            return [*rest, lost]
-        return rest if robust else [*rest, lost]
+        elif robust:
+            return rest
+        return [*rest, lost]
     if robust:
         return rest
     # If changes are only made together, the drop over all of them is known.
     tested = [*rest, *([lost] if lost is not None and not costs else [])]
     tested = [finding for finding in tested if finding.verdict is Verdict.NOT_FOUND]
-    seen, (flaw, loss) = _sensitivity(tested, tests)
+    seen, flaw, loss = _sensitivity(tested, tests)
     if fall is not None:
         observed = fall.control_hits / fall.control_count - fall.hits / fall.count
         p = None if lost is None else lost.evidence[0].p
@@ -285,11 +275,8 @@ def _with_headline(
 
 def _sensitivity(
     tested: Sequence[Finding], tests: Mapping[str, FlawTest]
-) -> tuple[float | None, tuple[str | None, float | None]]:
-    """Return the loss that every tested change would have revealed.
-
-    Also returns the flaw with the widest interval, and the largest loss within it.
-    """
+) -> tuple[float | None, str | None, float | None]:
+    """Return the loss that every tested change would have revealed, the flaw with the widest interval, and its loss."""
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}
     for finding in tested:
@@ -309,10 +296,9 @@ def _sensitivity(
             starts = round(-math.log2(test.least_p))
             pairs = max((first.count or 1) / max(starts, 1), 1.0)
             sizes.append(detectable(usual, first.interval, starts, test.family_factor, pairs))
-    widest = max(unknown, key=lambda flaw: unknown[flaw]) if unknown else None
-    finite = [size for size in sizes if size is not None]
-    seen = max(finite) if finite and len(finite) == len(sizes) else None
-    return seen, (widest, None if widest is None else unknown[widest])
+    seen = None if None in sizes else max((size for size in sizes if size is not None), default=None)
+    widest = max(unknown, key=lambda flaw: unknown[flaw], default=None)
+    return seen, widest, None if widest is None else unknown[widest]
 
 
 def _measure_fall(
@@ -368,10 +354,8 @@ def _particular_cases(
         usual = reference_hits / reference_count
         part = (pattern.run, pattern.kind.name.lower(), pattern.what, hits / count - usual, None, pattern.p)
         evidence.append(Evidence(*part, *pattern.counts, reference=usual, task=pattern.task))
-    if not kept:
-        return []
-    p = kept[0].p_adjusted
-    return [Finding(Flaw.PARTICULAR, Verdict.FOUND, Claim.PRESENT, None, tuple(evidence), p)]
+    found = (Verdict.FOUND, Claim.PRESENT, None, tuple(evidence))
+    return [Finding(Flaw.PARTICULAR, *found, pattern.p_adjusted) for pattern in kept[:1]]
 
 
 def _overlap(first: LossPattern, second: LossPattern) -> bool:
@@ -387,14 +371,6 @@ def _overlap(first: LossPattern, second: LossPattern) -> bool:
     return bool(ways[0] & ways[1])
 
 
-_WHOLE_CHANGE: Mapping[str, Change] = {
-    Flaw.OTHER_TASKS: Change.TASK,
-    Flaw.UNKNOWN_NAMES: Change.NAMES,
-    Flaw.SURFACE: Change.SURFACE,
-}
-"""Flaw that is tested on parts of a change -> the complete change, which tables show."""
-
-
 def _collect_p(
     tests: Sequence[FlawTest], raised: Sequence[float], patterns: Iterable[LossPattern]
 ) -> dict[tuple[int, str, str], float]:
@@ -404,13 +380,19 @@ def _collect_p(
         PatternKind.TOGETHER: CHANGES.name,
         PatternKind.CONDITION: DROPS.name,
     }
+    # Flaw that is tested on parts of a change -> the complete change, which tables show.
+    whole: Mapping[str, Change] = {
+        Flaw.OTHER_TASKS: Change.TASK,
+        Flaw.UNKNOWN_NAMES: Change.NAMES,
+        Flaw.SURFACE: Change.SURFACE,
+    }
     searched = {
         (pattern.run, measures[pattern.kind], pattern.what): pattern.p_adjusted
         for pattern in patterns
         if pattern.kind in measures
     }
     named = {
-        (run, CHANGES.name, str(_WHOLE_CHANGE.get(test.flaw, first.part))): p
+        (run, CHANGES.name, str(whole.get(test.flaw, first.part))): p
         for test, p in zip(tests, raised, strict=True)
         if test.flaw != Flaw.LOSS and (first := test.evidence[0]).cost
         for run in first.runs or (first.run,)

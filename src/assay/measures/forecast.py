@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ class Forecast:
     def with_seeds(self, seeds: int) -> Forecast:
         """Return the forecast for another number of seeds, without recorded episodes.
 
-        The share of certificates stays the same.
+        The fraction of certified episodes stays the same.
         """
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
@@ -101,14 +102,13 @@ class Forecast:
 
     def seeds_for(self, loss: float) -> int | None:
         """Return the fewest seeds that detect a loss under every change; None if no reasonable number does."""
-        needed = [
-            starts_for(loss, self.success, test.family, NAMED if test.named else SEARCHED)
-            for test in self.tested
-        ]
-        if not needed or None in needed:
-            return None
-        per_seed = [test.starts / self.seeds for test in self.tested]
-        return max(math.ceil(starts / per) for starts, per in zip(needed, per_seed, strict=True) if starts)
+        seeds = []
+        for test in self.tested:
+            starts = starts_for(loss, self.success, test.family, NAMED if test.named else SEARCHED)
+            if starts is None:
+                return None
+            seeds.append(math.ceil(starts / (test.starts / self.seeds)))
+        return max(seeds, default=None)
 
     def as_json(self) -> dict[str, Any]:
         """Return the forecast as a JSON object."""
@@ -146,10 +146,16 @@ def forecast(
     source = "given" if success is not None else "assumed"
     if success is None and earlier.success is not None:
         success, source = earlier.success, f"measured in {earlier.controls} controls of earlier runs"
+    done = 0
+    if path is not None and path.is_file():
+        with suppress(AssayError), Store.reading(path) as store:
+            # A time limit that depends on certificates is set after planning, so limits are not compared.
+            recorded = {replace(spec, steps=None).key for spec in store.recorded()}
+            done = sum(replace(spec, steps=None).key in recorded for spec in plan.specs)
     to_test = expect_tests(plan.specs)
     return Forecast(
         episodes=len(plan.specs),
-        done=0 if path is None else _count_recorded(path, plan.specs),
+        done=done,
         seeds=len({spec.seed for spec in plan.specs}),
         certificates=needed,
         workers=plan.options.worker_count,
@@ -161,21 +167,6 @@ def forecast(
         tested=to_test.changes,
         unexpected=to_test.unexpected,
     )
-
-
-def _count_recorded(path: Path, specs: Iterable[EpisodeSpec]) -> int:
-    """Count the planned episodes that a run file already contains.
-
-    A time limit that depends on certificates is set after planning, so limits are not compared.
-    """
-    if not path.is_file():
-        return 0
-    try:
-        with Store.reading(path) as store:
-            recorded = {replace(spec, steps=None).key for spec in store.recorded()}
-    except AssayError:
-        return 0
-    return sum(replace(spec, steps=None).key in recorded for spec in specs)
 
 
 _WORDS = ("action", "object")
@@ -223,7 +214,15 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
     rows = every.filter(pl.col("condition") != CONTROL)
     sensible = plausible(rows)
     lost = sensible.drop_nulls("change").filter(pl.col("change") != Change.TASK)
-    named, searched = _count_named(every, rows, lost), _count_searched(sensible, lost)
+    named = _count_named(every, rows, lost)
+    ways = lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS)
+    searched = (  # the patterns of `search`
+        sensible.filter(~pl.col("other_task"))["axis"].drop_nulls().n_unique()
+        + sum(len(shown_by(change)) > 1 for change in lost["change"].unique())
+        + sensible["condition"].n_unique()
+        + (lost.select("task", "change").n_unique() if sensible["task"].n_unique() > 1 else 0)
+        + (sum(1 for _ in search_phrasings(0, ways.with_columns(success=pl.lit(1)))) if len(ways) else 0)
+    )
     changes = []
     for (change,), group in sensible.drop_nulls("change").group_by("change", maintain_order=True):
         alone = len(shown_by(str(change))) == 1
@@ -299,18 +298,4 @@ def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) ->
             bool(len(words)),  # ignores words
             bool(rows["kind"].any()) and rows["task"].n_unique() >= MIN_TASKS,
         )
-    )
-
-
-def _count_searched(sensible: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """Count the patterns of `search`."""
-    ways = lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS)
-    same = sensible.filter(~pl.col("other_task"))
-    tasks = sensible["task"].n_unique()
-    return (
-        same["axis"].drop_nulls().n_unique()
-        + sum(len(shown_by(change)) > 1 for change in lost["change"].unique())
-        + sensible["condition"].n_unique()
-        + (lost.select("task", "change").n_unique() if tasks > 1 else 0)
-        + (sum(1 for _ in search_phrasings(0, ways.with_columns(success=pl.lit(1)))) if len(ways) else 0)
     )

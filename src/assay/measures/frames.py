@@ -140,9 +140,8 @@ def in_another_world() -> pl.Expr:
 
 def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray:
     """Return the sums of expressions over the clusters that share ``by``: (clusters, values), in a stable order."""
-    table = rows.group_by(by, maintain_order=True).agg(
-        **{name: value.sum() for name, value in values.items()}
-    )
+    totals = {name: value.sum() for name, value in values.items()}
+    table = rows.group_by(by, maintain_order=True).agg(**totals)
     return table.select(*values).to_numpy().astype(float)
 
 

@@ -6,6 +6,7 @@ intervals, widened for the number of conditions (Bonferroni). A loss within the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from xml.etree import ElementTree
 
@@ -41,7 +42,7 @@ def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bo
         each=each,
         played=sum(len(frame) for frame in frames.values()),
         planned=sum(len(frame) for frame in frames.values()),
-        errors=sum(int((frame["outcome"] == "error").sum()) for frame in frames.values()),
+        errors=sum(comparison.errors.values()),
     )
 
 
@@ -139,21 +140,16 @@ def _format_interval(line: Line) -> str:
 
 def junit(judgement: Judgement, name: str) -> str:
     """Return JUnit XML with a test case for each requested comparison: worse is a failure, undecided is skipped."""
-    worse, undecided = (
-        sum(line.verdict is verdict for line in judgement.asked)
-        for verdict in (PairVerdict.WORSE, PairVerdict.UNDECIDED)
-    )
-    counts = {"tests": len(judgement.asked), "failures": worse, "skipped": undecided, "errors": 0}
-    suite = ElementTree.Element("testsuite", {"name": name, **{k: str(v) for k, v in counts.items()}})
+    verdicts = Counter(line.verdict for line in judgement.asked)
+    tags = {PairVerdict.WORSE: "failure", PairVerdict.UNDECIDED: "skipped"}
+    worse, undecided = (str(verdicts[verdict]) for verdict in tags)
+    counts = {"tests": str(len(judgement.asked)), "failures": worse, "skipped": undecided, "errors": "0"}
+    suite = ElementTree.Element("testsuite", {"name": name, **counts})
     for line in judgement.asked:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=f"{name}: {judgement.second}", name=line.condition or "overall"
-        )
-        text = format_line(judgement, line)
-        if line.verdict is PairVerdict.WORSE:
-            ElementTree.SubElement(case, "failure", message=text)
-        elif line.verdict is PairVerdict.UNDECIDED:
-            ElementTree.SubElement(case, "skipped", message=text)
+        attributes = {"classname": f"{name}: {judgement.second}", "name": line.condition or "overall"}
+        case, text = ElementTree.SubElement(suite, "testcase", attributes), format_line(judgement, line)
+        if line.verdict in tags:
+            ElementTree.SubElement(case, tags[line.verdict], message=text)
         else:
             ElementTree.SubElement(case, "system-out").text = text
     ElementTree.indent(suite)

@@ -64,14 +64,9 @@ class Profile(Mapping[str, Any]):
         return counts | {name: plain(result) for name, result in self._results.items()}
 
 
-def profile(
-    store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS, errors_fail: bool = False
-) -> Profile:
-    """Evaluate all measures that apply to a run.
-
-    ``near_far`` separates near from far failures; with ``errors_fail`` errors count as failures in every measure.
-    """
-    run = RunData(store, with_paths=with_paths, near_far=near_far, errors_fail=errors_fail)
+def profile(store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> Profile:
+    """Evaluate all measures that apply to a run; ``near_far`` separates near from far failures."""
+    run = RunData(store, with_paths=with_paths, near_far=near_far)
     applying = [measure for name in MEASURES if (measure := MEASURES[name]).applies(run)]
     replaced = {name for measure in applying for name in measure.instead_of}
     results = {measure.name: run.attempt(measure) for measure in applying if measure.name not in replaced}

@@ -22,17 +22,8 @@ T = TypeVar("T")
 class RunData:
     """Data of a run for measures; shared intermediate results are computed once."""
 
-    def __init__(
-        self,
-        store: Store,
-        *,
-        with_paths: bool = True,
-        near_far: NearFarRule | None = None,
-        errors_fail: bool = False,
-    ) -> None:
+    def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule | None = None) -> None:
         self._store, self._with_paths = store, with_paths
-        self.errors_fail = errors_fail
-        """Whether errors count as failures; otherwise they are excluded."""
         self.near_far = near_far
         """Rule for near failures; None for the default."""
         self._results: dict[str, Any] = {}
@@ -40,11 +31,6 @@ class RunData:
         """Traits of the run's world."""
         self.whole = store.frame()
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
-        if errors_fail:
-            is_error = pl.col("outcome") == "error"
-            self.whole = self.whole.with_columns(
-                outcome=pl.when(is_error).then(pl.lit("failure")).otherwise("outcome")
-            )
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
         """All recorded episodes without the columns that a start (task and seed) determines.
 

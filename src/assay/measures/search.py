@@ -16,7 +16,6 @@ import polars as pl
 from assay.measures.findings import Profiles, one_sided_p, select_results
 from assay.measures.flaws import shown_by
 from assay.measures.multiple_testing import SEARCHED_SHARE, adjust, drops_by_axis
-from assay.measures.profile import Profile
 from assay.measures.sample_size import least_one_sided, loss_p, telling
 from assay.measures.success.drops import CHANGES, DROPS
 from assay.measures.success.other_tasks import OTHER_TASKS, replace_other_tasks
@@ -69,10 +68,30 @@ class LossPattern:
 
 def search(profiles: Profiles) -> tuple[LossPattern, ...]:
     """Return all candidates, the most significant first."""
-    patterns = [pattern for run, profile in profiles for pattern in _search_drops(run, profile)]
+    patterns = []
+    for run, profile in profiles:
+        changes = profile.get(CHANGES)
+        if changes is None:  # the measure that replaces it tests each condition itself
+            continue
+        kinds = {
+            PatternKind.AXIS: drops_by_axis(profile),
+            PatternKind.TOGETHER: [drop for drop in changes if len(shown_by(str(drop.group["change"]))) > 1],
+            PatternKind.CONDITION: replace_other_tasks(profile.get(DROPS) or (), profile.get(OTHER_TASKS)),
+        }
+        for kind, drop in ((kind, drop) for kind, drops in kinds.items() for drop in drops if drop.plausible):
+            what = str(next(iter(drop.group.values())))
+            change = what if kind is PatternKind.TOGETHER else ""
+            counts = drop.both + drop.only_perturbed, drop.pairs, drop.both + drop.only_control, drop.pairs
+            p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
+            patterns.append(LossPattern(kind, run, "", what, change, counts, p, least))
     runs, results = select_results(profiles, TASK_CHANGES)
-    if results:
-        patterns += _search_tasks(runs[0], pl.concat(result.rows for result in results))
+    rows = pl.concat(result.rows for result in results) if results else None
+    if rows is not None and rows["task"].n_unique() > 1:
+        for (task, change), table in by_cell(rows).items():
+            control, hits, count = map(int, table.sum(axis=0))
+            counts = (hits, count, control, count)
+            p, least = loss_p(table), least_one_sided(int((table[:, 0] > 0).sum()))
+            patterns.append(LossPattern(PatternKind.TASK, runs[0], task, change, change, counts, p, least))
     runs, phrasings = select_results(profiles, ACTIONS)
     if phrasings:
         patterns += search_phrasings(runs[0], pl.concat(phrasing.rows for phrasing in phrasings))
@@ -83,38 +102,6 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
     return tuple(sorted(patterns, key=lambda pattern: (pattern.p_adjusted, pattern.p)))
 
 
-def _search_drops(run: int, profile: Profile) -> Iterator[LossPattern]:
-    """Return candidates for axes, joint changes and conditions, each compared with the controls."""
-    changes = profile.get(CHANGES)
-    if changes is None:  # the measure that replaces it tests each condition itself
-        return
-    conditions = replace_other_tasks(profile.get(DROPS) or (), profile.get(OTHER_TASKS))
-    together = [drop for drop in changes if len(shown_by(str(drop.group["change"]))) > 1]
-    kinds = (
-        (PatternKind.AXIS, drops_by_axis(profile)),
-        (PatternKind.TOGETHER, together),
-        (PatternKind.CONDITION, conditions),
-    )
-    for kind, drop in ((kind, drop) for kind, drops in kinds for drop in drops if drop.plausible):
-        what = str(next(iter(drop.group.values())))
-        change = what if kind is PatternKind.TOGETHER else ""
-        counts = drop.both + drop.only_perturbed, drop.pairs, drop.both + drop.only_control, drop.pairs
-        p, least = one_sided_p(drop.change, drop.p), least_one_sided(telling(drop.table))
-        yield LossPattern(kind, run, "", what, change, counts, p, least)
-
-
-def _search_tasks(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Return candidates for the cost of changes in single tasks."""
-    if rows["task"].n_unique() < 2:
-        return
-    for (task, change), table in by_cell(rows).items():
-        control, hits, count = map(int, table.sum(axis=0))
-        p, least = loss_p(table), least_one_sided(int((table[:, 0] > 0).sum()))
-        yield LossPattern(
-            PatternKind.TASK, run, task, change, change, (hits, count, control, count), p, least
-        )
-
-
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
     """Return candidates for phrasings of the action: single ones and groups in each task, and groups in all tasks."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
@@ -123,26 +110,25 @@ def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
     scopes = [(task, rows.filter(pl.col("task") == task)) for task in tasks]
     for task, part in [*scopes, *([("", rows)] if len(tasks) > 1 else [])]:
         for name, actions in ways.items():
-            if (task or len(actions) > 1) and (pattern := _compare_phrasing(run, task, name, actions, part)):
-                yield pattern
-
-
-def _compare_phrasing(
-    run: int, task: str, name: str, actions: Sequence[str], rows: pl.DataFrame
-) -> LossPattern | None:
-    rows = rows.with_columns(_mine=pl.col("action").is_in(actions))
-    usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
-    by_wording = ("task", "object", "action", "instruction", "_mine")
-    wordings = rows.group_by(by_wording, maintain_order=True).agg(usual)
-    if min(wordings["_mine"].sum(), (~wordings["_mine"]).sum()) < _MIN_WORDINGS:
-        return None
-    others, others_count, hits, count = _sides(rows, ("task",)).sum(axis=1)
-    sides, p = _sides(wordings, ("task",)), 1.0
-    if count and others_count and hits * others_count < others * count:
-        # Seeds of one wording are not independent, and another start is not another phrasing.
-        p = max(within(*sides), within(*_sides(rows, ("task", "seed")))) / 2
-    counts = int(hits), int(count), int(others), int(others_count)
-    return LossPattern(PatternKind.SAYING, run, task, name, "", counts, p, _least_within(sides))
+            part = part.with_columns(_mine=pl.col("action").is_in(actions))
+            usual = (pl.col("success").mean() > 0.5).cast(pl.Int64).alias("success")
+            by_wording = ("task", "object", "action", "instruction", "_mine")
+            wordings = part.group_by(by_wording, maintain_order=True).agg(usual)
+            fewest = min(wordings["_mine"].sum(), (~wordings["_mine"]).sum())
+            if fewest < _MIN_WORDINGS or not (task or len(actions) > 1):
+                continue
+            others, others_count, hits, count = _sides(part, ("task",)).sum(axis=1)
+            sides, p = _sides(wordings, ("task",)), 1.0
+            if count and others_count and hits * others_count < others * count:
+                # Seeds of one wording are not independent, and another start is not another phrasing.
+                p = max(within(*sides), within(*_sides(part, ("task", "seed")))) / 2
+            counts = int(hits), int(count), int(others), int(others_count)
+            # The smallest p value that the margins allow, with all failures on one side.
+            kept, among_others, won, among = sides
+            lost = (among - won) + (among_others - kept)
+            most = np.minimum(lost, among)
+            least = within(among_others - (lost - most), among_others, among - most, among) / 2
+            yield LossPattern(PatternKind.SAYING, run, task, name, "", counts, p, least)
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
@@ -152,12 +138,3 @@ def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
     sums = {name: value.sum() for name, value in sides.items()}
     table = rows.group_by(by, maintain_order=True).agg(**sums)
     return np.asarray(table.select(*sides).to_numpy().astype(float).T)
-
-
-def _least_within(sides: np.ndarray) -> float:
-    """Return the smallest one-sided p value that the margins allow, with all failures on one side."""
-    others, others_count, hits, count = sides
-    lost = (count - hits) + (others_count - others)
-    most = np.minimum(lost, count)
-    spilled = lost - most
-    return within(others_count - spilled, others_count, count - most, count) / 2

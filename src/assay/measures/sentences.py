@@ -90,7 +90,20 @@ def format_finding(finding: Finding) -> Sentence:
         case Claim.ABSENT:
             return Sentence(flaw.absent, evidence)
     if finding.flaw == Flaw.LOSS:
-        return _overall_loss(finding, claim, evidence)
+        fall = finding.detail
+        if not isinstance(fall, Fall) or first.part:  # a single change, or a joint one
+            return Sentence(claim, evidence, "no test identifies the flaw")
+        before, after = (
+            format_counts(fall.control_hits, fall.control_count),
+            format_counts(fall.hits, fall.count),
+        )
+        evidence = f"{after} succeed under all changes, {before} unperturbed"
+        if fall.costly:
+            return Sentence(claim, evidence, f"largest losses: {listed(fall.costly)}")
+        if fall.alike_p is None:
+            return Sentence(claim, evidence, "the responsible change cannot be identified")
+        caveat = f"no change costs significantly more than another ({p_phrase(fall.alike_p)})"
+        return Sentence("Declines equally under all changes", evidence, caveat)
     if finding.cause is not None:
         caveat = f"explained by: {describe_flaw(finding.cause).claim.lower()}"
     tasks, where = "", finding.where
@@ -102,10 +115,9 @@ def format_finding(finding: Finding) -> Sentence:
                 task.task: f"{percent(task.control, 0)} to {percent(task.perturbed, 0)}" for task in worst
             }
             tasks = f"mainly in {_name_tasks(rates)}, of {where.of} tasks"
-    degree = finding.degree if abs(first.value) < 1 - 1e-9 else None  # all or nothing needs no degree
-    return Sentence(
-        claim + (_DEGREES[degree] if degree else ""), evidence, "; ".join(filter(None, (caveat, tasks)))
-    )
+    if finding.degree and abs(first.value) < 1 - 1e-9:  # all or nothing needs no degree
+        claim += _DEGREES[finding.degree]
+    return Sentence(claim, evidence, "; ".join(filter(None, (caveat, tasks))))
 
 
 def _name_tasks(tasks: Mapping[str, str]) -> str:
@@ -133,57 +145,31 @@ def _no_flaw(finding: Finding) -> Sentence:
         return f"{claim[0].lower()}{claim[1:]}"
 
     if isinstance(detail, Unnoticed):
-        claim = f"No flaw found, of {detail.looked_for} tested"
+        claim, caveat = f"No flaw found, of {detail.looked_for} tested", ""
         if detail.too_few:
             claim += f"; {plural(detail.too_few, 'further flaw')} cannot be tested with this number of starts"
-        if detail.flaw is None or detail.loss is None:
-            return Sentence(claim, "")
-        widest = f"95 % intervals; the widest: {lower_claim(detail.flaw)}"
-        return Sentence(
-            claim, "", f"a loss of up to {100 * detail.loss:.0f} points is not excluded ({widest})"
-        )
+        if detail.flaw is not None and detail.loss is not None:
+            widest = f"95 % intervals; the widest: {lower_claim(detail.flaw)}"
+            caveat = f"a loss of up to {100 * detail.loss:.0f} points is not excluded ({widest})"
+        return Sentence(claim, "", caveat)
     if not isinstance(detail, Fall):
-        return Sentence(
-            "No flaw could be tested",
-            "a test compares perturbed episodes with their controls, some of which must succeed",
-        )
-    before, after = (
-        f"{detail.control_hits:,} of {detail.control_count:,}",
-        f"{detail.hits:,} of {detail.count:,}",
-    )
-    claim = f"Success fell from {before} to {after}"
-    fell = detail.hits * detail.control_count < detail.control_hits * detail.count
-    if not fell:
+        reason = "a test compares perturbed episodes with their controls, some of which must succeed"
+        return Sentence("No flaw could be tested", reason)
+    before = format_counts(detail.control_hits, detail.control_count)
+    after = format_counts(detail.hits, detail.count)
+    claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
+    if detail.hits * detail.control_count >= detail.control_hits * detail.count:
         claim = f"No drop was observed ({before} unperturbed, {after} perturbed)"
+        purpose = "find even a large one"
     starts = plural(detail.control_count, "start")
     if detail.telling < detail.control_count:
         starts = f"{detail.telling:,} of {starts} can show a loss (the control succeeds),"
     else:
         starts += " is" if detail.control_count == 1 else " are"
-    purpose = "find even a large one"
     if detail.likely is not None and detail.likely_p is not None:
         cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)})"
         purpose = f"identify a cause; the likeliest is: {cause}"
-    elif fell:
-        purpose = "identify a cause"
     return Sentence(claim, "", f"{starts} too few to {purpose}")
-
-
-def _overall_loss(finding: Finding, claim: str, evidence: str) -> Sentence:
-    """State that success drops over all changes, and whether one of them is responsible."""
-    fall = finding.detail
-    if not isinstance(fall, Fall) or finding.evidence[0].part:  # a single change, or a joint one
-        return Sentence(claim, evidence, "no test identifies the flaw")
-    evidence = (
-        f"{fall.hits:,} of {fall.count:,} succeed under all changes, {fall.control_hits:,} of "
-        f"{fall.control_count:,} unperturbed"
-    )
-    if fall.costly:
-        return Sentence(claim, evidence, f"largest losses: {listed(fall.costly)}")
-    if fall.alike_p is None:
-        return Sentence(claim, evidence, "the responsible change cannot be identified")
-    caveat = f"no change costs significantly more than another ({p_phrase(fall.alike_p)})"
-    return Sentence("Declines equally under all changes", evidence, caveat)
 
 
 def format_counts(hits: int | None, count: int | None) -> str:
@@ -238,10 +224,29 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
             text = f"{_hits(first)} succeed with the action phrased as {part}, {format_unperturbed(first)} otherwise"
             return f"{text}, all names kept", listed(also) if present else ""
         case "surface":
-            return _describe_surface(finding, first), ""
+            form, usual = FORMS.get(part, part), f"{format_unperturbed(first)} unperturbed"
+            text = f"the worst of all forms is {form}: {_hits(first)} succeed, {usual}"
+            if present:
+                text = f"{form} alone costs {100 * -first.value:.0f} points: {_hits(first)} succeed, {usual} "
+                text += f"({format_difference(first)})"
+            also = [
+                f"{FORMS.get(evidence.part, evidence.part)} ({points(evidence.value)})"
+                for evidence in finding.evidence[1:]
+                if present and evidence.shows is Shows.LOSS
+            ]
+            return f"{text}; further losses, in points: {listed(also)}" if also else text, ""
         case "changes" | "drops" | "axes":
             text = f"{_hits(first)} succeed {describe_change(part)}, {format_unperturbed(first)} unperturbed"
-            return text + difference, _caveat_of_cost(finding) if present else ""
+            caveat = ""
+            if present and finding.flaw == Flaw.UNKNOWN_NAMES:
+                caveat = "names and wording change together and cannot be separated"
+            elif present and isinstance(onset := finding.detail, Onset):
+                lost = [format_counts(rate.successes, rate.count) for rate in onset.lost]
+                if kept := onset.kept:
+                    counts = format_counts(kept.successes, kept.count)
+                    lost.append(f"still {counts} at {100 * kept.distance:.0f} cm")
+                caveat = f"from {100 * onset.lost[0].distance:.0f} cm on ({', '.join(lost)})"
+            return text + difference, caveat
         case "other_tasks":
             texts = []
             for evidence in (item for item in finding.evidence if item.measure == first.measure):
@@ -262,14 +267,20 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
                 return text, describe_ability(finding.detail) if present else ""
             return text, getattr(finding.detail, "caveat", "")
         case "labels":
-            return (
-                f"{_hits(first)} succeed if {part.replace('=', ' is ')}, {format_unperturbed(first)} otherwise",
-                "",
-            )
+            condition = part.replace("=", " is ")
+            return f"{_hits(first)} succeed if {condition}, {format_unperturbed(first)} otherwise", ""
     if first.measure in {kind.name.lower() for kind in PatternKind}:
         more = len(finding.evidence) - _MOST_CASES
-        cases = "; ".join(map(_describe_case, finding.evidence[:_MOST_CASES]))
-        return cases, f"and {more} more" if more > 0 else ""
+        cases = []
+        for case in finding.evidence[:_MOST_CASES]:
+            how, usual = describe_change(case.part), f"{percent(case.reference, 0)} unperturbed"
+            if case.measure == PatternKind.SAYING.name.lower():
+                how, usual = (
+                    f"phrased as {case.part}",
+                    f"{format_unperturbed(case)} otherwise, all names kept",
+                )
+            cases.append(f"{case.task} {how}: {_hits(case)} succeed, {usual}".lstrip())
+        return "; ".join(cases), f"and {more} more" if more > 0 else ""
     counts = f"{_hits(first)} " if first.count is not None else ""
     where = f"{first.measure} ({part})" if part else first.measure
     return f"{counts}by {where}: {format_share(first.value, first.interval)}", ""
@@ -342,47 +353,6 @@ def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
     return text, "; ".join(caveats)
 
 
-def _describe_surface(finding: Finding, first: Evidence) -> str:
-    """Describe the costliest variant of spelling or punctuation, and further losses."""
-    counts = f"{_hits(first)} succeed, {format_unperturbed(first)} unperturbed"
-    form = FORMS.get(first.part, first.part)
-    if finding.claim is not Claim.PRESENT:
-        return f"the worst of all forms is {form}: {counts}"
-    also = [
-        f"{FORMS.get(evidence.part, evidence.part)} ({points(evidence.value)})"
-        for evidence in finding.evidence[1:]
-        if evidence.shows is Shows.LOSS
-    ]
-    others = f"; further losses, in points: {listed(also)}" if also else ""
-    return (
-        f"{form} alone costs {100 * -first.value:.0f} points: {counts} ({format_difference(first)}){others}"
-    )
-
-
-def _caveat_of_cost(finding: Finding) -> str:
-    """Return the limits of a change's cost: changes that cannot be separated, or the displacements that cost."""
-    onset = finding.detail
-    if finding.flaw == Flaw.UNKNOWN_NAMES:
-        return "names and wording change together and cannot be separated"
-    if not isinstance(onset, Onset):
-        return ""
-    lost = ", ".join(format_counts(rate.successes, rate.count) for rate in onset.lost)
-    if onset.kept:
-        counts = format_counts(onset.kept.successes, onset.kept.count)
-        lost += f", still {counts} at {100 * onset.kept.distance:.0f} cm"
-    return f"from {100 * onset.lost[0].distance:.0f} cm on ({lost})"
-
-
-def _describe_case(evidence: Evidence) -> str:
-    """Describe a loss found by search: in a task, in a condition or with a phrasing."""
-    task = f"{evidence.task} " if evidence.task else ""
-    if evidence.measure == PatternKind.SAYING.name.lower():
-        usual = f"{format_unperturbed(evidence)} otherwise, all names kept"
-        return f"{task}phrased as {evidence.part}: {_hits(evidence)} succeed, {usual}"
-    usual = f"{percent(evidence.reference, 0)} unperturbed"
-    return f"{task}{describe_change(evidence.part)}: {_hits(evidence)} succeed, {usual}"
-
-
 def describe_ability(ability: Ability) -> str:
     """Describe the tasks that succeed unperturbed, and those that never do; empty for a single task."""
     if len(ability.tasks) < 2:
@@ -429,10 +399,8 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
         what, size = "all losses that are not significant", "they are as large as observed"
     elif not overall:
         what = f"the loss {describe_change(unsure[0].evidence[0].part)}"
-    more = plural(most.more, "more seed")
-    return SeedsWanted(
-        most.needed, f"With {more} {what} would be significant with a probability of 80 %, if {size}"
-    )
+    text = f"With {plural(most.more, 'more seed')} {what} would be significant with a probability of 80 %, if {size}"
+    return SeedsWanted(most.needed, text)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,11 @@ class ConditionRow(Result):
     cells: Mapping[str, ProbeCell]
     """Cell by name of the policy."""
 
+    @property
+    def most_episodes(self) -> int:
+        """Number of episodes without an error, of the policy with the most."""
+        return max((cell.rate.count for cell in self.cells.values() if cell.rate is not None), default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Shortcuts(Result):
@@ -129,11 +134,7 @@ class Shortcuts(Result):
 
         Only conditions in which success is expected are included.
         """
-        most = {
-            row.condition: max(0 if cell.rate is None else cell.rate.count for cell in row.cells.values())
-            for row in self.rows
-            if row.expected
-        }
+        most = {row.condition: row.most_episodes for row in self.rows if row.expected}
         return {condition: count for condition, count in most.items() if 0 < count < self.fewest}
 
     @property
@@ -176,8 +177,8 @@ def check_least(least: float) -> None:
 def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
     """Measure the success of each policy in each condition. Raises MeasureError without episodes."""
     check_least(least)
-    frames_with_rows = [frame for frame in frames.values() if len(frame)]
-    if not frames_with_rows:
+    played = {probe.name: frame for probe, frame in frames.items() if len(frame)}
+    if not played:
         raise MeasureError("audit: there is no episode")
 
     def judge(rate: Rate | None) -> ProbeCell:
@@ -186,35 +187,27 @@ def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Sho
         low, high = rate.interval.low, rate.interval.high
         return ProbeCell(rate, Solved.YES if low > least else Solved.NO if high < least else Solved.OPEN)
 
-    by_probe = {
-        probe.name: {str(rate.group["condition"]): rate for rate in rates(frame)} if len(frame) else {}
-        for probe, frame in frames.items()
+    by_probe: dict[str, dict[str, Rate]] = {probe.name: {} for probe in frames}
+    by_probe |= {
+        name: {str(rate.group["condition"]): rate for rate in rates(frame)} for name, frame in played.items()
     }
-    sensible = {name for frame in frames_with_rows for name in plausible(frame)["condition"].unique()}
-    conditions = dict.fromkeys([CONTROL, *(name for own in by_probe.values() for name in own)])
-    rows = tuple(
-        ConditionRow(
-            condition,
-            condition in sensible,
-            {name: judge(own.get(condition)) for name, own in by_probe.items()},
-        )
-        for condition in conditions
-        if any(condition in own for own in by_probe.values())
-    )
-    return Shortcuts(tuple(frames), rows, least)
+    sensible = {name for frame in played.values() for name in plausible(frame)["condition"].unique()}
+    conditions = dict.fromkeys(name for own in by_probe.values() for name in own)
+    rows = []
+    for condition in sorted(conditions, key=lambda name: name != CONTROL):  # the control first
+        cells = {name: judge(own.get(condition)) for name, own in by_probe.items()}
+        rows.append(ConditionRow(condition, condition in sensible, cells))
+    return Shortcuts(tuple(frames), tuple(rows), least)
 
 
 def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
     """Make the table of the success of every policy in every condition."""
 
-    def most_episodes(row: ConditionRow) -> int:
-        return max((cell.rate.count for cell in row.cells.values() if cell.rate is not None), default=0)
-
     def missing_inputs(row: ConditionRow) -> str:
-        solving = [probe for probe in result.lacking if row.cells[probe.name].solved is Solved.YES]
         inputs = (
             "all but memory" if probe.lacks == MEMORY else str(probe.lacks).removeprefix("without ")
-            for probe in solving
+            for probe in result.lacking
+            if row.cells[probe.name].solved is Solved.YES
         )
         return ", ".join(inputs) if row.expected else "(not expected)"
 
@@ -226,7 +219,7 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
         f"Shortcuts through {experiment}",
         result.rows,
         Column("condition", value=lambda row: row.condition),
-        Column("n", "count", value=most_episodes),
+        Column("n", "count", value=lambda row: row.most_episodes),
         *map(cell_of, result.probes),
         Column("blind to", value=missing_inputs),
         note="Success in per cent with its 95 % Wilson interval; n: number of episodes without an error, of the policy "
@@ -238,7 +231,27 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
 def describe_shortcuts(result: Shortcuts) -> list[str]:
     """Describe the conditions that each policy solves, fails or leaves undecided, and caveats, in sentences."""
     expected = [row for row in result.rows if row.expected]
-    sentences = [_describe_probe(result, probe, len(expected)) for probe in result.lacking]
+    sentences = []
+    for probe in result.lacking:
+        blind, telling, undecided, broken = (
+            result.conditions(probe, solved)
+            for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
+        )
+        parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
+        judged = len(expected) - len(broken)
+        if judged and len(undecided) == judged:
+            scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"
+            parts.append(
+                f"{probe.title}: undecided in {scope} in which success is expected: {_join_names(undecided)}"
+            )
+        elif judged:
+            text = f"solves {len(blind)} of {plural(judged, 'condition')} in which success is expected"
+            if blind and (conclusion := KINDS.get(probe.lacks or "")):
+                text += f", so success there is no evidence that {conclusion}"
+            parts.append(f"{probe.title}: {text}{f': {_join_names(blind)}' if blind else ''}")
+            parts += [f"fails {_join_names(telling)}"] if telling else []
+            parts += [f"undecided: {_join_names(undecided)}"] if undecided else []
+        sentences.append("; ".join(parts) + ".")
     unexpected = [row.condition for row in result.rows if not row.expected]
     if unexpected:
         sentences.append(
@@ -263,28 +276,6 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
             f"Caution: the oracle, which has all inputs, does not solve {_join_names(weak)} either."
         )
     return sentences
-
-
-def _describe_probe(result: Shortcuts, probe: Probe, expected: int) -> str:
-    """Describe one policy in a sentence; ``expected``: the number of conditions in which success is expected."""
-    blind, telling, undecided, broken = (
-        result.conditions(probe, solved) for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
-    )
-    parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
-    judged = expected - len(broken)
-    if judged and len(undecided) == judged:
-        scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"
-        parts.append(
-            f"{probe.title}: undecided in {scope} in which success is expected: {_join_names(undecided)}"
-        )
-    elif judged:
-        evidence = KINDS.get(probe.lacks or "")
-        why = "" if evidence is None else f", so success there is no evidence that {evidence}"
-        solves = f"solves {len(blind)} of {plural(judged, 'condition')} in which success is expected"
-        parts.append(f"{probe.title}: {solves}{f'{why}: {_join_names(blind)}' if blind else ''}")
-        parts += [f"fails {_join_names(telling)}"] if telling else []
-        parts += [f"undecided: {_join_names(undecided)}"] if undecided else []
-    return "; ".join(parts) + "."
 
 
 def _join_names(conditions: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import polars as pl
 from assay.episodes import CONTROL
 from assay.measures.frames import plausible
 from assay.measures.result import MeasureError
-from assay.measures.success.drops import drops
+from assay.measures.success.drops import Drop, drops
 from assay.measures.success.rates import rates
 from assay.runs.store import Store
 
@@ -46,7 +46,6 @@ class ConditionRate:
         )
 
 
-@dataclass(frozen=True, slots=True)
 class Cost:
     """Difference in success between perturbed episodes and their controls, over all conditions."""
 
@@ -68,7 +67,7 @@ class Summary:
 
     rates: Mapping[str, ConditionRate]
     """Success rate by condition, in plan order; conditions in which all episodes are errors are left out."""
-    drop: Cost | None
+    drop: Drop | None
     """Cost of all changes after which success is expected; None without perturbed episodes or controls."""
     episodes: int
     """Number of recorded episodes, including errors."""
@@ -90,18 +89,27 @@ class Summary:
                 f"{prefix}episodes/{name}": share.episodes,
             }
         if self.drop is not None:
+            interval = self.drop.interval
             numbers |= {
                 f"{prefix}drop": self.drop.change,
-                f"{prefix}drop_low": self.drop.low,
-                f"{prefix}drop_high": self.drop.high,
+                f"{prefix}drop_low": interval.low,
+                f"{prefix}drop_high": interval.high,
             }
         return numbers | {f"{prefix}errors": float(self.errors)}
+
+    def describe_drop(self) -> str:
+        """Return the drop with its interval in one line; empty without a drop."""
+        if self.drop is None:
+            return ""
+        ends = self.drop.interval.low, self.drop.interval.high
+        points = (100 * value for value in (self.drop.change, *ends))
+        return "drop: {:+.1f} points ({:+.1f} to {:+.1f}; {} pairs)".format(*points, self.drop.pairs)
 
     def __str__(self) -> str:
         lines = [str(rate) for rate in self.rates.values()]
         if self.errors:
             lines.append(f"excluded because of errors: {self.errors} of {self.episodes} episodes")
-        return "\n".join([*lines, *([] if self.drop is None else [str(self.drop)])])
+        return "\n".join(filter(None, [*lines, self.describe_drop()]))
 
 
 def summarise(store: Store) -> Summary:
@@ -117,9 +125,8 @@ def summarise(store: Store) -> Summary:
             counts = rate.successes, rate.count, rate.errors, rate.rate
             is_expected = name in sensible["condition"]
             shares[name] = ConditionRate(name, *counts, rate.interval.low, rate.interval.high, is_expected)
-    cost = None
+    drop = None
     with suppress(MeasureError):
         rows = sensible.with_columns(all_changes=pl.lit("all"))
         (drop,) = drops(rows, ("all_changes",), resampling=False, stopped=tuple(stopped))
-        cost = Cost(drop.change, drop.interval.low, drop.interval.high, drop.pairs)
-    return Summary(shares, cost, len(frame), int((frame["outcome"] == "error").sum()))
+    return Summary(shares, drop, len(frame), int((frame["outcome"] == "error").sum()))

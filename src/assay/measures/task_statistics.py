@@ -105,9 +105,7 @@ def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
             _connect(axes, (0.09, root), (0.21, middle), SERIES[place % len(SERIES)])
         axes.text(0.085, root, plural(result.all.tasks, "task"), va="center", ha="right", fontweight="bold")
 
-    caption = (
-        "Number of tasks with each label; a task may have several of a family. Bars: fraction of all tasks."
-    )
+    caption = "Number of tasks with each label; a task may have several of a family. Bars: fraction of tasks."
     title = f"{of}: labels of the tasks" if of else "Labels of the tasks"
     return Drawing(name, title, caption, (WIDTH, 0.24 * (leaves + len(result.labels)) + 0.3), paint)
 
@@ -130,16 +128,16 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
         for key, tasks in merged.items():
             totals[key[place]] += tasks
         # in decreasing order, merged names last
-        columns.append(
-            dict(sorted(totals.items(), key=lambda item: (item[0] in (OTHERS, NOTHING), -item[1])))
-        )
+        order = sorted(totals, key=lambda name: (name in (OTHERS, NOTHING), -totals[name]))
+        columns.append({name: totals[name] for name in order})
     gap = 0.012 * sum(merged.values())
     tall = max(sum(column.values()) + gap * (len(column) - 1) for column in columns)
     colours = dict(zip(columns[0], (*SERIES, *[FAINT] * len(columns[0])), strict=False))
     counts = list(result.parts.values())
 
     def paint(figure: Figure) -> None:
-        from matplotlib.patches import Rectangle
+        from matplotlib.patches import PathPatch, Rectangle
+        from matplotlib.path import Path
 
         axes = figure.subplots()
         axes.set_axis_off()
@@ -170,9 +168,15 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
             order = [list(columns[place]) for place in (0, start, start + 1)]
             for key in sorted(bands, key=lambda band: [order[n].index(band[n]) for n in (1, 2, 0)]):
                 root, near, far = key
-                _draw_band(axes, start / 2, used[0][near], used[1][far], bands[key], colours[root])
-                used[0][near] += bands[key]
-                used[1][far] += bands[key]
+                (left, right), count = (used[0][near], used[1][far]), bands[key]
+                x0, x1, x2 = start / 2 + 0.008, start / 2 + 0.25, start / 2 + 0.492
+                upper = [(x0, left), (x1, left), (x1, right), (x2, right)]
+                lower = [(x, y + count) for x, y in reversed(upper)]
+                codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+                band = Path([*upper, *lower, upper[0]], codes)
+                axes.add_patch(PathPatch(band, facecolor=colours[root], alpha=0.32, lw=0))
+                used[0][near] += count
+                used[1][far] += count
 
     merged_note = " ".join(
         f"The {len(part) - MOST_CATEGORIES} rarest {what} are merged to {OTHERS}."
@@ -186,20 +190,6 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     rows = max(len(column) for column in columns)
     return Drawing(name, title, caption, (WIDTH, max(4.0, 0.3 * rows + 0.8)), paint)
-
-
-def _draw_band(axes: Any, x: float, top: float, other: float, count: float, colour: str) -> None:
-    """Draw a band from one column to the next."""
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
-    near, far, middle = x + 0.008, x + 0.5 - 0.008, x + 0.25
-    corners = [
-        (near, top), (middle, top), (middle, other), (far, other),
-        (far, other + count), (middle, other + count), (middle, top + count), (near, top + count), (near, top),
-    ]  # fmt: skip
-    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
-    axes.add_patch(PathPatch(Path(corners, codes), facecolor=colour, alpha=0.32, lw=0))
 
 
 def _connect(axes: Any, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:

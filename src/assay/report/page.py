@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -63,18 +63,6 @@ SECTIONS: Mapping[str, str] = {
 """Section -> introduction, for Assay's own sections in the order of the page; those of plugins follow."""
 MAX_LISTED = 10
 """Maximum number of reasons and stopped conditions that are listed individually."""
-_FACTS = (
-    "policy",
-    "experiment",
-    "pack",
-    "started",
-    "imported",
-    "assay",
-    "mujoco",
-    "python",
-    "machine",
-    "commit",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +203,19 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     """Return the configuration of a run as names and values."""
     profile, meta = report.profile, report.meta
     values = {**meta, "started": in_utc(str(meta.get("started") or ""))}
-    facts = [(name.replace("pack", "assets"), str(values[name])) for name in _FACTS if values.get(name)]
+    names = [
+        "policy",
+        "experiment",
+        "pack",
+        "started",
+        "imported",
+        "assay",
+        "mujoco",
+        "python",
+        "machine",
+        "commit",
+    ]
+    facts = [(name.replace("pack", "assets"), str(values[name])) for name in names if values.get(name)]
     facts += [
         (f"policy: {name}", str(value)) for name, value in sorted((meta.get("policy_metadata") or {}).items())
     ]
@@ -236,14 +236,12 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         facts.append(("stopped early", f"{condition}: {rule.get('rule')} after {episodes}"))
     if len(report.stopped) > MAX_LISTED:
         facts.append(("stopped early", f"and {len(report.stopped) - MAX_LISTED} more conditions"))
-    cost = profile.get(EFFICIENCY)
-    if cost is not None:
-        saved = (
-            f"; early stopping saved {cost.saved:,} episodes ({percent(cost.share)})" if cost.saved else ""
-        )
+    if (cost := profile.get(EFFICIENCY)) is not None:
         interval = between(cost.decisions_interval)
-        number = f"{cost.decisions:,.1f} ({interval}, Student's; n = {cost.episodes:,}){saved}"
-        facts.append(("policy calls per episode", number))
+        text = f"{cost.decisions:,.1f} ({interval}, Student's; n = {cost.episodes:,})"
+        if cost.saved:
+            text += f"; early stopping saved {cost.saved:,} episodes ({percent(cost.share)})"
+        facts.append(("policy calls per episode", text))
     return facts
 
 
@@ -256,13 +254,13 @@ def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, list[str]]]:
     """Return the sections of a run, and the names of missing measures by reason."""
-    sections = {title: ReportSection(title, about, [], []) for title, about in SECTIONS.items()}
+    introductions = dict(SECTIONS)
     parts: dict[str, list[Any]] = {}
     missing: dict[str, dict[str, None]] = {}
     for name in report.profile:
         measure, result = MEASURES[name], report.profile.get(name)
         for panel in measure.panels:
-            sections.setdefault(panel.section, ReportSection(panel.section, measure.about, [], []))
+            introductions.setdefault(panel.section, measure.about)
             made: list[Any] = [Missing(report.profile.why(name))]
             if result is not None:
                 made = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
@@ -271,16 +269,13 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
             for part in made:
                 if isinstance(part, Missing):
                     missing.setdefault(part.missing, {})[name.replace("_", " ")] = None
-    built = [
-        replace(
-            section,
-            drawings=[part for part in parts.get(title, ()) if isinstance(part, Drawing)],
-            tables=[part for part in parts.get(title, ()) if isinstance(part, Table) and part.rows],
-        )
-        for title, section in sections.items()
-    ]
-    shown = [section for section in built if section.drawings or section.tables]
-    return shown, {reason: list(names) for reason, names in missing.items()}
+    sections = []
+    for title, about in introductions.items():
+        drawings = [part for part in parts.get(title, ()) if isinstance(part, Drawing)]
+        tables = [part for part in parts.get(title, ()) if isinstance(part, Table) and part.rows]
+        if drawings or tables:
+            sections.append(ReportSection(title, about, drawings, tables))
+    return sections, {reason: list(names) for reason, names in missing.items()}
 
 
 def _build_shared(reports: Sequence[RunReport]) -> list[Any]:

@@ -135,19 +135,17 @@ def exhibit(
                 named = replace(part, name=f"{part.name}-run-{place}", title=f"{run.name}: {part.title}")
                 parts.append(named)
     anchor = Exhibit(label, title).anchor
-    several = sum(not isinstance(part, Missing) for part in parts) > 1
-    renamed = [
-        part
-        if isinstance(part, Missing)
-        else replace(part, name=f"{anchor}-{part.name}" if several else anchor)
-        for part in parts
-    ]
+    shown = [part for part in parts if not isinstance(part, Missing)]
+    if several := len(shown) > 1:
+        shown = [replace(part, name=f"{anchor}-{part.name}") for part in shown]
+    else:
+        shown = [replace(part, name=anchor) for part in shown]
     return Exhibit(
         label,
         title,
-        tables=tuple(part for part in renamed if isinstance(part, Table)),
-        drawings=tuple(part for part in renamed if isinstance(part, Drawing)),
-        missing=tuple(part.missing for part in renamed if isinstance(part, Missing)),
+        tables=tuple(part for part in shown if isinstance(part, Table)),
+        drawings=tuple(part for part in shown if isinstance(part, Drawing)),
+        missing=tuple(part.missing for part in parts if isinstance(part, Missing)),
         titled=several or (per_run and len(runs) > 1),
     )
 
@@ -176,9 +174,8 @@ def plan_sections(
             exhibits = []
             for plan in (by_label[label] for label in labels):
                 options = {"beside": beside} if plan.has_published else {}
-                exhibits.append(
-                    exhibit(plan.label, plan.title, plan.make, runs, per_run=plan.of_each, **options)
-                )
+                part = exhibit(plan.label, plan.title, plan.make, runs, per_run=plan.of_each, **options)
+                exhibits.append(part)
             yield PaperSection(title, about, tuple(exhibits))
 
     return make
@@ -291,8 +288,3 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
             why = next((line for exhibit in exhibits for line in exhibit.missing), "there is no run")
             raise PaperError(f"none of the tables and figures of {name} can be made: {why}")
         return PaperReport(paper, tuple(about), sections, tuple(problems))
-
-
-def write_paper(name: str, paths: Mapping[str, Path], folder: Path, *, published: bool = False) -> Path:
-    """Write the tables and figures of a paper into a folder; returns the path of the page."""
-    return build_paper(name, paths, published=published).write(folder)

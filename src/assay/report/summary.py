@@ -154,26 +154,22 @@ def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()
     rows = report.profile[STARTS.name].rows
     settings = meta.get("settings") or {}
     pack, conditions, file = meta.get("pack", DEFAULT_ASSETS), all_conditions(meta), Path(report.file)
+    existing = sorted(rows["seed"].unique())
+    first, last = existing[0], existing[-1]
+    option = str(seeds) if first == 0 else f"{first}-{first + seeds - 1}"
+    if existing != list(range(first, last + 1)):
+        option = ",".join(map(str, (*existing, *range(last + 1, last + 1 + seeds - len(existing)))))
     return run_command(
         str(meta.get("experiment")),
         str(meta.get("policy", "POLICY")),
         settings,
         tasks=",".join(tasks or sorted(rows["task"].unique(), key=natural)),
-        seeds=_extend_seeds(sorted(rows["seed"].unique()), seeds),
+        seeds=option,
         assets=None if pack == DEFAULT_ASSETS else pack,
         conditions=None if conditions == [ALL] else ",".join(conditions),
         states=meta.get("states_folder", "FOLDER") if settings.get("initial") == "stored" else None,
         out=file.with_stem(f"{file.stem}-{plural(len(tasks), 'task').replace(' ', '-')}") if tasks else file,
     )
-
-
-def _extend_seeds(seeds: Sequence[int], count: int) -> str:
-    """Return the existing seeds and additional ones up to ``count``, as a command-line option."""
-    first, last = seeds[0], seeds[-1]
-    if list(seeds) != list(range(first, last + 1)):
-        more = range(last + 1, last + 1 + count - len(seeds))
-        return ",".join(map(str, (*seeds, *more)))
-    return str(count) if first == 0 else f"{first}-{first + count - 1}"
 
 
 def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:

@@ -374,6 +374,22 @@ class CertificateSummary:
     solved_again: int = 0
     """Number of successes among the disturbed attempts."""
 
+    def count(self, spec: EpisodeSpec, cache: CertificateCache, tries: int) -> None:
+        """Count the scene of an episode."""
+        certificate = cache.get(claim(spec))
+        self.scenes += 1
+        if (reason := refusal(spec, certificate)) or certificate is None:
+            self.refused[reason] += 1
+        elif certificate.verdict is ClaimVerdict.NOTHING:
+            self.nothing += 1
+        else:
+            self.certified += 1
+            self.steps.append(certificate.steps)
+            for disturbed in range(1, tries):
+                again = cache.get(claim(spec, disturbed))
+                self.disturbed += again is not None
+                self.solved_again += not refusal(spec, again)
+
     @property
     def median(self) -> float | None:
         """Median of the demonstrator's control steps."""
@@ -410,23 +426,5 @@ def summarise(
         for summary in (summaries.setdefault(spec.condition, own), total):
             if (summary.condition, wanted.key) not in seen:
                 seen.add((summary.condition, wanted.key))
-                _count(summary, spec, cache, tries)
+                summary.count(spec, cache, tries)
     return [*summaries.values(), total]
-
-
-def _count(summary: CertificateSummary, spec: EpisodeSpec, cache: CertificateCache, tries: int) -> None:
-    certificate = cache.get(claim(spec))
-    summary.scenes += 1
-    reason = refusal(spec, certificate)
-    if certificate is None or reason:
-        summary.refused[reason] += 1
-        return
-    if certificate.verdict is ClaimVerdict.NOTHING:
-        summary.nothing += 1
-        return
-    summary.certified += 1
-    summary.steps.append(certificate.steps)
-    for disturbed in range(1, tries):
-        again = cache.get(claim(spec, disturbed))
-        summary.disturbed += again is not None
-        summary.solved_again += not refusal(spec, again)

@@ -14,7 +14,7 @@ from assay.runs.executor import Died, Done, Executor
 from assay.runs.options import Retry
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.schedulers.until import UntilScheduler, parse_until
-from assay.runs.store import Store, Waiting
+from assay.runs.store import PlannedEpisode, Store
 
 MAX_CRASHES, MAX_KILLS = 2, 5
 """Worker deaths after which an episode is recorded as an error: by a crash, and by SIGKILL or lack of memory."""
@@ -46,7 +46,7 @@ def drive(
     *,
     retry: Retry = "transient",
     until: str | None = None,
-    wanted: Callable[[Waiting], bool] = lambda entry: True,
+    wanted: Callable[[PlannedEpisode], bool] = lambda entry: True,
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:

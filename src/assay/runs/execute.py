@@ -37,7 +37,7 @@ from assay.runs.plan import OBJECT, RunPlan
 from assay.runs.provenance import check_same_run, describe
 from assay.runs.shards import META as SHARD
 from assay.runs.shards import parse_shard
-from assay.runs.store import Store, Waiting
+from assay.runs.store import PlannedEpisode, Store
 from assay.runs.worker import WorkerConfig
 
 TOLERANCE_STEPS = 0.1
@@ -47,58 +47,38 @@ TIMED_REQUESTS = 5
 
 
 class Observer:
-    """Callbacks that follow a run, and may decline or stop it. This base class does neither."""
+    """Callbacks that follow a run, and may decline or stop it. This base class forwards them to ``inner``."""
+
+    inner: Observer | None = None
+    """Another observer to notify; without one, a run is approved and never stopped."""
 
     def approve(self, plan: RunPlan) -> bool:
         """Return whether to start; nothing has been executed yet, and the run's file is unchanged."""
-        return True
+        return self.inner is None or self.inner.approve(plan)
 
     def certifying(self, wanted: int) -> None:
         """Called when the certification of ``wanted`` scenes starts."""
+        if self.inner is not None:
+            self.inner.certifying(wanted)
 
     def scene_certified(self) -> None:
         """Called when the certification of a scene has finished."""
+        if self.inner is not None:
+            self.inner.scene_certified()
 
     def began(self, store: Store, waiting: int) -> None:
         """Called when the plan is stored; ``waiting`` of its episodes are to be executed."""
+        if self.inner is not None:
+            self.inner.began(store, waiting)
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
         """Called when an episode was recorded, and periodically with None."""
+        if self.inner is not None:
+            self.inner.episode(spec, episode)
 
     def stopping(self) -> bool:
         """Return whether to stop: running episodes are finished, and no more are started."""
-        return False
-
-
-class ForwardingObserver(Observer):
-    """Forwards all calls to another observer; a base class for observers that add to it."""
-
-    def __init__(self, inner: Observer) -> None:
-        self._inner = inner
-
-    def approve(self, plan: RunPlan) -> bool:
-        """See `Observer`."""
-        return self._inner.approve(plan)
-
-    def certifying(self, wanted: int) -> None:
-        """See `Observer`."""
-        self._inner.certifying(wanted)
-
-    def scene_certified(self) -> None:
-        """See `Observer`."""
-        self._inner.scene_certified()
-
-    def began(self, store: Store, waiting: int) -> None:
-        """See `Observer`."""
-        self._inner.began(store, waiting)
-
-    def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """See `Observer`."""
-        self._inner.episode(spec, episode)
-
-    def stopping(self) -> bool:
-        """See `Observer`."""
-        return self._inner.stopping()
+        return self.inner is not None and self.inner.stopping()
 
 
 def plain_name(text: str) -> str:
@@ -150,7 +130,7 @@ def execute(
             return ending
         wanted = {(spec.task, spec.seed, spec.condition) for spec in plan.specs}
 
-        def is_wanted(entry: Waiting) -> bool:
+        def is_wanted(entry: PlannedEpisode) -> bool:
             """Return whether this command requests the episode; earlier ones may have planned others."""
             return (entry.task, entry.seed, entry.condition) in wanted
 

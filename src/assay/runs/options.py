@@ -103,7 +103,7 @@ class RunOptions:
         if values.get("states") is not None:
             values["states"] = Path(values["states"])
         if "latency" in values:
-            values["latency"] = parse_latency(values["latency"])
+            values["latency"] = _parse_latency(values["latency"])
         return replace(options or cls(), **values)
 
     @property
@@ -190,13 +190,11 @@ def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def parse_latency(latency: int | str) -> int | Literal["measured"]:
+def _parse_latency(latency: int | str) -> int | Literal["measured"]:
     """Parse a latency: a number of control steps, or ``measured``. Raises RunError."""
     text = str(latency)
-    if text == MEASURED:
-        return MEASURED
-    if text == "0":
-        return 0
+    if text in (MEASURED, "0"):
+        return MEASURED if text == MEASURED else 0
     from assay.episodes.latency import MOST_LATENCY  # brings numpy and pydantic along
 
     if isinstance(latency, bool) or not (text.isascii() and text.isdecimal()) or int(text) > MOST_LATENCY:
@@ -206,16 +204,13 @@ def parse_latency(latency: int | str) -> int | Literal["measured"]:
     return int(text)
 
 
-_SETTINGS = ("steps", "replan", "start", "latency", "while_waiting")
-"""Names in a run's stored settings that are options; ``start`` is the option ``hold_start``."""
-
-
 def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
     """Return an ``assay run`` command with a run's stored settings and further options, without empty ones.
 
     Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
     """
-    options |= {"hold_start" if name == "start" else name: settings.get(name) for name in _SETTINGS}
+    for name in ("steps", "replan", "start", "latency", "while_waiting"):
+        options["hold_start" if name == "start" else name] = settings.get(name)
     parts = [*("assay", "run", experiment, "--policy", policy), *option_words(options, omit="out")]
     if "certificates" in settings:
         parts.append("--uncertified" if settings["certificates"] is None else "--certified")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
 
 from assay.episodes.episode import Episode, Trajectory
-from assay.episodes.spec import EpisodeSpec, Label, key_of
+from assay.episodes.spec import Label
 
 APPLICATION = 0x41535359
 """SQLite's application id of run files: "ASSY"."""
@@ -119,42 +119,15 @@ _NUMBERS = ("pd", "chance", "best", "distance", "rung", "reference_steps", "limi
 _FLAGS = ("plausible", "guessable", "milder")
 _EMPTY_LABELS = dict.fromkeys(_NUMBERS, pl.Float64()) | dict.fromkeys(_FLAGS, pl.Boolean())
 """Types of labels of which no episode of a run has a value; others are text."""
-COLUMNS = {
-    "id": pl.Int64,
-    "key": pl.String,
-    "experiment": pl.String,
-    "condition": pl.String,
-    "task": pl.String,
-    "seed": pl.Int64,
-    "start": pl.Int64,
-    "labels": pl.String,
-    "instruction": pl.String,
-    "outcome": pl.String,
-    "steps": pl.Int64,
-    "seconds": pl.Float64,
-    "decisions": pl.Int64,
-    "images": pl.Int64,
-    "attempts": pl.Int64,
-    "touched": pl.String,
-    "moved": pl.String,
-    "truth": pl.String,
-    "error": pl.String,
-    "initial_positions": pl.String,
-    "contacts": pl.String,
-    "clipped": pl.Int64,
-    "events": pl.String,
-    "stages": pl.String,
-    "progress": pl.Float64,
-    "lasts": pl.Int64,
-    "bystander_moved": pl.Float64,
-    "bystander_tilted": pl.Float64,
-    "left_open": pl.Float64,
-    "peak_force": pl.Float64,
-    "arm_contact": pl.Int64,
-    "path_length": pl.Float64,
-    "jerk": pl.Float64,
-    "side_effects": pl.String,
-}
+_NAMES = (
+    "id key experiment condition task seed start labels instruction outcome steps seconds decisions images attempts "
+    "touched moved truth error initial_positions contacts clipped events stages progress lasts bystander_moved "
+    "bystander_tilted left_open peak_force arm_contact path_length jerk side_effects"
+)
+_INTEGERS = "id seed start steps decisions images attempts clipped lasts arm_contact"
+_FLOATS = "seconds progress bystander_moved bystander_tilted left_open peak_force path_length jerk"
+COLUMNS: dict[str, type[pl.DataType]] = dict.fromkeys(_NAMES.split(), pl.String)
+COLUMNS |= dict.fromkeys(_INTEGERS.split(), pl.Int64) | dict.fromkeys(_FLOATS.split(), pl.Float64)
 """Columns of a frame, in the order of the query.
 
 Those from ``stages`` on are null if the world does not record them: the step at which each atom
@@ -162,26 +135,6 @@ reached each stage (JSON); progress, 0 to 1; whether success lasts, 0 or 1; the 
 (degrees) of objects that the goal does not name, and the largest opening of a drawer, door or knob (1 is LIBERO's
 threshold of open); the largest force of the robot on an object (newton); control steps in which the arm touched
 something; path length (metres) and jerk (m/s^3) of the end effector; all side effects (JSON)."""
-
-
-def spec_rows(specs: Iterable[EpisodeSpec]) -> Iterator[tuple[object, ...]]:
-    """Yield rows of the table of specs, without ids."""
-    labels: dict[str, Label] = {}
-    written = "{}"
-    for spec in specs:
-        if spec.labels is not labels:  # seeds share them
-            labels, written = spec.labels, json.dumps(to_storable(dict(spec.labels)), sort_keys=True)
-        text = spec.to_json()
-        yield (
-            key_of(text),
-            spec.experiment,
-            spec.condition,
-            spec.task,
-            spec.seed,
-            spec.scene_key,
-            text,
-            written,
-        )
 
 
 def storable(text: str) -> str:
@@ -200,12 +153,6 @@ def to_storable(value: object) -> object:
     return [to_storable(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def trajectory_row(episode: Episode) -> tuple[object, ...]:
-    """Return a row of the table of trajectories, without its id."""
-    path = episode.trajectory
-    return (episode.steps, *map(_pack, (path.end_effector, path.gripper, path.actions)))
-
-
 def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame with its labels as columns."""
     texts = [text for text in frame["labels"].unique().to_list() if text != "{}"]
@@ -213,27 +160,32 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
     names = sorted({name for label in labels for name in label})
     if not names:
         return frame.drop("labels")
-    columns = {name: _column([label.get(name) for label in labels]) for name in names}
+    columns: dict[str, list[Label]] = {}
+    for name in names:  # text if any value is text, numbers if any is not a Boolean
+        columns[name] = values = [label.get(name) for label in labels]
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) > 1:
+            kind = str if str in kinds else float if float in kinds else int
+            columns[name] = [None if value is None else kind(value) for value in values]
     table = pl.DataFrame({"labels": texts} | columns, strict=False)
     unknown = [name for name in names if table[name].dtype == pl.Null]
     table = table.with_columns(pl.col(name).cast(_EMPTY_LABELS.get(name, pl.String())) for name in unknown)
     return frame.join(table, on="labels", how="left", maintain_order="left").drop("labels")
 
 
-def _column(values: list[Label]) -> list[Label]:
-    """Convert the values of a label to one type: text if any is text, numbers if any is not a Boolean."""
-    kinds = {type(value) for value in values if value is not None}
-    if str in kinds and len(kinds) > 1:
-        return [None if value is None else str(value) for value in values]
-    if len(kinds) > 1:
-        number = float if float in kinds else int
-        return [None if value is None else number(value) for value in values]
-    return values
-
-
 def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
     """Decode a trajectory from its row. Raises ValueError, TypeError or zlib.error for damaged data."""
-    positions, gripper, actions = (_unpack(blob, (steps + 1) * MAX_VALUES_PER_STEP) for blob in blobs)
+    parts = []
+    for blob in blobs:
+        unpacking = zlib.decompressobj()
+        # Bounded: a few bytes could expand to gigabytes.
+        raw = unpacking.decompress(blob, 4 * (steps + 1) * MAX_VALUES_PER_STEP)
+        if unpacking.unconsumed_tail or not unpacking.eof:
+            raise ValueError("more numbers than its steps allow")
+        parts.append(np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel())
+        if not np.isfinite(parts[-1]).all():
+            raise ValueError("numbers that are not finite")
+    positions, gripper, actions = parts
     # Imported logs have no position after the last action, or no trajectory.
     count = steps if len(gripper) in (0, steps) else len(gripper) - 1
     width = len(actions) // count if len(actions) else 7
@@ -243,22 +195,10 @@ def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
     return path
 
 
-def _pack(values: np.ndarray) -> bytes:
+def pack(values: np.ndarray) -> bytes:
     """Compress float32 numbers; bytes of equal significance are stored together, which compresses far better."""
     raw = np.ascontiguousarray(values, dtype="<f4")
     return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
-
-
-def _unpack(blob: bytes, limit: int) -> np.ndarray:
-    """Invert `_pack`, for at most ``limit`` numbers: a few bytes could expand to gigabytes."""
-    unpacking = zlib.decompressobj()
-    raw = unpacking.decompress(blob, 4 * limit)
-    if unpacking.unconsumed_tail or not unpacking.eof:
-        raise ValueError("more numbers than its steps allow")
-    values = np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel()
-    if not np.isfinite(values).all():
-        raise ValueError("numbers that are not finite")
-    return values
 
 
 MANY_CLIPPED = 0.1

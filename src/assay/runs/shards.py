@@ -81,33 +81,30 @@ def merge(paths: Sequence[Path], out: Path) -> int:
     if out.exists():
         raise RunError(f"{out} exists already")
     with replacing(out, suffix=SUFFIX, database=True) as growing, Store.writing(growing) as merged:
-        shards = _plan_shards(merged, paths)
+        with ExitStack() as opened:
+            parts = [opened.enter_context(Store.reading(path)) for path in paths]
+            shards: list[Any] = [part.meta.get(META) for part in parts]
+            if any(shards):
+                for path, shard in zip(paths, shards, strict=True):
+                    if shard is None:
+                        raise RunError(
+                            f"{path}: is not a shard, and other files are: merge shards of one plan only"
+                        )
+                    if (shard["plan"], shard["of"]) != (shards[0]["plan"], shards[0]["of"]):
+                        raise RunError(
+                            f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ"
+                        )
+                # In the order of the divided plan.
+                rows = sorted((row for part in parts for row in part.plan_rows()), key=lambda row: row[0])
+                merged.add_plan((None, *row[1:]) for row in rows)
         for path in paths:
             with Store.reading(path) as part:
                 _merge_meta(merged, part)
                 merged.add_all(part)
-        if shards is not None:
-            merged.describe(**{MERGED: shards})
+        if any(shards):
+            there = sorted(shard["number"] for shard in shards)
+            merged.describe(**{MERGED: {"of": shards[0]["of"], "there": there}})
         return merged.done
-
-
-def _plan_shards(merged: Store, paths: Sequence[Path]) -> dict[str, object] | None:
-    """Plan the episodes of shards in the order of the divided plan; None if the runs are not shards."""
-    with ExitStack() as opened:
-        parts = [opened.enter_context(Store.reading(path)) for path in paths]
-        shards: list[Any] = [part.meta.get(META) for part in parts]
-        if not any(shards):
-            return None
-        for path, shard in zip(paths, shards, strict=True):
-            if shard is None:
-                raise RunError(f"{path}: is not a shard, and other files are: merge shards of one plan only")
-            if (shard["plan"], shard["of"]) != (shards[0]["plan"], shards[0]["of"]):
-                raise RunError(
-                    f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ"
-                )
-        rows = sorted((row for part in parts for row in part.plan_rows()), key=lambda row: row[0])
-        merged.add_plan((None, *row[1:]) for row in rows)
-        return {"of": shards[0]["of"], "there": sorted(shard["number"] for shard in shards)}
 
 
 def _merge_meta(merged: Store, part: Store) -> None:
@@ -124,9 +121,8 @@ def _merge_meta(merged: Store, part: Store) -> None:
     if difference := first_difference(fresh, meta):
         name, was, now = difference
         raise RunError(f"{path} holds another experiment, with {name} {was}, not {now}")
-    refused = dict.fromkeys((*recall(merged), *recall(part)))
     merged.describe(
-        **{REFUSED: list(refused)},
+        **{REFUSED: list(dict.fromkeys((*recall(merged), *recall(part))))},
         plugins=all_plugins(meta, fresh),
         conditions=all_conditions(meta, fresh),
         merged=[*meta["merged"], path.name],

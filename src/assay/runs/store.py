@@ -36,6 +36,7 @@ import polars as pl
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Traits, Trajectory, world_of
 from assay.episodes.conduct import Aftermath, SideEffects
 from assay.episodes.perturbation import changed_by, known_kind
+from assay.episodes.spec import Label, key_of
 from assay.errors import RunError
 from assay.runs.options import Retry
 from assay.runs.rows import (
@@ -52,23 +53,20 @@ from assay.runs.rows import (
     UNCOUNTED,
     VERSION,
     Clipping,
+    pack,
     read_trajectory,
-    spec_rows,
     storable,
     to_storable,
-    trajectory_row,
     with_labels,
 )
 from assay.support.console import number_of
 from assay.support.files import PATIENCE, file_lock, replacing
 
 SUFFIX = ".assay"
-_AFTER_ALL = "~"
-"""Text that sorts after every key."""
 
 
-class Waiting(NamedTuple):
-    """A planned episode that has not been executed."""
+class PlannedEpisode(NamedTuple):
+    """A planned episode, and its outcome if it was executed."""
 
     number: int
     key: str
@@ -76,15 +74,6 @@ class Waiting(NamedTuple):
     condition: str
     task: str = ""
     seed: int = 0
-
-
-class PlannedEpisode(NamedTuple):
-    """A planned episode and its outcome, if it was executed."""
-
-    condition: str
-    key: str
-    task: str
-    seed: int
     outcome: Outcome | None = None
     progress: float | None = None
     """Progress from 0 to 1, if it is known."""
@@ -117,7 +106,13 @@ class Store:
             except OSError as error:
                 raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
             if not path.exists() or not path.stat().st_size:
-                _create(path)
+                # Atomically, so that a killed command leaves no invalid file.
+                with replacing(path, database=True) as unfinished:
+                    try:
+                        with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
+                            connection.executescript(SCHEMA)
+                    except sqlite3.DatabaseError as error:  # the disk is full, for example
+                        raise RunError(f"{path}: cannot be created: {error}") from None
             connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None, timeout=60)
             held.enter_context(closing(connection))
             try:
@@ -216,12 +211,17 @@ class Store:
 
         ``place`` is the position of each in the order of the plan, from 0; without it they are appended.
         """
-        specs = list(specs)
-        places = (None if place is None else place(spec) + 1 for spec in specs)
-        return self.add_plan((number, *row) for number, row in zip(places, spec_rows(specs), strict=True))
+        rows, labels, written = [], dict[str, Label](), "{}"
+        for spec in specs:
+            if spec.labels is not labels:  # seeds share them
+                labels, written = spec.labels, json.dumps(to_storable(dict(spec.labels)), sort_keys=True)
+            text, number = spec.to_json(), None if place is None else place(spec) + 1
+            start = (spec.experiment, spec.condition, spec.task, spec.seed)
+            rows.append((number, key_of(text), *start, spec.scene_key, text, written))
+        return self.add_plan(rows)
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> int:
-        """Add rows to the plan unless their key is in it: id (None for the next one) and those of `spec_rows`."""
+        """Add rows to the plan unless their key is in it: id (None for the next one) and the columns ``SPEC``."""
         before = self.planned
         with self._transaction():
             self._db.executemany(
@@ -230,7 +230,7 @@ class Store:
         return self.planned - before
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
-        """Return the rows of the plan: id and those of `spec_rows`."""
+        """Return the rows of the plan: id and the columns ``SPEC``."""
         return self._db.execute(f"SELECT id, {SPEC} FROM specs ORDER BY id").fetchall()
 
     @property
@@ -249,7 +249,7 @@ class Store:
             self._db.execute("SELECT condition, count(*) FROM specs GROUP BY condition ORDER BY min(id)")
         )
 
-    def todo(self, *, retry: Retry = "transient") -> list[Waiting]:
+    def todo(self, *, retry: Retry = "transient") -> list[PlannedEpisode]:
         """Return planned episodes that have not been executed, in plan order, without those of decided conditions.
 
         ``retry`` adds episodes that ended in an error: those with an unreachable policy server (``transient``), all
@@ -261,20 +261,16 @@ class Store:
             f"LEFT JOIN stopped USING (condition) WHERE last IS NULL AND (outcome IS NULL OR {redo}) "
             "ORDER BY id"
         )
-        return [Waiting(*row) for row in rows]
+        return [PlannedEpisode(*row) for row in rows]
 
     def outcomes(self) -> list[PlannedEpisode]:
         """Return every planned episode with its outcome, in plan order."""
         rows = self._db.execute(
-            "SELECT condition, key, task, seed, outcome, CAST(score AS REAL) FROM specs "
+            "SELECT id, key, scene, condition, task, seed, outcome, CAST(score AS REAL) FROM specs "
             "LEFT JOIN episodes USING (id) LEFT JOIN progress USING (id) ORDER BY id"
         )
-        return [
-            PlannedEpisode(
-                condition, key, task, seed, None if outcome is None else Outcome(outcome), progress
-            )
-            for condition, key, task, seed, outcome, progress in rows
-        ]
+        episodes = (PlannedEpisode(*row) for row in rows)
+        return [row._replace(outcome=row.outcome and Outcome(row.outcome)) for row in episodes]
 
     def specs(self, ids: Sequence[int]) -> list[EpisodeSpec]:
         """Return planned specs by their ids."""
@@ -297,28 +293,19 @@ class Store:
 
     def append(self, number: int, episode: Episode) -> None:
         """Record an episode of a planned spec: one transaction."""
+        row = {name: getattr(episode, name) for name in EPISODE.split(", ")}
+        row |= {name: storable(row[name]) for name in ("outcome", "instruction", "error")}
+        row["truth"] = json.dumps(episode.truth)
+        path = episode.trajectory
+        packed = map(pack, (path.end_effector, path.gripper, path.actions))
         with self._transaction():
             self._db.execute(
-                "INSERT OR REPLACE INTO main.episodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    number,
-                    episode.outcome.value,
-                    storable(episode.instruction),
-                    episode.steps,
-                    episode.seconds,
-                    episode.decisions,
-                    episode.images,
-                    episode.attempts,
-                    episode.touched,
-                    episode.moved,
-                    json.dumps(episode.truth),
-                    storable(episode.error),
-                    int(episode.transient),
-                ),
+                f"INSERT OR REPLACE INTO main.episodes (id, {EPISODE}) VALUES (?{', ?' * len(row)})",
+                (number, *row.values()),
             )
             self._db.execute(
                 "INSERT OR REPLACE INTO main.trajectories VALUES (?, ?, ?, ?, ?)",
-                (number, *trajectory_row(episode)),
+                (number, episode.steps, *packed),
             )
             for table in DETAILS:
                 self._db.execute(f"DELETE FROM main.{table} WHERE id = ?", (number,))
@@ -347,7 +334,7 @@ class Store:
         with self._transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO main.stopped VALUES (?, ?, ?)",
-                (condition, _AFTER_ALL, json.dumps(rule)),
+                (condition, "~", json.dumps(rule)),  # sorts after every key
             )
             self._db.executemany(
                 f"INSERT OR IGNORE INTO {UNCOUNTED} VALUES (?)",
@@ -368,17 +355,18 @@ class Store:
         except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise RunError(f"{self.path}: damaged: an episode cannot be decoded: {reason}") from None
-        return self._with_changes(frame)
-
-    def _with_changes(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return a frame with the kind of change of each episode: its label, or else derived from its perturbations."""
+        # The kind of change of an episode is its label, or else derived from its perturbations.
         label = pl.col("change").cast(pl.String) if "change" in frame.columns else pl.lit(None, pl.String)
         frame = frame.with_columns(change=label)
         missing = set(frame.filter(pl.col("change").is_null() & (pl.col("condition") != CONTROL))["id"])
         if not missing:
             return frame
-        rows = self._db.execute("SELECT id, spec FROM specs WHERE condition <> ?", (CONTROL,))
-        changes = {number: _change(text) for number, text in rows if number in missing}
+        changes: dict[int, str | None] = {}
+        for number, text in self._db.execute("SELECT id, spec FROM specs"):
+            if number in missing:
+                kinds = [known_kind(str(part.get("kind"))) for part in json.loads(text)["perturbations"]]
+                known = [kind.change for kind in kinds if kind is not None]
+                changes[number] = (changed_by(known) or None) if len(known) == len(kinds) else None
         derived = pl.col("id").replace_strict(changes, default=None, return_dtype=pl.String)
         return frame.with_columns(change=pl.coalesce("change", derived))
 
@@ -531,16 +519,6 @@ def attach(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
         connection.execute("DETACH other")
 
 
-def _create(path: Path) -> None:
-    """Create a run without a plan; atomically, so that a killed command leaves no invalid file."""
-    with replacing(path, database=True) as unfinished:
-        try:
-            with closing(sqlite3.connect(unfinished, isolation_level=None)) as connection:
-                connection.executescript(SCHEMA)
-        except sqlite3.DatabaseError as error:  # the disk is full, for example
-            raise RunError(f"{path}: cannot be created: {error}") from None
-
-
 _checked: dict[Path, tuple[int, ...]] = {}
 """Signatures of the files that passed the check of their content, which is repeated only after a change."""
 
@@ -567,9 +545,3 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
         rows = f"{number_of(invalid, 'row')} cannot be decoded"
         raise RunError(f"{path}: damaged: {rows if problem == 'ok' else problem}")
     _checked[path] = now
-
-
-def _change(spec: str) -> str | None:
-    """Return the kind of change that the perturbations of a spec's JSON make, if all of them are known here."""
-    kinds = [known_kind(str(part.get("kind"))) for part in json.loads(spec)["perturbations"]]
-    return changed_by(kind.change for kind in kinds if kind is not None) or None if all(kinds) else None

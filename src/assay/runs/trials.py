@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from pathlib import Path
 
 from assay.episodes import Episode, EpisodeSpec, Outcome, no_trajectory
@@ -16,13 +15,8 @@ from assay.runs.schedulers.plan import Scheduler
 from assay.runs.store import Store
 from assay.runs.worker import WorkerConfig
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Attempt:
-    """One episode of a task."""
-
-    spec: EpisodeSpec
-    episode: Episode
+Attempt = tuple[EpisodeSpec, Episode]
+"""An executed episode of a task."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +28,7 @@ class Trial:
 
     def ending_in(self, outcome: Outcome) -> list[Episode]:
         """Return the episodes with an outcome."""
-        return [attempt.episode for attempt in self.attempts if attempt.episode.outcome is outcome]
+        return [episode for _, episode in self.attempts if episode.outcome is outcome]
 
     @property
     def success_rate(self) -> tuple[int, int]:
@@ -45,14 +39,15 @@ class Trial:
     def as_json(self) -> dict[str, object]:
         """Return the trial as a JSON object."""
         errors = self.ending_in(Outcome.ERROR)
-        attempts = [(attempt.spec, attempt.episode) for attempt in self.attempts]
         return {
             "task": self.task,
             "episodes": len(self.attempts),
             "successes": self.success_rate[0],
             "errors": len(errors),
             "steps": [episode.steps for episode in self.ending_in(Outcome.SUCCESS)],
-            "failed_seeds": [spec.seed for spec, episode in attempts if episode.outcome is Outcome.FAILURE],
+            "failed_seeds": [
+                spec.seed for spec, episode in self.attempts if episode.outcome is Outcome.FAILURE
+            ],
             "reasons": [episode.error for episode in errors],
             "attempts": [
                 {
@@ -64,19 +59,19 @@ class Trial:
                     "clipped": episode.clipped,
                     "inference_ms": list(episode.inference),
                 }
-                for spec, episode in attempts
+                for spec, episode in self.attempts
             ],
         }
 
 
 def by_task(attempts: Sequence[Attempt]) -> list[Trial]:
     """Group attempts by task, in the order of their first attempts; seeds in order."""
-    order = {
-        task: place for place, task in enumerate(dict.fromkeys(attempt.spec.task for attempt in attempts))
-    }
-    attempts = sorted(attempts, key=lambda attempt: (order[attempt.spec.task], attempt.spec.seed))
+    tasks: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        tasks.setdefault(attempt[0].task, []).append(attempt)
     return [
-        Trial(task, tuple(group)) for task, group in groupby(attempts, key=lambda attempt: attempt.spec.task)
+        Trial(task, tuple(sorted(group, key=lambda attempt: attempt[0].seed)))
+        for task, group in tasks.items()
     ]
 
 
@@ -107,7 +102,7 @@ def try_tasks(
             try:
                 _ = spec.scene_key
             except AssayError as error:  # a file that is not a task
-                yield Attempt(spec, Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(error, 300)))
+                yield spec, Episode(Outcome.ERROR, 0, no_trajectory(), error=one_line(error, 300))
             else:
                 specs.append(spec)
     worker = WorkerConfig(
@@ -122,7 +117,7 @@ def try_tasks(
 
     def watch(spec: EpisodeSpec | None, episode: Episode | None) -> None:
         if spec is not None and episode is not None:
-            finished.append(Attempt(spec, episode))
+            finished.append((spec, episode))
 
     with Store.scratch() as store:
         store.plan(specs)

@@ -163,21 +163,16 @@ def _sweep(folder: Path, prefix: str) -> None:
     named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
     with suppress(OSError):
         for child in folder.iterdir():
-            if (match := named.match(child.name)) and not _lives(int(match[1])):
-                if child.is_dir() and not child.is_symlink():
-                    shutil.rmtree(child, ignore_errors=True)
-                else:
-                    child.unlink(missing_ok=True)
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+            if match := named.match(child.name):
+                try:
+                    os.kill(int(match[1]), 0)
+                except ProcessLookupError:
+                    if child.is_dir() and not child.is_symlink():
+                        shutil.rmtree(child, ignore_errors=True)
+                    else:
+                        child.unlink(missing_ok=True)
+                except (OSError, OverflowError):  # it lives, and belongs to another user
+                    continue
 
 
 def _reason(error: OSError) -> str:

@@ -1,10 +1,8 @@
-"""Orientation and size of camera images, as data sets and policy servers expect them; contact sheets."""
+"""Orientation and size of camera images, as data sets and policy servers expect them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
@@ -69,17 +67,3 @@ def letterbox(image: np.ndarray, height: int, width: int) -> np.ndarray:
     framed = np.zeros((height, width, 3), dtype=np.uint8)
     framed[top : top + inner_h, left : left + inner_w] = np.asarray(scaled)
     return framed
-
-
-def save_stacked(path: Path, rows: Iterable[Image.Image], paper: tuple[int, int, int]) -> Path:
-    """Write rows of any width as one PNG, padded with the colour ``paper``. Return its path."""
-    images = list(rows)
-    size = (max(row.width for row in images), sum(row.height for row in images))
-    sheet = Image.new("RGB", size, paper)
-    top = 0
-    for row in images:
-        sheet.paste(row, (0, top))
-        top += row.height
-    path.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(path)
-    return path

@@ -46,14 +46,10 @@ class _Compiled:
                 for name in self._function.__code__.co_names:
                     if isinstance(called := names_of_module.get(name), _Compiled):
                         names_of_module[name] = called.code()
-                self._code = _machine_code(self._function)
+                from numba import njit
+
+                try:
+                    self._code = cast(Function, njit(cache=True, nogil=True)(self._function))
+                except RuntimeError:  # neither the package's folder nor the home folder can be written
+                    self._code = cast(Function, njit(nogil=True)(self._function))
             return self._code
-
-
-def _machine_code(function: Function) -> Function:
-    from numba import njit
-
-    try:
-        return cast(Function, njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # neither the package's folder nor the home folder can be written
-        return cast(Function, njit(nogil=True)(function))

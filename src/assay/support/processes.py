@@ -180,11 +180,11 @@ def environment(variables: Iterable[str] = ()) -> dict[str, str]:
         ours = {"LP_NUM_THREADS": "0"} | os.environ
     named = {*variables, *(name.strip() for name in ours.get(PASS_VARIABLE, "").split(","))}
 
-    def may_pass(name: str, value: str) -> bool:
+    for name, value in ours.items():
         is_secret = SECRET.search(name) or (ADDRESS.fullmatch(name) and "@" in value)
-        return ALLOWED.fullmatch(name) is not None and not is_secret
-
-    return {name: value for name, value in ours.items() if name in named or may_pass(name, value)}
+        if ALLOWED.fullmatch(name) and not is_secret:
+            named.add(name)
+    return {name: value for name, value in ours.items() if name in named}
 
 
 @contextmanager

@@ -76,20 +76,17 @@ class VideoWriter:
                 f"expected a frame of uint8 (height, width, 3), got {picture.dtype} {picture.shape}"
             )
         if not self._shape:
-            self._begin(picture.shape)
+            self._shape = picture.shape
+            self._container = self._file.enter_context(_growing(self._path))
+            options = ENCODER | {"g": str(self._keyframes)} | (QUICK if self._quick else {})
+            self._stream = self._container.add_stream("libx264", rate=self._fps, options=options)
+            self._stream.height, self._stream.width = (size + size % 2 for size in picture.shape[:2])
+            self._stream.pix_fmt = "yuv420p"
         elif picture.shape != self._shape:
             raise ValueError(f"expected a frame of shape {self._shape}, got {picture.shape}")
         odd = [(0, size % 2) for size in picture.shape[:2]]
         frame = _av().VideoFrame.from_ndarray(np.pad(picture, [*odd, (0, 0)], mode="edge"), format="rgb24")
         self._container.mux(self._stream.encode(frame))
-
-    def _begin(self, shape: tuple[int, ...]) -> None:
-        self._shape = shape
-        self._container = self._file.enter_context(_growing(self._path))
-        options = ENCODER | {"g": str(self._keyframes)} | (QUICK if self._quick else {})
-        self._stream = self._container.add_stream("libx264", rate=self._fps, options=options)
-        self._stream.height, self._stream.width = (size + size % 2 for size in shape[:2])
-        self._stream.pix_fmt = "yuv420p"
 
     def __enter__(self) -> Self:
         return self

@@ -117,9 +117,8 @@ def episode(
     ways = [side["path"].end_effector for side in sides]
     paths = [(side["kind"], side["path"]) for side in reversed(sides)] if continuous else []
     original, step_seconds = "" if control is None else control.instruction, 0.05
-    with suppress(
-        AssayError
-    ):  # the task, or the plugin with its world, is not installed, so there are no videos
+    # Without the task, or the plugin with its world, there are no videos.
+    with suppress(AssayError):
         step_seconds = world_of(row.task).frame_seconds
         if control is None:
             spec = EpisodeSpec.from_json(row.spec, row.labels)

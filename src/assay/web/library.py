@@ -108,8 +108,7 @@ class Library:
             if not any(part.startswith(".") for part in relative.parts):
                 runs.append(self._summary(relative.as_posix().removesuffix(SUFFIX), path))
         runs.sort(key=lambda run: run.name)
-        runs.sort(key=lambda run: str(run.meta.get("started", "")), reverse=True)
-        return sorted(runs, key=lambda run: bool(run.problem))
+        return sorted(runs, key=lambda run: (not run.problem, str(run.meta.get("started", ""))), reverse=True)
 
     def _summary(self, name: str, path: Path) -> RunSummary:
         text = os.fsencode(name).decode(errors="replace")
@@ -119,9 +118,8 @@ class Library:
             file = self.path(name)
             summary = self._summarise(file)
         except NotFoundError:
-            return RunSummary(
-                text, problem="a folder" if path.is_dir() else "a link to a file outside the folder"
-            )
+            problem = "a folder" if path.is_dir() else "a link to a file outside the folder"
+            return RunSummary(text, problem=problem)
         except (AssayError, sqlite3.Error, ValueError) as error:
             return RunSummary(text, problem=str(error).removeprefix(f"{file}: "))
         return replace(summary, name=name, link=run_address(name), running=is_running(file))

@@ -43,7 +43,6 @@ _SELECT = f"SELECT {', '.join(_COLUMNS)}"
 _CLAUSES = {
     "condition": "condition = :condition",
     "task": "task = :task",
-    "outcome": "outcome = :outcome",
     "object": "CAST(json_extract(labels, '$.object') AS TEXT) = :object",
     "action": "CAST(json_extract(labels, '$.action') AS TEXT) = :action",
 }
@@ -137,12 +136,13 @@ class Filters(BaseModel):
 
     def clause(self) -> tuple[str, dict[str, str]]:
         """Return the condition in SQL, and its values."""
-        given: dict[str, str] = {name: getattr(self, name) for name in _CLAUSES if getattr(self, name) != ""}
+        given: dict[str, str] = {name: value for name in _CLAUSES if (value := getattr(self, name))}
         clauses = [_CLAUSES[name] for name in given]
-        if self.outcome == "waiting":
-            clauses = [clause for clause in clauses if clause != _CLAUSES["outcome"]] + ["outcome IS NULL"]
-        elif not self.outcome:
-            clauses.append("outcome IS NOT NULL")
+        if self.outcome in ("", "waiting"):
+            clauses.append("outcome IS NULL" if self.outcome else "outcome IS NOT NULL")
+        else:
+            clauses.append("outcome = :outcome")
+            given["outcome"] = self.outcome
         for number, word in enumerate(self.says.split()):
             plain = word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
             clauses.append(f"instruction LIKE :word{number} ESCAPE '\\'")

@@ -70,15 +70,6 @@ class EpisodeRecording:
         content = about.encode() + _assets(self.spec.task, self.spec.pack).encode() + self.actions.tobytes()
         return hashlib.sha256(content).hexdigest()[:32]
 
-    @property
-    def problem(self) -> str:
-        """Reason why the episode cannot be replayed; empty if it can."""
-        if not len(self.actions):
-            return "No actions are recorded, so the episode cannot be replayed."
-        if len(self.actions) > MAX_STEPS:
-            return f"{len(self.actions)} steps are too many to render here (at most {MAX_STEPS})."
-        return ""
-
 
 @dataclass(frozen=True, slots=True)
 class RenderStatus:
@@ -140,8 +131,12 @@ class Replays:
 
         A failure is reported once; the next request tries again.
         """
-        if episode.problem:
-            return RenderStatus("failed", message=episode.problem)
+        if not (steps := len(episode.actions)):
+            problem = "No actions are recorded, so the episode cannot be replayed."
+            return RenderStatus("failed", message=problem)
+        if steps > MAX_STEPS:
+            problem = f"{steps} steps are too many to render here (at most {MAX_STEPS})."
+            return RenderStatus("failed", message=problem)
         path, note = (self.folder / f"{episode.name}{end}" for end in (ending, NOTE))
         if path.is_file():
             message = ""

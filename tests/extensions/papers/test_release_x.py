@@ -164,9 +164,9 @@ def test_release_is_shown_by_its_task_with_most_conditions(
     assay: Callable[..., Any], shared: Path, wide: None
 ):
     said = assay("experiments", "show", f"libero-plus?folder={shared / 'libero_plus'}")
-    assert said.status == 0 and "what libero_goal/1 is told" not in said.out
+    assert said.status == 0 and "perturbations for libero_goal/1" not in said.out
     said = assay("experiments", "show", f"libero-x?folder={shared / 'libero_x'}")
-    assert said.status == 0 and "refused: release/unavailable: its file of level 1" in said.out
+    assert said.status == 0 and "not possible: release/unavailable: its file of level 1" in said.out
     said = assay("experiments", "show", f"libero-x?folder={shared / 'libero_x'}", "--tasks", "libero_goal/1")
     assert said.status == 2 and said.err.count("\n") == 1
     assert "no task 'libero_goal/1'; valid: files below" in said.err

@@ -36,7 +36,7 @@ def test_unknown_tasks_and_models_and_a_missing_torch_are_reported(
     assay: Run, monkeypatch: pytest.MonkeyPatch
 ):
     said = assay("tabletop", "demos", "--tasks", "T1,T99", "--out", "x")
-    assert said.status == 2 and "there is no training task 'T99'" in said.err
+    assert said.status == 2 and "unknown training task 'T99'" in said.err
     said = assay("tabletop", "train", "nowhere", "--model", "cross", "--out", "x")
     assert said.status == 2 and "--model 'cross'" in said.err
     monkeypatch.setitem(sys.modules, "torch", None)

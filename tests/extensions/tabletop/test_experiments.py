@@ -64,7 +64,7 @@ def test_invalid_fields_are_rejected():
     for address, told in (
         ("prompts?difficulty=hard", "unknown difficulty 'hard'"),
         ("prompts?order=random", "order: input should be 'own' or 'permuted'"),
-        ("tabletop?actions=0", "an episode has one action at least"),
+        ("tabletop?actions=0", "actions=0: expected an integer >= 1"),
     ):
         with pytest.raises(AssayError, match=told):
             load_experiment(address)

@@ -85,7 +85,7 @@ def test_policy_that_breaks_is_an_error_and_not_a_failure(tmp_path: Path, monkey
     (tmp_path / "breaking_on_tables.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     for name, error in {
-        "Ragged": "Ragged, step 0: returned shape (1, 7); valid: (k, 12)",
+        "Ragged": "Ragged, step 0: returned shape (1, 7); expected (k, 12)",
         "NotFinite": "NotFinite, step 0: returned values that are not finite",
         "Raises": "Raises, step 0: RuntimeError: out of ideas",
     }.items():

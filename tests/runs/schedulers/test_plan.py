@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.episodes import EpisodeSpec
 from assay.runs.schedulers.plan import MAX_BATCH, STARTS_PER_BLOCK, Scheduler
-from assay.runs.store import Waiting
+from assay.runs.store import PlannedEpisode
 
 
 class Specs:
@@ -18,7 +18,7 @@ class Specs:
         return [EpisodeSpec("libero_goal/0", number) for number in numbers]
 
 
-def schedule(plan: Iterable[Waiting], *, workers: int = 1, in_order: bool = False) -> Scheduler:
+def schedule(plan: Iterable[PlannedEpisode], *, workers: int = 1, in_order: bool = False) -> Scheduler:
     scheduler = Scheduler(Specs(), plan, in_order=in_order)
     scheduler.workers = workers
     return scheduler
@@ -28,11 +28,11 @@ def take(scheduler: Scheduler, latest: str | None = None) -> list[int]:
     return [number for number, _ in scheduler.take(latest)]
 
 
-def entries(scenes: int, seeds: int, tasks: int = 1) -> list[Waiting]:
+def entries(scenes: int, seeds: int, tasks: int = 1) -> list[PlannedEpisode]:
     """A plan as experiments make it: task by task, scene by scene, seed by seed."""
     plan = [(task, scene, seed) for task in range(tasks) for scene in range(scenes) for seed in range(seeds)]
     return [
-        Waiting(number, f"key{number}", f"{task}/{scene}", f"condition{scene}", f"task{task}", seed)
+        PlannedEpisode(number, f"key{number}", f"{task}/{scene}", f"condition{scene}", f"task{task}", seed)
         for number, (task, scene, seed) in enumerate(plan)
     ]
 
@@ -65,7 +65,7 @@ def test_every_episode_is_handed_out_once_whatever_is_given_back(
 def test_interrupted_plan_has_all_conditions_of_all_but_the_last_block_of_starts():
     plan = entries(scenes=6, seeds=4 * STARTS_PER_BLOCK)
     scheduler = schedule(plan, workers=2)
-    done: list[Waiting] = []
+    done: list[PlannedEpisode] = []
     while len(done) < len(plan) // 2:
         done += [plan[number] for number in take(scheduler)]
     starts = Counter(entry.seed for entry in done)

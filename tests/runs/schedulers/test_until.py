@@ -50,7 +50,7 @@ def test_invalid_rules_are_refused():
 def test_conditions_that_stop_early_share_their_starts():
     """Ten tasks, fifty seeds: the control stops after 60 episodes, the condition after 120."""
     entries = [
-        PlannedEpisode(condition, f"{condition} {task} {seed}"[::-1], f"libero_goal/{task}", seed)
+        PlannedEpisode(0, f"{condition} {task} {seed}"[::-1], "", condition, f"libero_goal/{task}", seed)
         for condition in ("control", "changed")
         for task in range(10)
         for seed in range(50)
@@ -69,7 +69,9 @@ def test_conditions_that_stop_early_share_their_starts():
 
 def test_every_start_has_its_first_wording_before_any_has_its_second():
     entries = [
-        PlannedEpisode("c", f"{word}{seed}", "libero_goal/0", seed) for seed in range(5) for word in "abc"
+        PlannedEpisode(0, f"{word}{seed}", "", "c", "libero_goal/0", seed)
+        for seed in range(5)
+        for word in "abc"
     ]
     order = in_canonical_order(reversed(entries))
     assert [episode.key[0] for episode in order] == list("aaaaabbbbbccccc")

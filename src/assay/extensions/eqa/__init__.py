@@ -7,7 +7,7 @@ build         a folder of questions with images
 leak          probes that try to guess answers without seeing the question's images
 asking/       models behind endpoints, local models, prompts and answer files
 annotations   human answers, reviews and error categories
-scoring/      accuracies, contrasts, error analyses, the report and the tables of the ActionEQA paper
+scoring/      accuracies, contrasts, error analyses, and the report with the tables of the ActionEQA paper
 """
 
 from assay.support.plugins import provide

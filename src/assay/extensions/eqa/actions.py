@@ -49,11 +49,6 @@ class ActionLevel(StrEnum):
     LOW = "low"
 
 
-def wrap_degrees(angles: np.ndarray) -> np.ndarray:
-    """Wrap angles into [-180, 180) degrees."""
-    return np.asarray((np.asarray(angles, dtype=np.float64) + 180.0) % 360.0 - 180.0)
-
-
 def difference(start: np.ndarray, end: np.ndarray, turning: Turning = "wrapped") -> np.ndarray:
     """Compute the action between states (..., 7)."""
     start, end = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
@@ -66,7 +61,7 @@ def difference(start: np.ndarray, end: np.ndarray, turning: Turning = "wrapped")
         vectors = (last * first.inv()).as_rotvec(degrees=True)
         action[..., ANGLES] = vectors.reshape(action[..., ANGLES].shape)
     else:
-        action[..., ANGLES] = wrap_degrees(action[..., ANGLES])
+        action[..., ANGLES] = (action[..., ANGLES] + 180.0) % 360.0 - 180.0
     return action
 
 
@@ -93,10 +88,8 @@ def describe(pattern: Sequence[int], action: np.ndarray | None = None) -> str:
     labels = []
     for dimension, sign in enumerate(pattern):
         if sign:
-            label = _LABELS[dimension][0 if sign > 0 else 1]
-            labels.append(
-                label if action is None else f"{label} by {format_amount(dimension, action[dimension])}"
-            )
+            amount = "" if action is None else f" by {format_amount(dimension, action[dimension])}"
+            labels.append(f"{_LABELS[dimension][0 if sign > 0 else 1]}{amount}")
     return ", ".join(labels)
 
 

@@ -221,7 +221,7 @@ def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
         raise HTTPException(400, f"{field}: choose one of {', '.join(valid)}")
     choice = choice or desk.results_of(name).get(question.id, HumanAnswer()).choice
     if desk.review:
-        desk.annotations.review_all([Review(name, question.id, choice, comment)])
+        desk.annotations.review(Review(name, question.id, choice, comment))
     else:
         desk.annotations.answer(name, question.id, choice, comment)
     return _next_open(desk, name, number)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -92,7 +92,7 @@ class Annotations:
 
     def answer(self, annotator: str, question: str, letter: str, comment: str = "") -> None:
         """Store an annotator's answer, replacing an earlier one."""
-        self._write("answers", [(annotator, question, letter, comment.strip()[:MAX_COMMENT])])
+        self._write("answers", annotator, question, letter, comment)
 
     def answers(self) -> dict[str, dict[str, HumanAnswer]]:
         """Return the answers and comments by annotator and question."""
@@ -102,9 +102,9 @@ class Annotations:
             answers.setdefault(annotator, {})[question] = HumanAnswer(*answer)
         return answers
 
-    def review_all(self, reviews: Sequence[Review]) -> None:
-        """Store reviews in one transaction, replacing earlier ones of the same reviewers."""
-        self._write("reviews", [(*review[:3], review.comment.strip()[:MAX_COMMENT]) for review in reviews])
+    def review(self, review: Review) -> None:
+        """Store a review, replacing an earlier one of the same reviewer."""
+        self._write("reviews", *review)
 
     def reviews(self) -> list[Review]:
         """Return all reviews."""
@@ -113,7 +113,7 @@ class Annotations:
 
     def mark(self, mistake: Mistake) -> None:
         """Store the category of a mistake, replacing an earlier one of the same marker."""
-        self._write("mistakes", [(*mistake[:4], mistake.note.strip()[:MAX_COMMENT])])
+        self._write("mistakes", *mistake)
 
     def mistakes(self) -> list[Mistake]:
         """Return all categorised mistakes."""
@@ -124,12 +124,12 @@ class Annotations:
         with self._connect() as database:
             return database.execute(sql).fetchall()
 
-    def _write(self, table: str, rows: Sequence[tuple[str, ...]]) -> None:
+    def _write(self, table: str, *values: str) -> None:
+        """Insert or replace a row, whose last value is a comment."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
+        row = (*values[:-1], values[-1].strip()[:MAX_COMMENT], now)
         with self._connect() as database:
-            for row in rows:
-                places = ", ".join("?" * (len(row) + 1))
-                database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", (*row, now))
+            database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
@@ -163,10 +163,12 @@ def error_categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
 
 def category_group(category: str) -> tuple[str, str]:
     """Return the group and part of an error category. Raises QuestionError if it is unknown."""
-    valid = {}
-    for group, parts in error_categories().items():
-        for part, members in parts.items():
-            valid.update(dict.fromkeys(members, (group, part)))
+    valid = {
+        name: (group, part)
+        for group, parts in error_categories().items()
+        for part, members in parts.items()
+        for name in members
+    }
     if category not in valid:
         raise QuestionError(f"unknown error category '{category[:60]}': {did_you_mean(category, valid)}")
     return valid[category]
@@ -205,6 +207,13 @@ def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) ->
     raters = counts.sum(axis=1)
     same, all_pairs = (counts * (counts - 1)).sum(axis=1) / 2, raters * (raters - 1) / 2
     observed = float(same.sum() / all_pairs.sum())
+    kappas = []
+    for one, other in combinations(ratings.T, 2):
+        both = (one >= 0) & (other >= 0)
+        shares = [np.bincount(rater[both], minlength=classes) / max(both.sum(), 1) for rater in (one, other)]
+        chance = float(shares[0] @ shares[1])
+        if both.any() and chance < 1:
+            kappas.append(kappa(float((one == other)[both].mean()), chance))
     ac1, low, high = gwet_ac1(rated, classes, 0.95) if len(ratings) > 1 else (None, 0.0, 0.0)
     return AnnotatorAgreement(
         annotators=tuple(letters),
@@ -212,7 +221,7 @@ def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) ->
         observed=observed,
         interval=bootstrap(np.stack([same, all_pairs], axis=1), lambda sums: sums[:, 0] / sums[:, 1]),
         even_kappa=kappa(observed, 1 / classes),
-        kappa=_mean_cohen_kappa(ratings, classes),
+        kappa=float(np.mean(kappas)) if kappas else None,
         ac1=ac1,
         ac1_interval=None if ac1 is None else (low, high),
     )
@@ -222,26 +231,9 @@ def all_agreements(
     letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)
 ) -> tuple[AnnotatorAgreement, ...]:
     """Compute the agreement of all annotators and, for three or more, of each pair with common questions."""
-    groups = [letters] if len(letters) > 1 else []
-    if len(letters) > 2:
-        groups += [dict(pair) for pair in combinations(letters.items(), 2)]
+    pairs = [dict(pair) for pair in combinations(letters.items(), 2)]
     results = []
-    for group in groups:
-        try:
+    for group in [letters, *pairs] if len(pairs) > 1 else pairs:
+        with suppress(MeasureError):
             results.append(agreement(group, classes))
-        except MeasureError:
-            continue
     return tuple(results)
-
-
-def _mean_cohen_kappa(ratings: np.ndarray, classes: int) -> float | None:
-    values = []
-    for one, other in combinations(ratings.T, 2):
-        both = (one >= 0) & (other >= 0)
-        if not both.any():
-            continue
-        shares = [np.bincount(rater[both], minlength=classes) / both.sum() for rater in (one, other)]
-        chance = float(shares[0] @ shares[1])
-        if chance < 1:
-            values.append(kappa(float((one == other)[both].mean()), chance))
-    return float(np.mean(values)) if values else None

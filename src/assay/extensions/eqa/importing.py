@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,17 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
         (folder / PICTURES).mkdir(parents=True, exist_ok=True)
         questions: dict[str, Question] = {}
         for file in files:
-            for number, content in _read_lines(file):
+            try:
+                lines = file.read_text(encoding="utf-8").split("\n")
+            except (OSError, UnicodeDecodeError) as error:
+                raise QuestionError(f"{file}: cannot be read: {error}") from None
+            for number, text in ((number, text) for number, text in enumerate(lines, 1) if text.strip()):
+                try:
+                    content = json.loads(text)
+                except (ValueError, RecursionError) as error:
+                    raise QuestionError(f"{file}:{number}: not JSON: {str(error)[:100]}") from None
+                if not isinstance(content, dict):
+                    raise QuestionError(f"{file}:{number}: not a question: {text[:60]}")
                 tally.add("lines read")
                 line = _ImportedLine(content, file, path if path.is_dir() else path.parent, folder)
                 try:
@@ -210,22 +220,6 @@ class _ImportedLine:
                 return save_image(self.out, np.asarray(image.convert("RGB")))
         except (UnidentifiedImageError, OSError, Image.DecompressionBombError):
             raise QuestionError(f"not an image: '{path.name[:80]}'") from None
-
-
-def _read_lines(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise QuestionError(f"{file}: cannot be read: {error}") from None
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                content = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise QuestionError(f"{file}:{number}: not JSON: {str(error)[:100]}") from None
-            if not isinstance(content, dict):
-                raise QuestionError(f"{file}:{number}: not a question: {line[:60]}")
-            yield number, content
 
 
 def _plain_text(value: Any) -> str:

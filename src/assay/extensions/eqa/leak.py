@@ -17,7 +17,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -79,7 +78,21 @@ def is_learnable(questions: Sequence[Question]) -> bool:
 
 def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list[LeakProbe]:
     """Train and test every probe on each learnable group. Raises QuestionError if no group is learnable."""
+    # scikit-learn takes a second to import.
     from scipy.stats import beta, binom
+    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+    from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
+    from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+    from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    def classifier(name: str) -> Any:
+        if name == PROBES[0]:
+            return make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
+        return HistGradientBoostingClassifier(
+            max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, random_state=seed
+        )
 
     groups = {key: group for key, group in group_questions(questions).items() if is_learnable(group)}
     if not groups:
@@ -95,42 +108,20 @@ def probe(questions: Sequence[Question], folder: Path, *, seed: int = 0) -> list
         count = len(group)
         low, high = (int(bound) for bound in binom.interval(1.0 - outside, count, CHANCE))
         missed = float(beta.ppf(POWER, high + 1, count - high)) if high < count else 1.0
+        targets = np.eye(len(LETTERS), dtype=int)[right]
+        folds = list(GroupKFold(min(FOLDS, len(set(scenes)))).split(features, groups=scenes))
         for name in PROBES:
-            accuracy = float((_cross_validate(name, features, right, scenes, seed) == right).mean())
+            answers = np.empty(count, dtype=int)
+            for train, test in folds:
+                # The problems are small: several threads would mostly wait for one another.
+                with threadpool_limits(1):
+                    model = classifier(name).fit(np.concatenate(features[train]), targets[train].ravel())
+                    scores = model.predict_proba(np.concatenate(features[test]))[:, 1]
+                answers[test] = scores.reshape(-1, len(LETTERS)).argmax(axis=1)
+            accuracy = float((answers == right).mean())
             chance = (low / count, high / count)
             results.append(LeakProbe(kind, view, name, count, accuracy, chance, missed))
     return results
-
-
-def _cross_validate(
-    name: str, features: np.ndarray, right: np.ndarray, groups: Sequence[str], seed: int
-) -> np.ndarray:
-    """Return the answers (questions,) of a probe trained on other groups."""
-    # scikit-learn takes a second to import.
-    from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
-    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-    from sklearn.model_selection import GroupKFold  # type: ignore[import-untyped]
-    from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
-    from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    count = features.shape[-1]
-    target = np.eye(len(LETTERS), dtype=int)[right]
-    answers = np.empty(len(right), dtype=int)
-    # The problems are small: several threads would mostly wait for one another.
-    with threadpool_limits(1):
-        for train, test in GroupKFold(min(FOLDS, len(set(groups)))).split(features, groups=groups):
-            model: Any
-            if name == PROBES[0]:
-                model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=2000))
-            else:
-                model = HistGradientBoostingClassifier(
-                    max_iter=60, max_leaf_nodes=8, min_samples_leaf=10, random_state=seed
-                )
-            model.fit(features[train].reshape(-1, count), target[train].ravel())
-            scores = model.predict_proba(features[test].reshape(-1, count))[:, 1]
-            answers[test] = scores.reshape(-1, len(LETTERS)).argmax(axis=1)
-    return answers
 
 
 def option_features(questions: Sequence[Question], folder: Path) -> np.ndarray:
@@ -146,8 +137,16 @@ def option_features(questions: Sequence[Question], folder: Path) -> np.ndarray:
 
 def _question_features(question: Question, folder: Path, vocabulary: Sequence[str]) -> np.ndarray:
     if question.option_pictures:
-        own = np.array([_image_features(folder / name) for name in question.option_pictures])
-        small = np.array([_thumbnail(folder / name).ravel() for name in question.option_pictures])
+        paths = [folder / name for name in (*question.option_pictures, question.pictures[0])]
+        images = [Image.open(path).convert("L") for path in paths]
+        *thumbnails, before = (np.asarray(image.resize((16, 8)), np.float64).ravel() for image in images)
+        small = np.array(thumbnails)
+        own = np.array(
+            [  # brightness, contrast, sharpness, file size
+                (grey.mean(), grey.std(), sharpness(grey), path.stat().st_size)
+                for grey, path in zip(map(np.asarray, images[:-1]), paths, strict=False)
+            ]
+        )
     else:
         own = np.array([_text_features(option, vocabulary) for option in question.options])
         small = own
@@ -155,7 +154,6 @@ def _question_features(question: Question, folder: Path, vocabulary: Sequence[st
     nearest = (gaps + np.diag([np.inf] * len(LETTERS))).min(axis=1)
     absolute = np.column_stack([own, gaps.sum(axis=1), nearest])
     if question.option_pictures:
-        before = _thumbnail(folder / question.pictures[0]).ravel()
         absolute = np.column_stack([absolute, np.linalg.norm(small - before, axis=1)])
     relative = absolute - absolute.mean(axis=0)
     ranks = np.argsort(np.argsort(absolute, axis=0, kind="stable"), axis=0)
@@ -181,15 +179,3 @@ def _words(text: str) -> list[str]:
     """Return the words of a text and its pairs of consecutive words."""
     words = _WORD.findall(text.lower())
     return words + [f"{one} {two}" for one, two in pairwise(words)]
-
-
-@lru_cache(maxsize=50_000)
-def _image_features(path: Path) -> tuple[float, ...]:
-    """Return brightness, contrast, sharpness and file size of an image."""
-    grey = np.asarray(Image.open(path).convert("L"))
-    return float(grey.mean()), float(grey.std()), sharpness(grey), float(path.stat().st_size)
-
-
-@lru_cache(maxsize=50_000)
-def _thumbnail(path: Path) -> np.ndarray:
-    return np.asarray(Image.open(path).convert("L").resize((16, 8)), dtype=np.float64)

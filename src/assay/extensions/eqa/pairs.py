@@ -72,15 +72,8 @@ def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
     return "blurred" if sharpness(grey) < rules.sharpness else ""
 
 
-def block_means(grey: np.ndarray) -> np.ndarray:
-    """Return the means of blocks of `BLOCK_SIZE` x `BLOCK_SIZE` pixels, int16."""
-    height, width = (size - size % BLOCK_SIZE for size in grey.shape)
-    blocks = grey[:height, :width].reshape(height // BLOCK_SIZE, BLOCK_SIZE, width // BLOCK_SIZE, BLOCK_SIZE)
-    return np.asarray(blocks.mean(axis=(1, 3)), dtype=np.int16)
-
-
 def changed_fraction(first: np.ndarray, second: np.ndarray) -> float:
-    """Return the fraction of blocks in which two images differ, see `block_means`."""
+    """Return the fraction of blocks in which two images, given as block means, differ."""
     return float((np.abs(first - second) > GREY_STEP).mean())
 
 
@@ -122,9 +115,12 @@ def prepare_episode(
             tally.add(f"frame: {flaws[0]}", f"{episode.id} frame {frame}")
         else:
             usable.append(place)
-    small = [
-        np.stack([block_means(image) for image in camera]) for camera in images
-    ]  # each (k, rows, columns)
+    small = []  # means of blocks, (k, rows, columns) for each camera
+    for camera in images:
+        rows, columns = (size // BLOCK_SIZE for size in camera[0].shape)
+        pixels = np.stack(camera)[:, : rows * BLOCK_SIZE, : columns * BLOCK_SIZE]
+        blocks = pixels.reshape(len(frames), rows, BLOCK_SIZE, columns, BLOCK_SIZE)
+        small.append(blocks.mean(axis=(2, 4)).astype(np.int16))
     pairs, actions, alike = [], [], []
     states = episode.states[frames]
     for first, second in combinations(usable, 2):

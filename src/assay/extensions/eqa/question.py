@@ -187,17 +187,14 @@ def load(folder: Path) -> list[Question]:
         questions[question.id] = question
     if not questions:
         raise QuestionError(f"{path}: contains no question")
-    if _stored_hash(folder) not in ("", hashlib.sha256(text.encode()).hexdigest()):
+    build_file = folder / BUILD
+    try:
+        info = json.loads(build_file.read_text(encoding="utf-8")) if build_file.exists() else None
+        is_altered = info is not None and info["hash"] != hashlib.sha256(text.encode()).hexdigest()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise QuestionError(f"{build_file}: cannot be read: {type(error).__name__}: {error}") from None
+    if is_altered:
         raise QuestionError(
             f"{path}: does not match the hash in {BUILD}; delete {BUILD} if the change is intended"
         )
     return list(questions.values())
-
-
-def _stored_hash(folder: Path) -> str:
-    try:
-        return str(json.loads((folder / BUILD).read_text(encoding="utf-8"))["hash"])
-    except FileNotFoundError:
-        return ""
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise QuestionError(f"{folder / BUILD}: cannot be read: {type(error).__name__}: {error}") from None

@@ -50,11 +50,11 @@ class ReviewSummary:
                 verdicts[review.reviewer][review.verdict] += 1
                 row = marks.setdefault(review.reviewer, np.full(len(questions), -1, np.int8))
                 row[place[review.question]] = VERDICTS.index(review.verdict)
-        dropped = {}
-        for question, own in by_question.items():
-            against = tuple(review for review in own if review.verdict == "drop")
-            if against:
-                dropped[question] = against
+        dropped = {
+            question: against
+            for question, own in by_question.items()
+            if (against := tuple(review for review in own if review.verdict == "drop"))
+        }
         return cls(
             dict(sorted(verdicts.items())),
             dropped,

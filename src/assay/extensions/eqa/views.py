@@ -63,14 +63,12 @@ class CameraView:
     def images(self, episode: SourceEpisode, frames: Sequence[int]) -> list[np.ndarray]:
         """Return one image per frame, cameras side by side at the height of the first: uint8, (height, width, 3)."""
         shots = [camera.read(frames) for camera in self.cameras(episode)]
+
+        def resize(image: np.ndarray, height: int) -> np.ndarray:
+            width = round(image.shape[1] * height / image.shape[0])
+            return np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))
+
         return [
-            np.hstack([_resize(image, moment[0].shape[0]) for image in moment])
+            np.hstack([resize(image, moment[0].shape[0]) for image in moment])
             for moment in zip(*shots, strict=True)
         ]
-
-
-def _resize(image: np.ndarray, height: int) -> np.ndarray:
-    if image.shape[0] == height:
-        return image
-    width = round(image.shape[1] * height / image.shape[0])
-    return np.asarray(Image.fromarray(image).resize((width, height), Image.Resampling.BILINEAR))

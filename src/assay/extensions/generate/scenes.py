@@ -254,7 +254,9 @@ def _certify(
     try:
         simulation.reset(simulation.sample(0))
         if unseen := hidden_objects(simulation):
-            raise PlacementError(f"the camera hardly sees {simulation.compiled.entities[unseen[0]].category}")
+            raise PlacementError(
+                f"the main camera barely shows {simulation.compiled.entities[unseen[0]].category}"
+            )
         dark = hidden_regions(simulation)
         alone: dict[Atom, bool] = {}
         failed = 0
@@ -263,7 +265,7 @@ def _certify(
                 break
             check(task)
             if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
-                refused["task: the camera hardly sees where the object goes"] += 1
+                refused["task: the main camera barely shows the destination"] += 1
                 continue
             several = len(task.goal.atoms) > 1
             for atom in task.goal.atoms:
@@ -359,32 +361,26 @@ def write_scenes(
     missing = [number for number in range(count) if _name(number) not in {**scenes, **failed}]
     for number in range(count - len(missing)):
         on_scene(number)
-    generate_scene = partial(make, request)
-    parallel = workers > 1 and missing
-    scenes_made = (
-        processes.results(generate_scene, missing, workers) if parallel else map(generate_scene, missing)
-    )
-    for generated in scenes_made:
+    generate = partial(make, request)
+    in_parallel = workers > 1 and missing
+    for generated in processes.results(generate, missing, workers) if in_parallel else map(generate, missing):
+        name = _name(generated.number)
         if generated.tasks:
-            chosen = _choose_tasks(generated, request, index)
-            scenes[_name(generated.number)] = _save_scene(out / _name(generated.number), generated, chosen)
+            chosen = list(range(len(generated.tasks)))
+            if request.labels is not LabelTargets.EVEN:
+                earlier = {other: scene for other, scene in scenes.items() if other < name}
+                before = count_labels({"scenes": earlier})
+                offered = [target_labels(labels_of(task)) for task in generated.tasks]
+                count_before = sum(len(scene["tasks"]) for scene in earlier.values())
+                chosen = choose(offered, request.tasks, before, count_before)
+            scenes[name] = _save_scene(out / name, generated, chosen)
         else:
-            failed[_name(generated.number)] = {"refused": dict(sorted(generated.refused.items()))}
+            failed[name] = {"refused": dict(sorted(generated.refused.items()))}
         index["scenes"] = scenes = dict(sorted(scenes.items()))
         with replacing(out / INDEX) as part:
             part.write_text(json.dumps(index, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         on_scene(generated.number)
     return index
-
-
-def _choose_tasks(generated: GeneratedScene, request: SceneRequest, index: dict[str, Any]) -> list[int]:
-    """Return the indices of the offered tasks to keep, given the earlier scenes."""
-    if request.labels is LabelTargets.EVEN:
-        return list(range(len(generated.tasks)))
-    earlier = {name: scene for name, scene in index["scenes"].items() if name < _name(generated.number)}
-    before = count_labels({"scenes": earlier})
-    offered = [target_labels(labels_of(task)) for task in generated.tasks]
-    return choose(offered, request.tasks, before, sum(len(scene["tasks"]) for scene in earlier.values()))
 
 
 def count_labels(index: dict[str, Any]) -> Counter[Label]:

@@ -109,8 +109,24 @@ def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
     others = [other for other in draft.objects if other.noun == obj.noun and other != obj]
     doubles = [other for other in others if other.description == obj.description]
     if doubles:
-        yield from (Reference(words, ReferenceBasis.ORDER) for words in _by_order(draft, obj, doubles))
-        yield from (Reference(words, ReferenceBasis.LANDMARK) for words in _beside(draft, obj, doubles))
+        words, look = [], obj.description
+        here, there = draft.spot(obj), [draft.spot(double) for double in doubles]
+        row = sorted([here, *there], key=lambda spot: spot.y)
+        if all(right.y - left.y > CLEAR_MARGIN_M for left, right in pairwise(row)):
+            place = row.index(here)
+            if len(row) == 2:
+                words.append(f"the {('left', 'right')[place]} {look}")
+            else:
+                words.append(f"the {ORDINALS[place]} {look} from the left")
+                words.append(f"the {ORDINALS[len(row) - 1 - place]} {look} from the right")
+        base = np.array(layout_of(draft.scene).robot[:2]) - np.array(layout_of(draft.scene).offset[:2])
+        distance, *distances = (np.hypot(spot.x - base[0], spot.y - base[1]) for spot in (here, *there))
+        if all(other - distance > CLEAR_MARGIN_M for other in distances):
+            words.append(f"the {look} nearest to the robot")
+        if all(distance - other > CLEAR_MARGIN_M for other in distances):
+            words.append(f"the {look} furthest from the robot")
+        yield from (Reference(phrase, ReferenceBasis.ORDER) for phrase in words)
+        yield from (Reference(phrase, ReferenceBasis.LANDMARK) for phrase in _beside(draft, obj, doubles))
     else:
         yield Reference(f"the {obj.description}", ReferenceBasis.ATTRIBUTE if others else ReferenceBasis.NOUN)
 
@@ -136,26 +152,6 @@ def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
     if len(looks) == 1 and {obj for obj in everything if obj.adjectives in looks} == set(objects):
         return " ".join((count, *looks.pop(), plural))
     return None
-
-
-def _by_order(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:
-    """Return references by the position in a row, or by the distance from the robot."""
-    here, others = draft.spot(obj), [draft.spot(double) for double in doubles]
-    row = sorted([here, *others], key=lambda spot: spot.y)
-    if all(right.y - left.y > CLEAR_MARGIN_M for left, right in pairwise(row)):
-        place = row.index(here)
-        if len(row) == 2:
-            yield f"the {('left', 'right')[place]} {obj.description}"
-        else:
-            yield f"the {ORDINALS[place]} {obj.description} from the left"
-            yield f"the {ORDINALS[len(row) - 1 - place]} {obj.description} from the right"
-    base = np.array(layout_of(draft.scene).robot[:2]) - np.array(layout_of(draft.scene).offset[:2])
-    far = np.hypot(here.x - base[0], here.y - base[1])
-    distances = [np.hypot(other.x - base[0], other.y - base[1]) for other in others]
-    if all(other - far > CLEAR_MARGIN_M for other in distances):
-        yield f"the {obj.description} nearest to the robot"
-    if all(far - other > CLEAR_MARGIN_M for other in distances):
-        yield f"the {obj.description} furthest from the robot"
 
 
 def _beside(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:

@@ -100,7 +100,7 @@ def train(
     """
     from assay.extensions.tabletop.networks.dataset import Dataset
     from assay.extensions.tabletop.networks.policy import MODELS
-    from assay.support.training import Schedule, TrainingProgress, require_torch, save_checkpoint
+    from assay.support.training import Schedule, require_torch, save_checkpoint
 
     if model not in MODELS:
         raise PolicyError(f"--model '{model}': {did_you_mean(model, MODELS)}")
@@ -113,14 +113,18 @@ def train(
     schedule = Schedule(steps or 0, minutes or (0.0 if steps else 20.0), batch)
     with progress_bar() as bar:
         task = bar.add_task(model, total=100)
-
-        def watch(progress: TrainingProgress) -> None:
-            percent, loss = round(100 * progress.share), f"{progress.loss:.3f}"
-            bar.update(
-                task, completed=percent, description=f"{model}, step {progress.step}, loss {loss}, percent"
-            )
-
-        network, record = train_network(dataset, model, schedule, seed=seed, permute=permute, watch=watch)
+        network, record = train_network(
+            dataset,
+            model,
+            schedule,
+            seed=seed,
+            permute=permute,
+            watch=lambda progress: bar.update(
+                task,
+                completed=round(100 * progress.share),
+                description=f"{model}, step {progress.step}, loss {progress.loss:.3f}, percent",
+            ),
+        )
     save_checkpoint(out, network, record)
     size = f"{record.parameters:,} parameters"
     say(f"{out}: {model}, {size}, {number_of(record.steps, 'step')} with batches of {batch}")

@@ -2,7 +2,7 @@
 
 A goal is a conjunction of atoms, and an atom has stages: reached, touched, grasped, lifted, carried, placed, released
 (`assay.episodes.conduct`). The *progress* of an episode is the mean progress of its atoms, 0 to 1, as recorded by the
-world. Worlds without stages provide the share of atoms that hold at the end, and the largest share that held
+world. Worlds without stages provide the fraction of atoms that hold at the end, and the largest fraction that held
 simultaneously. Both are 1 for a success.
 """
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -66,21 +65,21 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
     """Return the progress of each group of episodes with recorded stages or goals of several atoms."""
     rows = valid_rows(frame).drop_nulls(by)
     stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
-    columns = rows.select("truth", "steps", "success", stages)
-    atoms, at_end, best = zip(
-        *(  # a cancelled instruction has no atoms
-            (0, 0.0, 0.0) if stages == NO_ATOMS else _atom_shares(truth, steps, success)
-            for truth, steps, success, stages in columns.iter_rows()
-        ),
-        strict=True,
-    )
+    measured: list[tuple[int, float, float]] = []  # number of atoms, fraction at the end, largest fraction
+    for truth, steps, success, reached in rows.select("truth", "steps", "success", stages).iter_rows():
+        atoms = {} if reached == NO_ATOMS else json.loads(truth)  # a cancelled instruction has no atoms
+        # Atoms that held before the first step, such as a stove that is already on, are left out of the fractions.
+        spans = [atom for atom in atoms.values() if not any(first == 0 for first, _ in atom)]
+        held = np.full((max(len(spans), 1), steps + 1), bool(success))  # from before the first step on
+        for row, intervals in zip(held, () if success else spans, strict=False):
+            for first, last in intervals:
+                row[first:last] = True
+        fractions = held.mean(axis=0)
+        measured.append((len(atoms), float(fractions[-1]), float(fractions.max())))
+    schema = {"_atoms": pl.Int64, "_at_end": pl.Float64, "_best": pl.Float64}
     score = pl.col("progress") if "progress" in rows.columns else pl.lit(None, pl.Float64)
-    rows = rows.with_columns(
-        _atoms=pl.Series(atoms, dtype=pl.Int64),
-        _at_end=pl.Series(at_end, dtype=pl.Float64),
-        _best=pl.Series(best, dtype=pl.Float64),
-        _score=score,
-    ).filter((pl.col("_atoms") > 1) | pl.col("_score").is_not_null())
+    rows = pl.concat([rows, pl.DataFrame(measured, schema, orient="row")], how="horizontal")
+    rows = rows.with_columns(_score=score).filter((pl.col("_atoms") > 1) | pl.col("_score").is_not_null())
     if not len(rows):
         return ()
     several = pl.col("_atoms") > 1
@@ -111,23 +110,6 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
         )
         for key, group in rows.group_by(by, maintain_order=True)
     )
-
-
-def _atom_shares(truth: str, steps: int, success: int) -> tuple[int, float, float]:
-    """Return the number of atoms of a goal, the fraction that held at the end, and the largest simultaneous fraction.
-
-    Atoms that held before the first step, such as a stove that is already on, are left out of the shares.
-    """
-    atoms = json.loads(truth)
-    spans = [atom for atom in atoms.values() if not any(first == 0 for first, _ in atom)]
-    if not spans or success:
-        return len(atoms), float(success), float(success)
-    held = np.zeros((len(spans), steps + 1), dtype=bool)  # from before the first step on
-    for row, intervals in zip(held, spans, strict=True):
-        for first, last in intervals:
-            row[first:last] = True
-    reached = held.mean(axis=0)
-    return len(atoms), float(reached[-1]), float(reached.max())
 
 
 def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table:
@@ -192,9 +174,9 @@ class StageFailures(Result):
     count: Annotated[int, Column("episodes", "count")]
     """Number of episodes with recorded stages, successes included."""
     share: Annotated[float, Column("share of failures", "share")]
-    """Share of the failures that stop at the stage: ``failures / of_failures``."""
+    """Fraction of the failures that stop at the stage: ``failures / of_failures``."""
     interval: Annotated[Interval, Column("95 % interval", "share")]
-    """Wilson interval of the share, over starts and variants."""
+    """Wilson interval of ``share``, over starts and variants."""
 
     @property
     def name(self) -> str:
@@ -205,7 +187,8 @@ class StageFailures(Result):
 def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     """Count failures by final stage: all episodes, then each condition.
 
-    Raises MeasureError without recorded stages.
+    The final stage is the furthest one of the most advanced atom that does not hold at the end. Raises MeasureError
+    without recorded stages.
     """
     if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
         raise MeasureError("the run does not record the stages of goal atoms")
@@ -213,10 +196,16 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     failed = rows.filter(pl.col("success") == 0)
     if not len(failed):
         return ()
-    at = pl.struct("stages", "truth", "steps").map_elements(
-        lambda row: final_stage(row["stages"], row["truth"], row["steps"]), return_dtype=pl.String
-    )
-    failed = failed.with_columns(_stage=at)
+    final = []
+    for stages, truth, steps in failed.select("stages", "truth", "steps").iter_rows():
+        held = json.loads(truth)
+        open_atoms = [
+            reached
+            for atom, reached in json.loads(stages).items()
+            if not any(last > steps for _, last in held.get(atom, ()))
+        ]
+        final.append(furthest(max(open_atoms, key=atom_progress)) if open_atoms else UNTOUCHED)
+    failed = failed.with_columns(_stage=pl.Series(final))
     groups: list[tuple[dict[str, Label], pl.DataFrame]] = [({}, rows)]
     if len(by_condition := group_rows(rows, ("condition",))) > 1:
         groups += [({"condition": name}, group) for (name,), group in by_condition]
@@ -224,16 +213,14 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     for group, part in groups:
         lost = failed.join(part, on="id", how="semi") if group else failed
         for stage in ORDER if len(lost) else ():
-            (at_stage,) = group_shares(
-                lost.with_columns(_here=(pl.col("_stage") == stage).cast(pl.Int64)), "_here"
-            )
+            here = (pl.col("_stage") == stage).cast(pl.Int64)
+            (at_stage,) = group_shares(lost.with_columns(_here=here), "_here")
             if at_stage.hits:
                 counts = at_stage.hits, len(lost), len(part)
                 result.append(StageFailures(group, stage, *counts, at_stage.share, at_stage.interval))
     return tuple(result)
 
 
-@lru_cache(maxsize=65_536)
 def final_stage(stages: str, truth: str, steps: int) -> str:
     """Return the furthest stage of the most advanced atom that does not hold at the end."""
     held = json.loads(truth)

@@ -237,7 +237,7 @@ def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> 
                 part.share,
                 part.interval,
                 (percent(part.share), between(part.interval, 100), f"{part.hits:,}/{part.count:,}"),
-                colour=BLUE if group == "of all episodes" else ORANGE,
+                color=BLUE if group == "of all episodes" else ORANGE,
             )
             for name, part in parts.items()
         ]

@@ -38,7 +38,6 @@ from assay.measures.views.wording import KeyNumber, between, natural, number, pe
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from assay.measures.measure import ReportedRun
     from assay.measures.profile import Profile
 
 SAMPLE_SIZES = {"success": 12, "near": 8, "far": 8}
@@ -246,10 +245,10 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
                 f"{run.far[WIDEST]:,} of {plural(run.failures, 'failure')} are far ({percent(run.far_share)}, 95 % "
                 f"Wilson interval {between(run.interval, 100)}; with stricter thresholds {strict})"
             ]
-        parts += [f"{plural(run.unjudged, 'failure')} could not be judged"] if run.unjudged else []
-        parts += (
-            [f"{plural(run.elsewhere, 'episode')} in a perturbed scene left out"] if run.elsewhere else []
-        )
+        if run.unjudged:
+            parts.append(f"{plural(run.unjudged, 'failure')} could not be judged")
+        if run.elsewhere:
+            parts.append(f"{plural(run.elsewhere, 'episode')} in a perturbed scene left out")
         texts.append((f"{name}: " if len(runs) > 1 else "") + "; ".join(parts))
     caption = (
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "

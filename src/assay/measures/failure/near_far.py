@@ -180,10 +180,34 @@ def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> Nea
     tasks: list[TaskFailures] = []
     episodes: list[pl.DataFrame] = []
     for (task, aim), group in traced.group_by("task", "goal", maintain_order=True):
-        if group["success"].sum() >= max(rule.least_successes, 1):
-            result, table = _judge_task(str(task), str(aim), group, paths, rule.floor)
-            tasks.append(result)
-            episodes.append(table)
+        won, lost = (group.filter(pl.col("success") == value) for value in (1, 0))
+        if len(won) < rule.least_successes:
+            continue
+        ids, lost_ids = won["id"].to_numpy(), lost["id"].to_numpy()
+        successful = paths.resample(ids)
+        reference = successful.mean(axis=0)
+        cut = paths.resample(lost_ids, np.full(len(lost_ids), paths.lengths(ids).max()))
+        off, lost_off = (
+            distances(points, reference[None], np.zeros(len(points), int)) for points in (successful, cut)
+        )
+        thresholds = {
+            name: max(rule.floor, float(np.quantile(off, share))) for name, share in QUANTILES.items()
+        }
+        near = {name: int((lost_off <= value).sum()) for name, value in thresholds.items()}
+        counts = len(won), len(lost)
+        tasks.append(TaskFailures(str(task), str(aim), *counts, thresholds, near, reference))
+        judged = pl.concat([won, lost]).select(
+            *("id", "task", "seed", "start", "goal"),
+            pl.col("success") == 1,
+            distance=pl.Series(np.concatenate([off, lost_off])),
+            threshold=pl.lit(thresholds[WIDEST]),
+        )
+        is_near = {NEAR[name]: pl.col("distance") <= value for name, value in thresholds.items()}
+        episodes.append(
+            judged.with_columns(
+                pl.when(~pl.col("success")).then(near).alias(column) for column, near in is_near.items()
+            )
+        )
     if not tasks:
         raise MeasureError(f"no task has {rule.least_successes} successes to compare with")
     total = sum(task.failures for task in tasks)
@@ -214,32 +238,6 @@ def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> Nea
         by_action=_by_type(ended, "action", ACTIONS),
         episodes=table,
     )
-
-
-def _judge_task(
-    task: str, aim: str, group: pl.DataFrame, paths: Paths, floor: float
-) -> tuple[TaskFailures, pl.DataFrame]:
-    won, lost = (group.filter(pl.col("success") == value)["id"].to_numpy() for value in (1, 0))
-    successful = paths.resample(won)
-    reference = successful.mean(axis=0)
-    longest = np.full(len(lost), paths.lengths(won).max())
-    off = [
-        distances(points, reference[None], np.zeros(len(points), int))
-        for points in (successful, paths.resample(lost, longest))
-    ]
-    thresholds = {name: max(floor, float(np.quantile(off[0], share))) for name, share in QUANTILES.items()}
-    near = {name: int((off[1] <= value).sum()) for name, value in thresholds.items()}
-    table = pl.concat([group.filter(pl.col("success") == value) for value in (1, 0)]).select(
-        *("id", "task", "seed", "start", "goal"),
-        pl.col("success") == 1,
-        distance=pl.Series(np.concatenate(off)),
-        threshold=pl.lit(thresholds[WIDEST]),
-    )
-    table = table.with_columns(
-        pl.when(~pl.col("success")).then(pl.col("distance") <= thresholds[name]).alias(column)
-        for name, column in NEAR.items()
-    )
-    return TaskFailures(task, aim, len(won), len(lost), thresholds, near, reference), table
 
 
 def _by_type(ended: pl.DataFrame, label: str, order: tuple[str, ...]) -> tuple[NearFar, ...]:

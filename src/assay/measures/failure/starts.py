@@ -10,7 +10,6 @@ import polars as pl
 from assay.measures.failure.failures import FAILURES
 from assay.measures.failure.near_far import NearFarFailures
 from assay.measures.findings import (
-    Evidence,
     FlawTest,
     Profiles,
     Untested,
@@ -106,32 +105,28 @@ def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         unique = rows.unique(START, keep="first", maintain_order=True)
         lost = unique.filter(~pl.col("success"))
         count = len(unique)
-        fails = _share_evidence(runs, STARTS.name, len(lost), count)
+        unable = _above_tolerated(Flaw.UNABLE, runs, STARTS.name, len(lost), count)
         usual = profiles[0][1].get(CONTROLS) if len(profiles) == 1 else None
         if usual is not None and usual.interval is not None and usual.count == count:  # as on the page
             interval = Interval(1 - usual.interval.high, 1 - usual.interval.low, usual.interval.method)
-            fails = replace(fails, interval=interval)
-        yield replace(_above_tolerated(Flaw.UNABLE, fails), detail=ability(results))
+            evidence = replace(unable.evidence[0], interval=interval)
+            unable = replace(unable, evidence=(evidence,), size=interval)
+        yield replace(unable, detail=ability(results))
         if select_results(profiles, FAILURES)[0]:
-            near = _share_evidence(runs, FAILURES.name, int(lost["near"].fill_null(False).sum()), count)
-            near = replace(near, at_least=bool(lost["near"].null_count()))
-            yield _above_tolerated(Flaw.MISSES, near, fails)
+            near = int(lost["near"].sum())
+            misses = _above_tolerated(Flaw.MISSES, runs, FAILURES.name, near, count)
+            first = replace(misses.evidence[0], at_least=bool(lost["near"].null_count()))
+            yield replace(misses, evidence=(first, *unable.evidence))
     yield Untested(Flaw.UNABLE, STARTS.name)
     if any(FAILURES.name in profile for _, profile in profiles):
         yield Untested(Flaw.MISSES, FAILURES.name)
 
 
-def _share_evidence(runs: tuple[int, ...], measure: str, hits: int, count: int) -> Evidence:
-    share = hits / count
-    p, interval = p_above_tolerated(hits, count), wilson_interval(share, count)
-    return evidence_from(runs, measure, "", share, interval, p, hits=hits, count=count)
-
-
-def _above_tolerated(flaw: Flaw, *evidence: Evidence) -> FlawTest:
-    first = evidence[0]
-    assert first.p is not None and first.interval is not None
-    least = p_above_tolerated(first.count or 0, first.count or 0)
-    return FlawTest(flaw, evidence, first.p, first.interval, least_p=least)
+def _above_tolerated(flaw: Flaw, runs: tuple[int, ...], measure: str, hits: int, count: int) -> FlawTest:
+    share, p = hits / count, p_above_tolerated(hits, count)
+    interval = wilson_interval(share, count)
+    evidence = evidence_from(runs, measure, "", share, interval, p, hits, count)
+    return FlawTest(flaw, (evidence,), p, interval, least_p=p_above_tolerated(count, count))
 
 
 STARTS = Measure(

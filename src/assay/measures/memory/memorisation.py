@@ -64,7 +64,7 @@ from assay.measures.memory.paths import (
 )
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import SHARES, Mark, forest_drawing
-from assay.measures.views.style import Drawing, mark_style
+from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table, declared_columns
 from assay.measures.views.wording import KeyNumber, between, listed, number, plural
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
@@ -184,9 +184,8 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     changed = keep(changed, ~changed["guessable"], "the instruction can be guessed")
     has = paths.has(changed["id"].to_numpy()) & paths.has(changed["control_id"].to_numpy())
     changed = keep(changed, has, "no path")
-    changed = changed.with_columns(
-        spread=np.array([spread.get(task, spread[""]) for task in changed["task"]])
-    )
+    within = [spread.get(task, spread[""]) for task in changed["task"]]
+    changed = changed.with_columns(spread=pl.Series(within, dtype=pl.Float64))
     far = (pl.col("moved_by") >= FAR) & (pl.col("moved_by") >= MIN_SPREADS * pl.col("spread"))
     enough = changed.select(pl.col("other") | far).to_series()
     changed = keep(changed, enough, "moved too little, for how much controls differ")
@@ -326,14 +325,13 @@ def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         calls = {index.group: index for index in indices_by("calls", episodes)}
         controls = [profile.get("control") for _, profile in profiles]
         tasks = max(0 if control is None else control.tasks for control in controls)
-        conditions = episodes.group_by("calls", maintain_order=True).agg(
-            pl.col("condition").unique(maintain_order=True)
-        )
+        names = pl.col("condition").unique(maintain_order=True)
+        conditions = episodes.group_by("calls", maintain_order=True).agg(names)
         counts = episodes.group_by("calls", "task", maintain_order=True).agg(pl.col("alike").sum(), pl.len())
         by_task: dict[str, tuple[TaskRepeats, ...]] = {}
         for call, *counted in counts.iter_rows():
             by_task[call] = (*by_task.get(call, ()), TaskRepeats(*counted))
-        detail = CalledBy({call: tuple(names) for call, names in conditions.iter_rows()}, by_task, tasks)
+        detail = CalledBy({call: tuple(used) for call, used in conditions.iter_rows()}, by_task, tasks)
     evidence = {}
     for call, index in calls.items():
         part = (index.group, index.index, index.interval, index.p, index.alike, index.count)
@@ -382,15 +380,14 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
 
     def mark(index: Index, place: int, label: str = "") -> Mark:
         notes = number(index.index, 2), between(index.interval, digits=2), f"{index.alike:,}/{index.count:,}"
-        return Mark(label or index.group, index.index, index.interval, notes, **mark_style(place))
+        return Mark(label or index.group, index.index, index.interval, notes, **series(place))
 
     groups: dict[str, list[Mark]] = {}
     sizes = []
     for place, (run, result) in enumerate(runs.items()):
         reasons = listed(f"{count:,} because {why}" for why, count in result.unjudged.items())
-        size = f"{plural(result.overall.count, 'episode')} judged" + (
-            f", not judged: {reasons}" if reasons else ""
-        )
+        size = f"{plural(result.overall.count, 'episode')} judged"
+        size += f", not judged: {reasons}" if reasons else ""
         sizes.append(f"{run}: {size}" if len(runs) > 1 else size)
         if len(runs) > 1:
             groups[run] = [mark(result.overall, place, "all"), *(mark(index, place) for index in result.axes)]

@@ -58,9 +58,8 @@ class Paths:
         }
         lengths = [len(points) for points in by_id.values()]
         points = np.concatenate(list(by_id.values())) if by_id else np.zeros((0, 3), np.float32)
-        return cls(
-            np.array(list(by_id), np.int64), points, np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        )
+        bounds = np.cumsum([0, *lengths], dtype=np.int64)
+        return cls(np.array(list(by_id), np.int64), points, bounds)
 
     def has(self, ids: np.ndarray) -> np.ndarray:
         """Return whether episodes have a trajectory: (len(ids),)."""
@@ -119,34 +118,28 @@ def _sample(
     return result
 
 
-def distances(paths: np.ndarray, references: np.ndarray, which: np.ndarray | None = None) -> np.ndarray:
-    """Return the distance of each path (n, k, 3) from its reference (m, k, 3), metres: (n,).
+def distances(
+    paths: np.ndarray,
+    references: np.ndarray,
+    which: np.ndarray | None = None,
+    *,
+    lengths: np.ndarray | None = None,
+    within: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the distance of each path (n, m, 3) from its reference (r, k, 3), metres: (n,).
 
     ``which`` (n,) is the index of each path's reference; by default they correspond one to one. The distance is the
     sum of Euclidean distances along the best warping, divided by the number of points.
+
+    With ``lengths`` (n,), their numbers of points at the time step of the reference, only the beginning of each path
+    that is nearest to the whole reference counts. The path may be slower or begin later, and is ignored after it has
+    followed the reference. The sum is divided by the number of points of the reference or of the beginning, whichever
+    is larger: a slower path costs no more, and a detour gains little. Distances beyond ``within`` (n,) are infinite.
     """
-    lengths = np.full(len(paths), paths.shape[1])
-    which = np.arange(len(paths)) if which is None else which
-    return np.asarray(_distances(paths, lengths, references, which, False, np.full(len(paths), np.inf)))
-
-
-def open_distances(
-    paths: np.ndarray,
-    lengths: np.ndarray,
-    references: np.ndarray,
-    which: np.ndarray | None = None,
-    within: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return the distance of each path's (n, m, 3) beginning that is nearest to its whole reference (r, k, 3): (n,).
-
-    A path has ``lengths`` (n,) points with the same time step as the reference. It may be slower or begin later, and is
-    ignored after it has followed the reference. The sum along the best warping is divided by the number of points of
-    the reference or of the beginning, whichever is larger: a slower path costs no more, and a detour gains little.
-    Distances beyond ``within`` (n,) are not computed exactly, but infinite.
-    """
+    counts = np.full(len(paths), paths.shape[1]) if lengths is None else lengths
     which = np.arange(len(paths)) if which is None else which
     within = np.full(len(paths), np.inf) if within is None else within
-    return np.asarray(_distances(paths, lengths, references, which, True, within))
+    return np.asarray(_distances(paths, counts, references, which, lengths is not None, within))
 
 
 @machine_code
@@ -242,7 +235,7 @@ def alike(
     result = np.zeros(len(ids), bool)
     if own is not None:
         begun, counts = paths.beginnings(ids, paths.lengths(own))
-        result = open_distances(begun, counts, paths.resample(own), within=within) <= within
+        result = distances(begun, paths.resample(own), lengths=counts, within=within) <= within
     for control in usual[:MOST_CONTROLS]:
         left = np.flatnonzero(~result)
         result[left] = _distance(ids[left], control, paths, within[left]) <= within[left]
@@ -279,6 +272,6 @@ def _nearest_distances(ids: np.ndarray, paths: Paths) -> np.ndarray:
 
 def _distance(ids: np.ndarray, control: int, paths: Paths, within: np.ndarray | None = None) -> np.ndarray:
     """Return the distance of trajectories from one control: (ids,); infinite beyond ``within`` (ids,)."""
-    reference = np.array([control])
-    begun, counts = paths.beginnings(ids, np.repeat(paths.lengths(reference), len(ids)))
-    return open_distances(begun, counts, paths.resample(reference), np.zeros(len(ids), int), within)
+    reference, which = np.array([control]), np.zeros(len(ids), int)
+    begun, counts = paths.beginnings(ids, paths.lengths(reference)[which])
+    return distances(begun, paths.resample(reference), which, lengths=counts, within=within)

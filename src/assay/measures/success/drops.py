@@ -201,9 +201,8 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
     rows = pl.concat([drop.rows for drop in drops], how="diagonal_relaxed")
     counts = {name: sum(getattr(drop, name) for drop in drops) for name in (*_OUTCOMES, "pairs", "unpaired")}
     early = any(drop.stopped for drop in drops)
-    return replace(
-        first, **counts, **_estimate(rows, resampling=False, early=early), p_holm=1.0, stopped=early
-    )
+    estimate = _estimate(rows, resampling=False, early=early)
+    return replace(first, **counts, **estimate, p_holm=1.0, stopped=early)
 
 
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
@@ -346,19 +345,20 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         largest = sorted(drops, key=lambda drop: drop.change)[:MOST]
         groups: dict[str, list[Mark]] = {}
         for drop in (drop for drop in drops if drop in largest):
-            look = {"colour": BLUE, "shape": "o"} if drop.plausible else {"colour": FAINT, "shape": "D"}
-            notes = f"{drop.pairs:,}", p_value(drop.p_holm)
-            mark = Mark.of_change(group_name(drop.group), drop, *notes, sure=drop.p_holm < SURE, **look)
+            look = {"color": BLUE, "marker": "o"} if drop.plausible else {"color": FAINT, "marker": "D"}
+            numbers = f"{drop.pairs:,}", p_value(drop.p_holm)
+            mark = Mark.of_change(group_name(drop.group), drop, *numbers, sure=drop.p_holm < SURE, **look)
             groups.setdefault(drop.family, []).append(mark)
-        left = (
-            f" Of {len(drops)} conditions, the {MOST} largest losses are shown." if len(drops) > MOST else ""
-        )
-        grey = " Grey diamonds: changes after which success is not expected."
+        notes = ""
+        if not all(drop.plausible for drop in largest):
+            notes += " Grey diamonds: changes after which success is not expected."
+        if len(drops) > MOST:
+            notes += f" Of {len(drops)} conditions, the {MOST} largest losses are shown."
         caption = (
             f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with the same "
             "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test of a loss, by flips over starts "
             "and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
-            f"filled marks: p < {SURE:g}.{'' if all(drop.plausible for drop in largest) else grey}{left}"
+            f"filled marks: p < {SURE:g}.{notes}"
         )
         along, heads = "paired difference to the control, points", ("pairs", "Holm p")
         return change_drawing(name, title, caption, groups, along=along, heads=heads)
@@ -375,9 +375,8 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
             starts = plural(drop.starts, "start")
             yield f"The cost of {name} changes cannot be measured: none of the controls succeeds ({starts})."
             continue
-        numbers = (
-            f"paired difference {points(drop.change)} points, 95 % interval {between(drop.interval, 100)}"
-        )
+        interval = f"95 % interval {between(drop.interval, 100)}"
+        numbers = f"paired difference {points(drop.change)} points, {interval}"
         if drop.certain and drop.change < 0:
             yield f"Changes of the {name} cost {number(100 * -drop.change)} points ({numbers})."
             continue

@@ -80,9 +80,8 @@ def other_tasks(run: RunData) -> OtherTasks:
     change = pl.col("change") if "change" in rows.columns else pl.lit(None, pl.String)
     requests = plausible(rows).filter((change == Change.TASK) & (pl.col("condition") != CONTROL))
     usual = controls(rows)
-    goals = {
-        str(task): atoms(truth) for task, truth in usual.select("task", "truth").unique("task").iter_rows()
-    }
+    first = usual.select("task", "truth").unique("task")
+    goals = {str(task): atoms(truth) for task, truth in first.iter_rows()}
 
     def find_partner(row: dict[str, str]) -> str | None:
         """Return the other task of a goal that combines the episode's own task with another one."""
@@ -96,11 +95,11 @@ def other_tasks(run: RunData) -> OtherTasks:
     single = requests.filter(pl.col("_known").is_not_null()).with_columns(task=pl.col("_known"))
     double = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_not_null())
     new = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_null())
-    table = _with_controls(single, double, usual)
-    once = _with_controls(single, double.clear(), usual) if len(single) else table
+    known = _with_controls(single, double, usual)
+    once = _with_controls(single, double.clear(), usual) if len(single) else known
     parts = [
-        attempt(drops, rows_of, (by,), resampling=False, stopped=run.stopped)
-        for rows_of, by in ((table, "condition"), (once, "change"))
+        attempt(drops, part, (by,), resampling=False, stopped=run.stopped)
+        for part, by in ((known, "condition"), (once, "change"))
     ]
     asked_drops = [drop for part in parts if isinstance(part, tuple) for drop in part]
     unmatched = len(single.filter(~pl.col("task").is_in(usual["task"].implode())))
@@ -109,9 +108,29 @@ def other_tasks(run: RunData) -> OtherTasks:
         with_paths(run, pairs(part, "id", "initial_positions"))
         .with_columns(change=pl.lit(str(Change.TASK)))
         .select(ROWS)
-        for part in (table, own)
+        for part in (known, own)
     )
-    return OtherTasks(tuple(asked_drops), _new_goals(new, usual), unmatched, paired)
+    hits, rate = pl.col("success").sum(), pl.col("success").mean()
+    table = new.group_by("task", maintain_order=True).agg(rate=rate, hits=hits, count=pl.len())
+    table = table.join(usual.group_by("task").agg(control=rate), on="task", maintain_order="left")
+    new_goals = None
+    if len(table):
+        now, before = (table[name].to_numpy().astype(float) for name in ("rate", "control"))
+        off, change, interval = now - FAIR * before, now - before, None
+        if len(table) > 1:
+            error = float(change.std(ddof=1)) / len(table) ** 0.5
+            interval = student_over_tasks(float(change.mean()), error, len(table) - 1)
+        new_goals = NewGoals(
+            successes=int(table["hits"].sum()),
+            count=int(table["count"].sum()),
+            tasks=len(table),
+            control=float(before.mean()),
+            rate=float(now.mean()),
+            change=float(change.mean()),
+            interval=interval,
+            p=sign_flip(off) / 2 if off.sum() < 0 else 1.0,
+        )
+    return OtherTasks(tuple(asked_drops), new_goals, unmatched, paired)
 
 
 def _with_controls(single: pl.DataFrame, double: pl.DataFrame, usual: pl.DataFrame) -> pl.DataFrame:
@@ -147,32 +166,6 @@ def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tupl
         if key in right
         else replace(drop, p=1.0, p_holm=1.0, interval=widen_to_p(drop.interval, 1.0))
         for drop in drops
-    )
-
-
-def _new_goals(requests: pl.DataFrame, usual: pl.DataFrame) -> NewGoals | None:
-    """Compare success at new goals with that of their tasks' controls; None without such requests."""
-    rate = pl.col("success").mean()
-    table = requests.group_by("task", maintain_order=True).agg(
-        rate=rate, hits=pl.col("success").sum(), count=pl.len()
-    )
-    table = table.join(usual.group_by("task").agg(control=rate), on="task", maintain_order="left")
-    if not len(table):
-        return None
-    now, before = (table[name].to_numpy().astype(float) for name in ("rate", "control"))
-    off, change, interval = now - FAIR * before, now - before, None
-    if len(table) > 1:
-        error = float(change.std(ddof=1)) / len(table) ** 0.5
-        interval = student_over_tasks(float(change.mean()), error, len(table) - 1)
-    return NewGoals(
-        successes=int(table["hits"].sum()),
-        count=int(table["count"].sum()),
-        tasks=len(table),
-        control=float(before.mean()),
-        rate=float(now.mean()),
-        change=float(change.mean()),
-        interval=interval,
-        p=sign_flip(off) / 2 if off.sum() < 0 else 1.0,
     )
 
 

@@ -15,7 +15,7 @@ from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, SHARES, Mark, forest_drawing
-from assay.measures.views.style import Drawing, mark_style
+from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import (
     KeyNumber,
@@ -181,7 +181,7 @@ def rates_drawing(
                 rate.rate,
                 rate.interval,
                 (percent(rate.rate), between(rate.interval, 100), f"{rate.successes:,}/{rate.count:,}"),
-                **mark_style(place),
+                **series(place),
             )
             for label, rate in rates
             if rate is not None and rate.rate is not None

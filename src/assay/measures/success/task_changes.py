@@ -177,9 +177,8 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
         count = int(counts.sum())
         part = part_interval = None
         if falls:
-            both = all_lost.join(
-                own.group_by(START).agg(_mine=lost), on=START, how="left", maintain_order="left"
-            )
+            own_lost = own.group_by(START).agg(_mine=lost)
+            both = all_lost.join(own_lost, on=START, how="left", maintain_order="left")
             mine = both["_mine"].fill_null(0).to_numpy().astype(float)
             part = float(mine.sum() / whole.sum())
             off = mine - part * whole
@@ -311,9 +310,8 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
     alike = ""
     if result.alike_p is not None:
         verdict = "differ in cost" if result.alike_p < SURE else "do not differ significantly"
-        alike = (
-            f"Overall, the changes {verdict} ({p_phrase(result.alike_p)}, Mantel-Haenszel, within starts)."
-        )
+        test = f"{p_phrase(result.alike_p)}, Mantel-Haenszel, within starts"
+        alike = f"Overall, the changes {verdict} ({test})."
     return Table.of(
         "kept",
         "Success kept, if the control succeeds",
@@ -327,9 +325,8 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
     """Return the table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
-    drops = [
-        drop for drop in report.profile.get(CHANGES) or () if drop.plausible and drop.over_tasks is not None
-    ]
+    drops = report.profile.get(CHANGES) or ()
+    drops = tuple(drop for drop in drops if drop.plausible and drop.over_tasks is not None)
     if not drops:
         return None
     return Table.of(
@@ -356,9 +353,9 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
-    verdict = (
-        f"Costs more in some tasks: {listed(uneven)}" if uneven else "No change costs more in some tasks"
-    )
+    verdict = f"Costs more in some tasks: {listed(uneven)}"
+    if not uneven:
+        verdict = "No change costs more in some tasks"
     return Table.of(
         "task-changes",
         "Cost of each change in each task",

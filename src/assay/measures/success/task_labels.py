@@ -210,10 +210,12 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
             f"{name}: " * (len(runs) > 1)
             + f"{min(counts, default=0):,} to {max(counts, default=0):,} perturbed episodes per label"
         )
-    lines = "Lines along the spokes: 95 % Wilson intervals."
-    if len(runs) > 1:
-        lines = "Wilson intervals are in the tables."
-    caption = f"Success by label, {'; '.join(sizes)}, in which success is expected. {lines}"
+    where = (
+        "Lines along the spokes: 95 % Wilson intervals"
+        if len(runs) == 1
+        else "Wilson intervals are in the tables"
+    )
+    caption = f"Success by label, {'; '.join(sizes)}, in which success is expected. {where}."
     return Drawing("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
 
 

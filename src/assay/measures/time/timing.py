@@ -114,10 +114,10 @@ def time_limits(
     Raises MeasureError if no task has a reference time.
     """
     rows = with_references(frame, reference)
-    timed = rows.drop_nulls(REFERENCE)
+    timed = rows.drop_nulls(REFERENCE).with_columns(pl.lit(False).alias(UNTIMED))
     if not len(timed):
         raise MeasureError("no task has a reference time or a successful control")
-    limits = tuple(_within(timed, (), factor)[()] for factor in possible(timed, factors))
+    limits = limits_by(timed, (), factors)[()]
     typical = timed.group_by("task").agg(pl.col(REFERENCE).median()).sort("task")
     return Limits(limits, dict(typical.iter_rows()), len(rows) - len(timed))
 
@@ -137,9 +137,13 @@ def limits_by(
         least = min(factor for factor in factors if factor)
         raise MeasureError(f"its episodes were stopped before {least:g} times the reference time")
     for factor in limits:
-        part = rows if factor is None else rows.filter(~pl.col(UNTIMED))
-        for group, limit in _within(part, by, factor).items():
-            result.setdefault(group, []).append(limit)
+        part, in_time = rows, pl.col("success") == 1
+        if factor is not None:
+            part = rows.filter(~pl.col(UNTIMED))
+            in_time &= ~(pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
+        for group in group_shares(part.with_columns(_in_time=in_time), "_in_time", by):
+            limit = Limit(factor, group.hits, len(group.rows), group.share, group.interval)
+            result.setdefault(tuple(group.group.values()), []).append(limit)
     if not result:
         raise MeasureError("no task has a reference time or a successful control")
     return {group: tuple(within) for group, within in result.items()}
@@ -192,18 +196,6 @@ def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> l
     return [factor for factor in factors if (math.inf if factor is None else factor) <= own]
 
 
-def _within(rows: pl.DataFrame, by: Sequence[str], factor: float | None) -> dict[tuple[Label, ...], Limit]:
-    """Return the success of each group within a limit; empty without rows."""
-    late = pl.lit(False)
-    if factor is not None:
-        late = (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
-    rows = rows.with_columns(_in_time=(pl.col("success") == 1) & ~late)
-    return {
-        tuple(part.group.values()): Limit(factor, part.hits, len(part.rows), part.share, part.interval)
-        for part in group_shares(rows, "_in_time", by)
-    }
-
-
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
     """Return the duration of the successes of each group; groups without a success are left out."""
     tried = valid_rows(frame).drop_nulls(by)
@@ -217,10 +209,8 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
         steps, count = np.sort(group["steps"].to_numpy()), counts[key]
         half = -(-count // 2)
         by_then = float(steps[half - 1]) if len(steps) >= half else None
-        names = dict(zip(by, key, strict=True))
-        result.append(
-            TimeToSuccess(names, float(np.median(steps)), intervals[key], len(steps), count, by_then)
-        )
+        numbers = float(np.median(steps)), intervals[key], len(steps), count, by_then
+        result.append(TimeToSuccess(dict(zip(by, key, strict=True)), *numbers))
     return tuple(result)
 
 
@@ -236,28 +226,25 @@ def no_mistakes(
         clean = pl.col("steps") <= pl.col(FEWEST)
     elif (rows["truth"] != "{}").any():
         stages = pl.col("stages") if "stages" in rows.columns else pl.lit(None, pl.String).alias("stages")
-        clean = pl.struct("truth", "moved", stages).map_elements(_is_flawless, return_dtype=pl.Boolean)
+
+        def is_flawless(row: dict[str, str]) -> bool:
+            # Each atom became true once (initial atoms may be undone), and a named object moved first, unless the
+            # instruction was cancelled.
+            once = all(
+                sum(first > 0 for first, _ in spans) <= 1 for spans in json.loads(row["truth"]).values()
+            )
+            is_cancelled = row["moved"] is None and row["stages"] == NO_ATOMS
+            return once and (is_cancelled or row["moved"] in goal_objects(row["truth"]).split("+"))
+
+        clean = pl.struct("truth", "moved", stages).map_elements(is_flawless, return_dtype=pl.Boolean)
     else:
         raise MeasureError("no episode records when its goal was true")
     rows = rows.with_columns(_flawless=(pl.col("success") == 1) & clean).drop(*ignoring, strict=False)
-    return tuple(
-        NoMistakes(
-            part.group, part.hits, int(part.rows["success"].sum()), len(part.rows), part.share, part.interval
-        )
-        for part in group_shares(rows, "_flawless", by)
-    )
-
-
-def _is_flawless(row: dict[str, str | None]) -> bool:
-    """Return whether a named object moved first, and each atom became true once; initial atoms may be undone.
-
-    After a cancelled instruction no object needs to have moved.
-    """
-    truth = str(row["truth"])
-    once = all(sum(first > 0 for first, _ in spans) <= 1 for spans in json.loads(truth).values())
-    if row["moved"] is None and row["stages"] == NO_ATOMS:
-        return once
-    return once and row["moved"] in goal_objects(truth).split("+")
+    results = []
+    for part in group_shares(rows, "_flawless", by):
+        counts = part.hits, int(part.rows["success"].sum()), len(part.rows)
+        results.append(NoMistakes(part.group, *counts, part.share, part.interval))
+    return tuple(results)
 
 
 def limit_name(factor: float | None) -> str:
@@ -327,7 +314,7 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
         name = group_name(result.group)
         numbers = number(result.median, 0), between(result.interval, digits=0), f"{result.successes:,}"
         colour, shape = (ORANGE, "s") if name == CONTROL else (BLUE, "o")
-        marks.append(Mark(name, result.median, result.interval, numbers, colour=colour, shape=shape))
+        marks.append(Mark(name, result.median, result.interval, numbers, color=colour, marker=shape))
     ends = [mark.interval.high if mark.interval else mark.value for mark in marks]
     left = f" The first {MOST} of {len(results)} conditions." if len(results) > MOST else ""
     caption = (

@@ -39,8 +39,8 @@ class Mark:
     """Numbers beside the row."""
     sure: bool = True
     """Whether the mark is filled; otherwise hollow."""
-    colour: str = BLUE
-    shape: str = "o"
+    color: str = BLUE
+    marker: str = "o"
 
     @classmethod
     def of_change(cls, label: str, result: Any, *notes: str, **look: Any) -> Mark:
@@ -94,10 +94,8 @@ def change_drawing(
     heads: Sequence[str] = (),
 ) -> Drawing:
     """Return a forest plot of changes (`Mark.of_change`) in percentage points, with ``heads`` of the further notes."""
-    heads = ("points", "95 % interval", *heads)
-    return forest_drawing(
-        name, title, caption, groups, along=along, heads=heads, unit="points", zero=0.0, least=0.1
-    )
+    axis: Any = {"along": along, "unit": "points", "zero": 0.0, "least": 0.1}
+    return forest_drawing(name, title, caption, groups, heads=("points", "95 % interval", *heads), **axis)
 
 
 def forest(
@@ -132,12 +130,12 @@ def forest(
     for place, row in enumerate(rows):
         if isinstance(row, Mark):
             if row.interval is not None:
-                axes.plot(
-                    [row.interval.low, row.interval.high], [place, place], color=row.colour, linewidth=1.3
-                )
-            fill = row.colour if row.sure else "white"
-            look: Any = {"color": row.colour, "markerfacecolor": fill, "markersize": 4.5, "zorder": 3}
-            axes.plot(row.value, place, row.shape, clip_on=False, **look)  # whole at the end of the axis, too
+                ends_of_line = [row.interval.low, row.interval.high]
+                axes.plot(ends_of_line, [place, place], color=row.color, linewidth=1.3)
+            fill = row.color if row.sure else "white"
+            look: Any = {"color": row.color, "markerfacecolor": fill, "markersize": 4.5, "zorder": 3}
+            look["clip_on"] = False  # so that marks at the end of the axis are whole
+            axes.plot(row.value, place, row.marker, **look)
             for end, text in zip(ends, row.notes, strict=False):  # a narrow print has no room for all
                 note(axes, text, end, place)
     # A group's name beside the labels would leave no room for a narrow plot.

@@ -117,19 +117,13 @@ def readable(figure: Figure, how: Print) -> None:
 
 
 def read_names(file: Path) -> dict[str, str]:
-    """Read names of conditions, tasks and runs (id -> name, in groups or not) from YAML or JSON. Raises RunError."""
+    """Read names of conditions, tasks and runs (id -> name) from YAML or JSON. Raises RunError."""
     try:
         data = yaml.safe_load(file.read_text(encoding="utf-8"))  # JSON is YAML
     except OSError as error:
         raise RunError(f"--names {file}: {error.strerror}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise RunError(f"--names {file}: not YAML or JSON: {str(error).splitlines()[0]}") from None
-    names: dict[str, str] = {}
-    for name, value in data.items() if isinstance(data, dict) else [("", None)]:
-        for key, label in value.items() if isinstance(value, dict) else [(name, value)]:
-            if not isinstance(label, str | int | float):
-                raise RunError(
-                    f"--names {file}: expected 'id: name', or groups of these; got {key}: {label!r:.40}"
-                )
-            names[str(key)] = str(label)
-    return names
+    if not isinstance(data, dict) or any(isinstance(label, dict | list) for label in data.values()):
+        raise RunError(f"--names {file}: expected lines of the form 'id: name'")
+    return {str(name): str(label) for name, label in data.items()}

@@ -176,13 +176,8 @@ def share_limits(axes: Axes) -> None:
 
 
 def series(place: int) -> dict[str, Any]:
-    """Return the colour and marker of the n-th series."""
+    """Return the colour and marker of the n-th series, as keywords of matplotlib and of `Mark`."""
     return {"color": SERIES[place % len(SERIES)], "marker": MARKS[place % len(MARKS)]}
-
-
-def mark_style(place: int) -> dict[str, Any]:
-    """Return the colour and shape of the n-th series, as keywords of `Mark`."""
-    return {"colour": SERIES[place % len(SERIES)], "shape": MARKS[place % len(MARKS)]}
 
 
 def aside(place: int, count: int) -> float:

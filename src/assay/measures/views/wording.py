@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay import tasks
@@ -59,10 +58,8 @@ def negate(interval: Interval | None) -> Interval | None:
 
 def methods(intervals: Iterable[Interval | None]) -> str:
     """List the methods of intervals: "Wilson", "Student, over starts", ..."""
-    names = dict.fromkeys(interval.method for interval in intervals if interval is not None)
-    return re.sub(
-        r"\b(wilson|newcombe|student|fisher)\b", lambda name: name[0].capitalize(), "; ".join(names)
-    )
+    text = "; ".join(dict.fromkeys(interval.method for interval in intervals if interval is not None))
+    return re.sub(r"\b(wilson|newcombe|student|fisher)\b", lambda name: name[0].capitalize(), text)
 
 
 def p_value(p: float) -> str:
@@ -138,28 +135,26 @@ class KeyNumber:
         return replace(number, detail=f"{number.detail}; tasks in general {between(rate.over_tasks, 100)}")
 
 
-CHANGE_PHRASES: Mapping[str, str] = MappingProxyType(
-    {
-        "wording": "with other wordings",
-        "names": "with other names",
-        "surface": "with the same words written differently",
-        "": "under all changes",
-        "task": "when another task is requested",
-        "position": "with objects at other positions",
-        "appearance": "with objects of another appearance",
-        "object": "with objects of another size or category",
-        "appearance+object": "with objects of another appearance, size or category",
-        "clutter": "with additional objects",
-        "room": "with another background or lighting",
-        "camera": "with another camera pose",
-        "robot": "with another robot pose",
-        "senses": "with disturbed observations or actions",
-        "meanwhile": "after objects were moved mid-episode",
-        "request": "after the instruction was changed mid-episode",
-        "cancel": "(stop safely) after the instruction was cancelled",
-        "interruption": "after a mid-episode change of lighting or camera, a new object, a frozen image or a delay",
-    }
-)
+CHANGE_PHRASES = {
+    "wording": "with other wordings",
+    "names": "with other names",
+    "surface": "with the same words written differently",
+    "": "under all changes",
+    "task": "when another task is requested",
+    "position": "with objects at other positions",
+    "appearance": "with objects of another appearance",
+    "object": "with objects of another size or category",
+    "appearance+object": "with objects of another appearance, size or category",
+    "clutter": "with additional objects",
+    "room": "with another background or lighting",
+    "camera": "with another camera pose",
+    "robot": "with another robot pose",
+    "senses": "with disturbed observations or actions",
+    "meanwhile": "after objects were moved mid-episode",
+    "request": "after the instruction was changed mid-episode",
+    "cancel": "(stop safely) after the instruction was cancelled",
+    "interruption": "after a mid-episode change of lighting or camera, a new object, a frozen image or a delay",
+}
 
 
 def describe_change(part: str) -> str:

@@ -99,9 +99,8 @@ def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 def grid(frame: pl.DataFrame) -> Grid:
     """Measure success over the 4 x 11 grid, and its margins."""
     rows = paraphrases(frame)
-    usual = frame.filter(pl.col("condition") == CONTROL).with_columns(
-        object=pl.lit(NONE), action=pl.lit(NONE)
-    )
+    usual = frame.filter(pl.col("condition") == CONTROL)
+    usual = usual.with_columns(object=pl.lit(NONE), action=pl.lit(NONE))
     distances = {}
     if "pd" in rows.columns:
         means = rows.group_by("object", "action").agg(pl.col("pd").mean())

@@ -190,7 +190,7 @@ def nonsense(run: RunData) -> Drop:
     ]
     if all(drop.control == 0 for drop in drops):
         raise MeasureError(
-            "no episode has a nonsense or counterfactual instruction and a control that succeeds"
+            "no episode with a nonsense or counterfactual instruction has a control that succeeds"
         )
     return min(drops, key=lambda drop: drop.perturbed)
 
@@ -202,15 +202,11 @@ def _test_nonsense(profiles: Profiles) -> Iterator[FlawTest | Untested]:
         if drop is None or profile.get("memorisation") is not None:
             continue
         independent = int(drop.perturbed * drop.starts + 1e-9)  # episodes of one start may be identical
-        p, interval = (
-            p_above_tolerated(independent, drop.starts),
-            wilson_interval(drop.perturbed, drop.starts),
-        )
+        p = p_above_tolerated(independent, drop.starts)
+        interval = wilson_interval(drop.perturbed, drop.starts)
         (condition,) = drop.group.values()
-        hits = drop.both + drop.only_perturbed
-        evidence = Evidence(
-            run, NONSENSE.name, str(condition), drop.perturbed, interval, p, hits=hits, count=drop.pairs
-        )
+        numbers = (drop.perturbed, interval, p, drop.both + drop.only_perturbed, drop.pairs)
+        evidence = Evidence(run, NONSENSE.name, str(condition), *numbers)
         least = p_above_tolerated(drop.starts, drop.starts)
         yield FlawTest(Flaw.IGNORES_WORDS, (evidence,), p, interval, least_p=least)
     yield Untested(Flaw.IGNORES_WORDS, NONSENSE.name)

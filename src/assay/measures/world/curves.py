@@ -80,17 +80,14 @@ class SuccessCurve(Result):
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None
-        points = [
-            (
-                point.rate.interval.high < control.low,
-                DistanceRate(point.at, point.rate.successes, point.rate.count),
-            )
-            for point in self.steps[1:]
-            if point.rate.interval is not None
-        ]
-        last_kept = max((place for place, (is_lost, _) in enumerate(points) if not is_lost), default=-1)
-        lost = tuple(rate for _, rate in points[last_kept + 1 :])
-        return Onset(lost, points[last_kept][1] if last_kept >= 0 else None) if lost else None
+        lost: list[DistanceRate] = []
+        kept = None
+        for point in self.steps[1:]:
+            if point.rate.interval is not None:
+                lost.append(DistanceRate(point.at, point.rate.successes, point.rate.count))
+                if point.rate.interval.high >= control.low:
+                    lost, kept = [], lost[-1]
+        return Onset(tuple(lost), kept) if lost else None
 
 
 def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
@@ -105,14 +102,8 @@ def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
     tasks = frame.filter(grown & (pl.col("condition") != CONTROL))["task"].unique()
     usual = (pl.col("condition") == CONTROL) & pl.col("task").is_in(tasks.implode())
     rows = frame.filter(usual | grown).with_columns(at=pl.col(along).cast(pl.Float64).fill_null(0.0))
-    tables = {
-        at: table
-        for (at,), table in valid_rows(rows)
-        .group_by("at", *START)
-        .agg(pl.col("success").sum(), pl.len().alias("count"))
-        .sort(START)
-        .group_by("at")
-    }
+    sums = valid_rows(rows).group_by("at", *START).agg(pl.col("success").sum(), pl.len().alias("count"))
+    tables = {at: table for (at,), table in sums.sort(START).group_by("at")}
     conditions = {at: table["condition"].unique().to_list() for (at,), table in rows.group_by("at")}
     sensible = set(plausible(rows)["at"].to_list())
     points: list[CurvePoint] = []
@@ -147,19 +138,14 @@ def curve_figure(
         for place, (run, curve) in enumerate(runs.items()):
             look = series(place)
             shift = aside(place, len(runs)) * span
-            shown = [
-                (point.at + shift, point.rate.rate, point)
-                for point in curve.steps
-                if point.rate.rate is not None
-            ]
-            axes.plot([x for x, _, _ in shown], [y for _, y, _ in shown], label=run, **look)
-            for x, y, point in shown:
+            shown = [(point, rate) for point in curve.steps if (rate := point.rate.rate) is not None]
+            x = [point.at + shift for point, _ in shown]
+            axes.plot(x, [rate for _, rate in shown], label=run, **look)
+            for at, (point, rate) in zip(x, shown, strict=True):
                 if not point.plausible:
-                    axes.plot(x, y, look["marker"], mec=look["color"], mfc="white", zorder=3)
-                if point.rate.interval is not None:
-                    axes.vlines(
-                        x, point.rate.interval.low, point.rate.interval.high, color=look["color"], lw=1.1
-                    )
+                    axes.plot(at, rate, look["marker"], mec=look["color"], mfc="white", zorder=3)
+                if (interval := point.rate.interval) is not None:
+                    axes.vlines(at, interval.low, interval.high, color=look["color"], lw=1.1)
         share_limits(axes)
         if all(at == int(at) for at in places):
             axes.set_xticks(places)

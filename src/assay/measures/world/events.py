@@ -62,9 +62,14 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
     frame = run.plausible
     if "events" not in frame.columns or not (planned := frame.drop_nulls(["events", LABEL])).height:
         raise MeasureError("no episode records whether its event happened")
+
+    def last_step(events: str) -> float | None:
+        steps = (event["step"] for event in json.loads(events))
+        return max((float(step) for step in steps if step is not None), default=None)
+
     planned = planned.with_columns(
         _happened=pl.col("events").map_elements(all_happened, return_dtype=pl.Boolean),
-        _step=pl.col("events").map_elements(_last_step, return_dtype=pl.Float64),
+        _step=pl.col("events").map_elements(last_step, return_dtype=pl.Float64),
     )
     outcomes = []
     for (name,), rows in planned.group_by(LABEL, maintain_order=True):
@@ -86,12 +91,6 @@ def events(run: RunData) -> tuple[EventOutcome, ...]:
             )
         )
     return tuple(outcomes)
-
-
-def _last_step(events: str) -> float | None:
-    """Return the control step of the last event of an episode."""
-    steps = (event["step"] for event in json.loads(events))
-    return max((float(step) for step in steps if step is not None), default=None)
 
 
 def _by_reaction(outcomes: Sequence[EventOutcome]) -> dict[str, list[EventOutcome]]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 MOST_PANELS = 12
 _ENDED = {
     "settled": "",
-    "": "",
     "budget": "the budget is used up",
     "starts": "the seeds are used up",
     "controls": "no control succeeds: there is nothing to lose",
@@ -89,6 +88,13 @@ class AxisThreshold(Result):
         return f"{self.kept:g} to {self.lost:g}{unit}" if self.kept else f"up to {self.lost:g}{unit}"
 
     @property
+    def likeliest(self) -> str:
+        """Most likely threshold as an entry of a table."""
+        if self.best is None:
+            return "not lost" if self.fits and self.points else NOT
+        return f"{self.best:g}"
+
+    @property
     def remark(self) -> str:
         """Caveat about the threshold; may be empty."""
         if not self.fits:
@@ -126,62 +132,46 @@ def thresholds(run: RunData) -> Thresholds:
     usual: dict[str, dict[int, bool]] = {}  # task -> seed -> success of the control
     for task, seed, outcome in whole.filter(is_valid_control).select("task", "seed", "outcome").iter_rows():
         usual.setdefault(task, {})[seed] = outcome == Outcome.SUCCESS
-    results = tuple(
-        _measure_axis(single, usual.get(task, {}), task, axis, about, level, 1 - confidence)
-        for (task, axis), about in ladders.items()
-    )
+    results = []
+    for (task, axis), about in ladders.items():
+        rows = single.filter((pl.col("task") == task) & (pl.col(AXIS) == axis))
+        ladder, controls = [float(magnitude) for magnitude in about["magnitudes"]], usual.get(task, {})
+        counts = {magnitude: [0, 0] for magnitude in ladder}
+        starts: dict[int, dict[int, bool]] = {}
+        for seed, magnitude, outcome in rows.select("seed", MAGNITUDE, "outcome").iter_rows():
+            if controls.get(seed) and outcome != Outcome.ERROR and magnitude in counts:
+                won = outcome == Outcome.SUCCESS
+                counts[magnitude][0] += won
+                counts[magnitude][1] += 1
+                starts.setdefault(seed, {})[ladder.index(magnitude)] = won
+        evidence = LadderEvidence(len(ladder), level, 1 - confidence)
+        for outcomes in starts.values():
+            evidence.see(outcomes)
+        ends, best = evidence.interval, evidence.best
+        results.append(
+            AxisThreshold(
+                task=task,
+                axis=axis,
+                unit=str(about.get("unit", "")),
+                magnitudes=tuple(ladder),
+                kept=None if ends is None else 0.0 if ends[0] == 0 else ladder[ends[0] - 1],
+                lost=None if ends is None or ends[1] == len(ladder) else ladder[ends[1]],
+                best=None if not starts or best is None or best == len(ladder) else ladder[best],
+                fits=ends is not None,
+                points=tuple(AtMagnitude(at, *count) for at, count in counts.items() if count[1]),
+                controls=len(controls),
+                succeeded=sum(controls.values()),
+                episodes=len(rows),
+                ended=str(about.get("ended", "")),
+            )
+        )
     if not results:
         raise MeasureError("nothing was searched")
-    return Thresholds(level, confidence, results, tuple(search.get("cannot", ())))
-
-
-def _measure_axis(
-    single: pl.DataFrame,
-    usual: dict[int, bool],
-    task: str,
-    axis: str,
-    about: dict[str, Any],
-    level: float,
-    alpha: float,
-) -> AxisThreshold:
-    rows = single.filter((pl.col("task") == task) & (pl.col(AXIS) == axis))
-    ladder = [float(magnitude) for magnitude in about["magnitudes"]]
-    evidence = LadderEvidence(len(ladder), level, alpha)
-    counts = {magnitude: [0, 0] for magnitude in ladder}
-    starts: dict[int, dict[int, bool]] = {}
-    for seed, magnitude, outcome in rows.select("seed", MAGNITUDE, "outcome").iter_rows():
-        if usual.get(seed) and outcome != Outcome.ERROR and magnitude in counts:
-            won = outcome == Outcome.SUCCESS
-            counts[magnitude][0] += won
-            counts[magnitude][1] += 1
-            starts.setdefault(seed, {})[ladder.index(magnitude)] = won
-    for outcomes in starts.values():
-        evidence.see(outcomes)
-    ends, best = evidence.interval, evidence.best
-    return AxisThreshold(
-        task,
-        axis,
-        str(about.get("unit", "")),
-        tuple(ladder),
-        None if ends is None else 0.0 if ends[0] == 0 else ladder[ends[0] - 1],
-        None if ends is None or ends[1] == len(ladder) else ladder[ends[1]],
-        None if not starts or best is None or best == len(ladder) else ladder[best],
-        ends is not None,
-        tuple(AtMagnitude(magnitude, *counts[magnitude]) for magnitude in ladder if counts[magnitude][1]),
-        len(usual),
-        sum(usual.values()),
-        len(rows),
-        str(about.get("ended", "")),
-    )
+    return Thresholds(level, confidence, tuple(results), tuple(search.get("cannot", ())))
 
 
 def thresholds_table(result: Thresholds, report: object = None) -> Table:
     """Make the table of thresholds by task and axis."""
-
-    def likeliest(threshold: AxisThreshold) -> str:
-        if threshold.best is None:
-            return "not lost" if threshold.fits and threshold.points else NOT
-        return f"{threshold.best:g}"
 
     note = (
         f"The threshold is the smallest magnitude at which less than {percent(result.level, 0)} of the starts with a "
@@ -194,7 +184,7 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
         result.found,
         *("task", "axis"),
         Column("success is lost", value=lambda threshold: threshold.location),
-        Column("likeliest", value=likeliest),
+        Column("likeliest", value=lambda threshold: threshold.likeliest),
         Column("controls", value=lambda threshold: f"{threshold.succeeded}/{threshold.controls}"),
         "episodes",
         Column("remark", value=lambda threshold: threshold.remark),

@@ -32,7 +32,7 @@ from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan
 from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.schedulers.until import ALPHA, start_order
-from assay.runs.store import SUFFIX, Store, Waiting
+from assay.runs.store import SUFFIX, PlannedEpisode, Store
 from assay.support.stats.betting import Wager, anytime_interval
 from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
 
@@ -333,7 +333,7 @@ class _Contest:
 class DuelScheduler(Scheduler):
     """The episodes of one side of a duel, without those of conditions that are decided."""
 
-    def __init__(self, store: Store, waiting: Iterable[Waiting], side: int, judge: Judge) -> None:
+    def __init__(self, store: Store, waiting: Iterable[PlannedEpisode], side: int, judge: Judge) -> None:
         self._side, self._judge = side, judge
         places = judge.places()
         entries = [entry for entry in waiting if entry.key in places]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
 from assay.episodes import Episode, EpisodeSpec
-from assay.runs.store import Store, Waiting
+from assay.runs.store import PlannedEpisode, Store
 
 MAX_BATCH = 8
 STARTS_PER_BLOCK = 5
@@ -24,11 +24,11 @@ class Scheduler:
     or a single episode if the order matters (``in_order``).
     """
 
-    def __init__(self, store: Store, entries: Iterable[Waiting], *, in_order: bool = False) -> None:
+    def __init__(self, store: Store, entries: Iterable[PlannedEpisode], *, in_order: bool = False) -> None:
         self.workers = 1
         """Number of episodes that run concurrently."""
         self._store, self._in_order = store, in_order
-        self._entries: dict[int, tuple[int, Waiting]] = {}
+        self._entries: dict[int, tuple[int, PlannedEpisode]] = {}
         """Number of an episode -> its block, and the episode."""
         self._blocks: list[list[int]] = []
         """Numbers of the waiting episodes of each block."""
@@ -39,7 +39,7 @@ class Scheduler:
         self._left = 0
         self.add(entries)
 
-    def add(self, entries: Iterable[Waiting]) -> None:
+    def add(self, entries: Iterable[PlannedEpisode]) -> None:
         """Append episodes."""
         entries = list(entries)
         tasks: dict[str, dict[int, int]] = {}  # task -> seed -> position of the start within the task

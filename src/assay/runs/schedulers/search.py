@@ -19,13 +19,12 @@ from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, AxisError, Rung, variant
 from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
-from assay.runs.certificates import CertificateCache, CertifiedPlan, Refusal, cache_file, missing, remember
+from assay.runs.certificates import CertificateCache, CertifiedPlan, cache_file, certify, missing, remember
 from assay.runs.driver import driving, finish
 from assay.runs.execute import (
     Observer,
     choose_workers,
     default_path,
-    make_certificates,
     make_executor,
     open_run,
 )
@@ -33,7 +32,7 @@ from assay.runs.executor import Player
 from assay.runs.options import RunOptions
 from assay.runs.plan import RunPlan, plugins_used
 from assay.runs.schedulers.plan import Batch, Scheduler
-from assay.runs.store import Store, Waiting
+from assay.runs.store import PlannedEpisode, Store
 from assay.support.plugins import plugins_of
 from assay.support.stats.thresholds import ALPHA, LEVEL, LadderEvidence
 from assay.support.streams import stream
@@ -151,14 +150,18 @@ class Search:
     axis: Axis
     ladder: tuple[Rung, ...]
     threshold: ThresholdSearch
-    procedure: Procedure | None = None
-    over: bool = False
+    procedure: Procedure
     request: Certify | Play | None = None
+    specs: dict[Item, EpisodeSpec] = field(default_factory=dict)
+    """Requested episodes."""
 
-    def specs(self, plan: RunPlan) -> dict[Item, EpisodeSpec]:
-        """Return the requested episodes."""
-        assert self.request is not None
-        return {item: self._spec(plan, *item) for item in self.request.items}
+    def advance(self, answer: Answer | None, plan: RunPlan) -> None:
+        """Send an answer to the search, and store its next request; None starts the search."""
+        try:
+            self.request = next(self.procedure) if answer is None else self.procedure.send(answer)
+        except StopIteration:
+            self.request = None
+        self.specs = {item: self._spec(plan, *item) for item in (self.request.items if self.request else ())}
 
     def _spec(self, plan: RunPlan, seed: int, rung: int | None) -> EpisodeSpec:
         variants: tuple[Variant, ...] = ()
@@ -169,15 +172,6 @@ class Search:
             (self.task,), (seed,), start=plan.options.hold_start, **_spec_options(plan)
         )
         return spec
-
-    def answer(self, answer: Answer | None, seeds: Sequence[int]) -> None:
-        """Send an answer to the search, and store its next request; None starts the search."""
-        try:
-            if self.procedure is None:
-                self.procedure = self.threshold.procedure(seeds)
-            self.request = next(self.procedure) if answer is None else self.procedure.send(answer)
-        except StopIteration:
-            self.request, self.over = None, True
 
 
 def _spec_options(plan: RunPlan) -> dict[str, Any]:
@@ -198,8 +192,8 @@ class SearchScheduler(Scheduler):
             for episode in store.outcomes()
             if episode.outcome is not None and episode.key not in waiting
         }
-        self.refused: dict[str, Refusal] = {}
-        """Episodes that cannot be solved, by key."""
+        self.refused: set[str] = set()
+        """Keys of episodes that cannot be solved."""
         self.interrupted = False
         self._served: dict[str, EpisodeSpec] = {}
         self._requested: set[str] = set()
@@ -220,17 +214,18 @@ class SearchScheduler(Scheduler):
         """Return whether to stop: certification was interrupted, or the observer requests it."""
         return self.interrupted or self._observer.stopping()
 
-    def _next_entries(self) -> Sequence[Waiting]:
+    def _next_entries(self) -> Sequence[PlannedEpisode]:
         """Return the episodes that all searches request, once none is running."""
         if self._requested:
             return ()
         while True:
-            self._advance()
+            for search in self._searches:
+                self._advance(search)
             undecided = [
                 spec
                 for search in self._searches
                 if isinstance(search.request, Certify)
-                for spec in search.specs(self._plan).values()
+                for spec in search.specs.values()
                 if not self._is_decided(spec)
             ]
             if not undecided:
@@ -242,7 +237,7 @@ class SearchScheduler(Scheduler):
             spec.key: self._served.get(spec.key, spec)
             for search in self._searches
             if isinstance(search.request, Play)
-            for spec in search.specs(self._plan).values()
+            for spec in search.specs.values()
             if spec.key not in self._outcomes
         }
         self._store.plan(wanted.values())
@@ -250,32 +245,27 @@ class SearchScheduler(Scheduler):
         self._requested = {entry.key for entry in entries}
         return entries
 
-    def _advance(self) -> None:
-        """Advance every search as far as the recorded episodes allow."""
-        seeds = self._plan.options.seeds or SEEDS
-        while True:
-            active = [(search, search.request) for search in self._searches if not search.over]
-            for search, request in active:
-                answer = None if request is None else self._answer(search)
-                if request is None or answer is not None:
-                    search.answer(answer, seeds)
-            if all(search.request is request and not search.over for search, request in active):
-                return
-
-    def _answer(self, search: Search) -> Answer | None:
-        """Return the answer to a search's request; None if it is not known yet."""
-        specs = search.specs(self._plan)
-        if isinstance(search.request, Play):
-            if any(spec.key not in self._outcomes for spec in specs.values()):
-                return None
-            outcomes = {item: self._outcomes[spec.key] for item, spec in specs.items()}
-            return {
-                item: None if outcome is Outcome.ERROR else outcome is Outcome.SUCCESS
-                for item, outcome in outcomes.items()
-            }
-        if not all(map(self._is_decided, specs.values())):
-            return None
-        return frozenset(item for item, spec in specs.items() if spec.key not in self.refused)
+    def _advance(self, search: Search) -> None:
+        """Advance a search as far as the recorded episodes and certificates allow."""
+        if search.request is None and not search.threshold.ended:
+            search.advance(None, self._plan)
+        while search.request is not None:
+            answer: Answer
+            if isinstance(search.request, Play):
+                if any(spec.key not in self._outcomes for spec in search.specs.values()):
+                    return
+                outcomes = {item: self._outcomes[spec.key] for item, spec in search.specs.items()}
+                answer = {
+                    item: None if outcome is Outcome.ERROR else outcome is Outcome.SUCCESS
+                    for item, outcome in outcomes.items()
+                }
+            else:
+                if not all(map(self._is_decided, search.specs.values())):
+                    return
+                answer = frozenset(
+                    item for item, spec in search.specs.items() if spec.key not in self.refused
+                )
+            search.advance(answer, self._plan)
 
     def _is_decided(self, spec: EpisodeSpec) -> bool:
         is_certified = spec.key in self._served or spec.key in self.refused
@@ -285,29 +275,18 @@ class SearchScheduler(Scheduler):
         """Run the demonstrator on the episodes' claims; returns False if that was interrupted."""
         plan = self._plan
         with CertificateCache(cache_file(), plan.states_digest) as cache:
-            if missing(specs, cache):
-                silent = _SilentObserver(self._observer)
-                if make_certificates(specs, cache, plan.demonstrator, plan.options, silent).left:
+            if wanted := missing(specs, cache):
+                executor = make_executor(plan.demonstrator, plan.options)
+                if certify(wanted, cache, executor, stopping=self._observer.stopping).left:
                     return False
             service = CertifiedPlan(cache, plan.experiment.limit, plan.experiment.reference)
             for spec in specs:
-                before = len(service.refused)
-                for served in service.admit([spec]):
-                    self._served[spec.key] = served
-                if len(service.refused) > before:
-                    self.refused[spec.key] = service.refused[-1]
+                if admitted := list(service.admit([spec])):
+                    self._served[spec.key] = admitted[0]
+                else:
+                    self.refused.add(spec.key)
         remember(self._store, service.refused, specs)
         return True
-
-
-class _SilentObserver(Observer):
-    """Observer that only forwards the request to stop: certificates are issued between episodes."""
-
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
-
-    def stopping(self) -> bool:
-        return self._observer.stopping()
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +337,7 @@ def search(
     plan = RunPlan.make(whole_grid(()), replace(options, seeds=seeds[:1]))
     plan = replace(plan, options=replace(options, seeds=seeds))
     tasks = plan.experiment.choose(options.tasks)
-    searches, cannot = _searches(tasks, [AXES[name] for name in axes], budget, level, 1 - confidence)
+    searches, cannot = _searches(tasks, seeds, [AXES[name] for name in axes], budget, level, 1 - confidence)
     plan = _with_estimated_specs(plan, searches).for_policy(policy, path, label)
     settings: dict[str, object] = {"level": level, "confidence": confidence, "guided": True}
     with open_run(plan, observer) as store:
@@ -374,13 +353,18 @@ def search(
         executor = make_executor(plan.worker, plan.options, plan.actor, store)
         ending = finish(driving(executor, scheduler, stopping=scheduler.stopping, watch=observer.episode))
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
-        left = sum(not search.over for search in searches)
+        left = sum(not search.threshold.ended for search in searches)
         notes, refused = tuple(_notes(searches)), len(scheduler.refused)
         return SearchEnding(path, store.done, refused, left, notes, ending.reason)
 
 
 def _searches(
-    tasks: Sequence[Task], axes: Sequence[Axis], budget: int | None, level: float, alpha: float
+    tasks: Sequence[Task],
+    seeds: Sequence[int],
+    axes: Sequence[Axis],
+    budget: int | None,
+    level: float,
+    alpha: float,
 ) -> tuple[list[Search], list[str]]:
     """Return the possible searches, and why others are impossible.
 
@@ -395,7 +379,8 @@ def _searches(
             except AxisError as error:
                 cannot.append(f"{axis.name}: {error}")
                 continue
-            searches.append(Search(task, axis, ladder, ThresholdSearch(len(ladder), 0, level, alpha)))
+            threshold = ThresholdSearch(len(ladder), 0, level, alpha)
+            searches.append(Search(task, axis, ladder, threshold, threshold.procedure(seeds)))
     if not searches:
         raise RunError(f"nothing can be searched: {'; '.join(cannot)}")
     minimum = 2 * least_starts(level, alpha)
@@ -417,16 +402,14 @@ def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
     count = sum(search.threshold.budget for search in searches)
     first = {search.task.id: search for search in reversed(searches)}
     tasks = list({search.task.id: search.task for search in searches}.values())
-    options = plan.options
-    assert options.seeds is not None
+    assert plan.options.seeds is not None
 
     def variants(task: Task) -> Iterable[Variant]:
         search = first[task.id]
         return [variant({search.axis.name: search.ladder[-1]}, 0)]
 
-    seeds = options.seeds[: max(1, count // (2 * len(tasks)))]
-    specs = replace(design, variants=variants).plan(tasks, seeds, **_spec_options(plan))
-    chosen = list(specs)[:count]
+    seeds = plan.options.seeds[: max(1, count // (2 * len(tasks)))]
+    chosen = list(replace(design, variants=variants).plan(tasks, seeds, **_spec_options(plan)))[:count]
     used = {plugin.module: plugin for plugin in plugins_of(search.axis.changes for search in searches)}
     used |= {plugin.module: plugin for plugin in plugins_used(design, design, plan.pack, chosen)}
     return replace(plan, specs=chosen, plugins=tuple(used[name] for name in sorted(used)))

@@ -29,7 +29,7 @@ from typing import Literal, Self, get_args
 from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome
 from assay.errors import RunError, did_you_mean
 from assay.runs.schedulers.plan import Scheduler
-from assay.runs.store import PlannedEpisode, Store, Waiting
+from assay.runs.store import PlannedEpisode, Store
 
 ALPHA = 0.05
 Rule = Literal["half-width", "decided", "differs"]
@@ -192,7 +192,7 @@ class UntilScheduler(Scheduler):
     """
 
     def __init__(
-        self, store: Store, until: Until, wanted: Iterable[Waiting], waiting: Iterable[Waiting]
+        self, store: Store, until: Until, wanted: Iterable[PlannedEpisode], waiting: Iterable[PlannedEpisode]
     ) -> None:
         """``wanted``: the episodes to execute, among all that are ``waiting``."""
         planned = in_canonical_order(store.outcomes())
@@ -209,10 +209,9 @@ class UntilScheduler(Scheduler):
             if is_open and episode.key not in unwanted:
                 sequence = self._sequences.setdefault(episode.condition, _Sequence())
                 sequence.outcomes[episode.key] = None if episode.key in left else episode.outcome
-                sequence.starts[episode.key] = (episode.task, episode.seed)
-                sequence.keys.append(episode.key)
-        control = self._sequences.get(CONTROL)
-        self._controls = {start: key for key, start in control.starts.items()} if control else {}
+                sequence.episodes.append(episode)
+        controls = self._sequences.get(CONTROL, _Sequence()).episodes
+        self._controls = {(episode.task, episode.seed): episode.key for episode in controls}
         self._stopped_starts: set[tuple[str, int]] = set()
         if stopped:
             frame = store.frame()
@@ -238,71 +237,49 @@ class UntilScheduler(Scheduler):
         needed: set[tuple[str, int]] = set()
         if condition == CONTROL:
             others = [other for name, other in self._sequences.items() if name != CONTROL]
-            if not all(other.is_over for other in others):
+            if not all(other.is_decided or other.counted == len(other.episodes) for other in others):
                 return
             needed = self._stopped_starts.union(*(other.counted_starts() for other in others))
             needed = (needed & self._controls.keys()) - sequence.counted_starts()
-        while not sequence.is_decided and (key := sequence.next_key()) is not None:
-            control = self._control(sequence.starts[key]) if self._until.is_paired else None
-            if self._until.is_paired and control is None:
+        while not sequence.is_decided and sequence.counted < len(sequence.episodes):
+            episode = sequence.episodes[sequence.counted]
+            start, outcome = (episode.task, episode.seed), sequence.outcomes[episode.key]
+            control: Outcome | None = Outcome.ERROR
+            if self._until.is_paired and start in self._controls:
+                control = self._sequences[CONTROL].outcomes[self._controls[start]]
+            if outcome is None or control is None:
                 return  # not yet recorded
-            sequence.count_next(control)
-            needed.discard(sequence.starts[key])
+            sequence.counted += 1
+            sequence.count += outcome is not Outcome.ERROR
+            sequence.successes += outcome is Outcome.SUCCESS
+            if Outcome.ERROR not in (outcome, control) and start not in sequence.paired:
+                sequence.paired.add(start)  # one control, however many wordings are compared with it
+                sequence.pairs.see((outcome is Outcome.SUCCESS) - (control is Outcome.SUCCESS))
+            needed.discard(start)
             if not needed and self._until.is_met(sequence.successes, sequence.count, sequence.pairs.p):
                 sequence.is_decided = True
                 pairs = sequence.pairs if self._until.is_paired else None
                 rule = self._until.as_json(sequence.successes, sequence.count, pairs)
-                self._store.stop(condition, sequence.counted_keys(), rule)
+                counted = [episode.key for episode in sequence.episodes[: sequence.counted]]
+                self._store.stop(condition, counted, rule)
                 self.drop(condition)
-
-    def _control(self, start: tuple[str, int]) -> Outcome | None:
-        """Return the outcome of the control of a start; an error if it has no control."""
-        key = self._controls.get(start)
-        return Outcome.ERROR if key is None else self._sequences[CONTROL].outcomes[key]
 
 
 @dataclass(slots=True)
 class _Sequence:
-    """A condition's episodes by key, in canonical order, and how many of them count."""
+    """A condition's episodes in canonical order, and how many of them count."""
 
-    keys: list[str] = field(default_factory=list)
+    episodes: list[PlannedEpisode] = field(default_factory=list)
     outcomes: dict[str, Outcome | None] = field(default_factory=dict)
-    starts: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """Key -> task and seed."""
+    """Key -> recorded outcome."""
     counted: int = 0
     successes: int = 0
     count: int = 0
     pairs: Pairs = field(default_factory=Pairs)
     is_decided: bool = False
-    _paired: set[tuple[str, int]] = field(default_factory=set)
+    paired: set[tuple[str, int]] = field(default_factory=set)
     """Starts whose pair is counted: the first of their episodes that has an outcome."""
-
-    def next_key(self) -> str | None:
-        """Return the key of the next episode, if it is recorded."""
-        if self.counted == len(self.keys) or self.outcomes[self.keys[self.counted]] is None:
-            return None
-        return self.keys[self.counted]
-
-    def count_next(self, control: Outcome | None) -> None:
-        """Count the next episode, as a pair with its control if there is one and the start has no pair yet."""
-        outcome = self.outcomes[self.keys[self.counted]]
-        self.counted += 1
-        self.count += outcome is not Outcome.ERROR
-        self.successes += outcome is Outcome.SUCCESS
-        start = self.starts[self.keys[self.counted - 1]]
-        if control is not None and Outcome.ERROR not in (outcome, control) and start not in self._paired:
-            self._paired.add(start)  # one control, however many wordings are compared with it
-            self.pairs.see((outcome is Outcome.SUCCESS) - (control is Outcome.SUCCESS))
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it is decided, or has no more episodes."""
-        return self.is_decided or self.counted == len(self.keys)
 
     def counted_starts(self) -> set[tuple[str, int]]:
         """Return the starts of the episodes that count."""
-        return {self.starts[key] for key in self.counted_keys()}
-
-    def counted_keys(self) -> list[str]:
-        """Return the keys of the episodes that count."""
-        return self.keys[: self.counted]
+        return {(episode.task, episode.seed) for episode in self.episodes[: self.counted]}

@@ -217,7 +217,7 @@ class Client:
             self._ledger.requests += 1
             self._ledger.retries += attempts > 0 or held_since is not None
             try:
-                return self._reply(await self._content(request))
+                return await self._send(request)
             except _BlockedError as error:
                 return Reply("", False, blocked=str(error), at=_now())
             except _TroubleError as error:
@@ -244,8 +244,8 @@ class Client:
             f"{self._url}: {trouble}, {times}; answers so far are cached, so run it again later"
         )
 
-    async def _content(self, request: dict[str, object]) -> bytes:
-        """Send a request and return the bytes of the reply."""
+    async def _send(self, request: dict[str, object]) -> Reply:
+        """Send a request once and return the reply, with its tokens counted."""
         data = bytearray()
         try:
             async with (
@@ -261,7 +261,7 @@ class Client:
         except httpx2.HTTPError as error:
             raise _TroubleError(self._report(str(error) or type(error).__name__)) from None
         if response.status_code == 200:
-            return bytes(data)
+            return self._parse(bytes(data))
         report = f"status {response.status_code}: {self._report(data.decode('utf-8', 'replace'))}".rstrip(
             ": "
         )
@@ -272,7 +272,7 @@ class Client:
             raise _BlockedError(report)
         raise RefusedError(f"{self._url} refuses: {report}", response.status_code)
 
-    def _reply(self, data: bytes) -> Reply:
+    def _parse(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
             answer = PROTOCOLS[self._endpoint.protocol].read(content)

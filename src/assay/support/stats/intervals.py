@@ -137,13 +137,6 @@ def unseen(rare: float) -> float:
     return max(0.0, 1 - rare / _TELLING)
 
 
-def rarer(hits: np.ndarray, weights: np.ndarray) -> int:
-    """Return the number of clusters with the rarer outcome, from successes and trials of each cluster,
-    (clusters,).
-    """
-    return int(min((hits > 1e-9).sum(), (hits < weights - 1e-9).sum()))
-
-
 def bernoulli_variance(share: float, count: float) -> float:
     """Return the variance of one episode, with one success and one failure added to ``count``."""
     near = (share * count + 1) / (count + 2)
@@ -164,7 +157,8 @@ def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float
     pairs = float(np.square(weights).sum()) - most
     cross = np.square(hits - share * weights).sum() * clusters / (clusters - 1) - share * (1 - share) * most
     room = bernoulli_variance(share, most) * pairs
-    alike = icc(float(cross), room, clusters - 1, rarer(hits, weights))
+    rare = int(min((hits > 1e-9).sum(), (hits < weights - 1e-9).sum()))  # clusters with the rarer outcome
+    alike = icc(float(cross), room, clusters - 1, rare)
     return float(most**2 / (most + alike * pairs))
 
 

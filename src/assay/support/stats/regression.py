@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from assay.support.stats.intervals import Interval, Result, Z
-from assay.support.stats.significance import normal_below
+from assay.support.stats.significance import log_choose, normal_below
 
 _ROUNDS = 100
 _STRIDE = 2.0
@@ -123,14 +123,7 @@ def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[
     k, w, n, m = now[None, :], won[:, None], counts[:, None], counts_now[:, None]
     possible = (k <= np.minimum(w, m)) & (w - k <= n)
     safe = np.where(possible, k, np.maximum(w - n, 0))
-    logs = (
-        scipy.special.gammaln(m + 1)
-        - scipy.special.gammaln(safe + 1)
-        - scipy.special.gammaln(m - safe + 1)
-        + scipy.special.gammaln(n + 1)
-        - scipy.special.gammaln(w - safe + 1)
-        - scipy.special.gammaln(n - w + safe + 1)
-    )
+    logs = log_choose(m, safe) + log_choose(n, w - safe)
     return np.where(possible, logs, -np.inf), now.astype(float)
 
 

@@ -120,7 +120,11 @@ def sign_flip(differences: np.ndarray) -> float:
         return 1.0
     signed = _whole(differences)
     if signed is None and len(differences) <= _ENUMERATED:
-        return _all_signs(differences)
+        sums = np.zeros(1)
+        for difference in differences:
+            sums = np.concatenate([sums + difference, sums - difference])
+        close = 1e-9 * np.abs(differences).sum()
+        return float((np.abs(sums) >= abs(differences.sum()) - close).mean())
     slack = 0
     if signed is None:
         signed = np.rint(differences * (_GRID / np.abs(differences).sum())).astype(int)
@@ -158,15 +162,6 @@ def _whole(differences: np.ndarray) -> np.ndarray | None:
 @lru_cache(maxsize=4096)
 def _fraction(value: float) -> Fraction:
     return Fraction(value).limit_denominator(10_000)
-
-
-def _all_signs(differences: np.ndarray) -> float:
-    """Return the two-sided p from all combinations of signs."""
-    sums = np.zeros(1)
-    for difference in differences:
-        sums = np.concatenate([sums + difference, sums - difference])
-    observed = abs(differences.sum())
-    return float((np.abs(sums) >= observed - 1e-9 * np.abs(differences).sum()).mean())
 
 
 def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:

@@ -73,7 +73,7 @@ def test_build_ask_kill_resume_score_and_report(
     models = json.loads(results.read_text())["models"]
     for name in ("openai:tiny (direct)", "geometry"):
         assert models[name]["standing"]["means"]["overall"]["share"] == 1.0
-    assert "openai:tiny (direct): 100.0 %" in (tmp_path / "report/index.html").read_text()
+    assert "<th>openai:tiny (direct)</th><td>100.0" in (tmp_path / "report/index.html").read_text()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert all(KEY.encode() not in path.read_bytes() for path in files) and KEY not in said.out + said.err
 

@@ -8,16 +8,16 @@ import pytest
 from assay.extensions.eqa.annotations import Mistake
 from assay.extensions.eqa.asking.answers import Answer, AnswerState, write
 from assay.extensions.eqa.question import LETTERS, QuestionError, QuestionKind, load
-from assay.extensions.eqa.scoring.actioneqa import report
-from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts, PaperResults
-from assay.extensions.eqa.scoring.actioneqa.tables import (
+from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
+from assay.extensions.eqa.scoring.report import report
+from assay.extensions.eqa.scoring.results import ModelFacts, ReportData
+from assay.extensions.eqa.scoring.score import Score
+from assay.extensions.eqa.scoring.tables import (
     cameras_table,
     main_table,
     mean_proportions_table,
     view_value_table,
 )
-from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
-from assay.extensions.eqa.scoring.score import Score
 from assay.report.papers import Exhibit
 
 from ..conftest import small_set
@@ -57,7 +57,7 @@ def test_every_exhibit_is_made_or_names_what_it_needs(scored: Score, folder: Pat
 
 
 def test_table_1_uses_the_static_camera_and_table_4_compares_views(scored: Score, folder: Path):
-    results = PaperResults(scored, load(folder), {})
+    results = ReportData(scored, load(folder), {})
     table = main_table(results)
     overall = [column.name for column in table.columns].index("overall")
     rows = {row[1]: row for row in table.rows}
@@ -84,7 +84,7 @@ def test_missing_views_and_views_without_errors_cost_no_table(folder: Path, tmp_
     page = report(score, questions, {"a": ModelFacts(True, 7.0)})
     missing = {each.label for part in page.sections for each in part.exhibits if each.missing}
     assert not {"Table 1", "Table 2", "Table 12"} & missing
-    results = PaperResults(score, questions, {})
+    results = ReportData(score, questions, {})
     ranks = {row[1]: row[-1] for row in main_table(results).rows}
     assert ranks == {"a (direct)": None, "b (direct)": None, "c (direct)": 1, "of 1 model": None}
     assert {row[0] for row in cameras_table(results).rows} == {"c (direct)", "mean of models"}

@@ -16,7 +16,7 @@ from assay.extensions.eqa.asking.session import ask_baseline
 from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind, load
 from assay.extensions.eqa.scoring.accuracy import PARTS, cell_weights, mean_error
 from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
-from assay.extensions.eqa.scoring.page import warnings, write_page
+from assay.extensions.eqa.scoring.report import report, warnings
 from assay.extensions.eqa.scoring.score import ModelScore, Score, _compare_models
 from assay.support.stats.intervals import Z, wilson_interval
 
@@ -160,12 +160,18 @@ def test_people_are_scored_like_models_and_their_agreement_is_reported(questions
 def test_the_page_is_self_contained_and_escaped(questions, tmp_path: Path):
     file = answered(tmp_path / "m", HOSTILE, {question.id: question.answer for question in questions})
     score = Score.of(AnswerSheet.read(questions, [file]))
-    text = write_page(score, "Action questions", tmp_path / "report").read_text()
+    text = report(score, questions, {}).write(tmp_path / "report").read_text()
     assert HOSTILE not in text and "&lt;script&gt;" in text
-    assert "src=" not in text and "href=" not in text.replace('xlink:href="#', "")
+    assert "src=" not in text and "href=" not in text.replace('href="#', "")
     tables = {path.name for path in (tmp_path / "report/tables").iterdir()}
-    assert {"models.csv", "accuracy.tex", "view-contrasts.md", "components.csv", "letters.csv"} <= tables
-    assert (tmp_path / "report/figures/overall.svg").is_file()
+    assert {
+        "table-1.csv",
+        "accuracy-kinds.tex",
+        "contrasts-views.md",
+        "components.csv",
+        "checks.csv",
+    } <= tables
+    assert (tmp_path / "report/figures/accuracy-overall.svg").is_file()
     json.dumps(score.as_json(), allow_nan=False)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import import_module
@@ -50,14 +50,14 @@ class Model:
         """Process items concurrently; the first exception cancels the rest and is raised."""
         waiting = iter(items)
 
-        async def work_off(answering: Answering) -> None:
-            for item in waiting:
-                await work(answering, item)
-
         async def process_all() -> None:
+            async def work_off() -> None:
+                for item in waiting:
+                    await work(answering, item)
+
             async with self.connect() as answering, asyncio.TaskGroup() as group:
                 for _ in range(self.at_once):
-                    group.create_task(work_off(answering))
+                    group.create_task(work_off())
 
         try:
             asyncio.run(process_all())
@@ -92,7 +92,7 @@ def open_model(
     parameters = settings.parameters(endpoint)
     if endpoint is None:
         local = LocalModel(address.partition(":")[2], settings, cache, ledger)
-        return Model(address, local.connect, ledger=ledger, parameters=parameters)
+        return Model(address, lambda: nullcontext(local.reply), ledger=ledger, parameters=parameters)
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[Answering]:
@@ -128,11 +128,6 @@ class LocalModel:
             raise LLMError(f"local:{name}: {one_line(str(error))}{hint}") from None
         if not settings.device_map:
             self._model.to("cuda" if self._torch.cuda.is_available() else "cpu")
-
-    @asynccontextmanager
-    async def connect(self) -> AsyncIterator[Answering]:
-        """Yield the function that replies to prompts."""
-        yield self.reply
 
     async def reply(self, prompt: ModelPrompt) -> Reply:
         """Reply to a prompt, from the cache if possible. Raises LLMError if the model fails."""

@@ -7,7 +7,6 @@ hints on what to look at, and the form of the answer.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -92,9 +91,8 @@ class Prompting:
             raise QuestionError(f"{path}: not a file of prompts: {reason}") from None
         if not isinstance(content, dict):
             raise QuestionError(f"{path}: not a file of prompts: needs {', '.join(_KEYS)}")
-        for key in content:
-            if key not in _KEYS:
-                raise QuestionError(f"{path}: unknown key '{key}': {did_you_mean(str(key), list(_KEYS))}")
+        if unknown := [str(key) for key in content if key not in _KEYS]:
+            raise QuestionError(f"{path}: unknown key '{unknown[0]}': {did_you_mean(unknown[0], _KEYS)}")
         style = content.get("style", Style.DIRECT.value)
         if style not in list(Style):
             raise QuestionError(f"{path}: unknown style '{style}'; choose one of {', '.join(Style)}")
@@ -108,14 +106,6 @@ class Prompting:
             raise QuestionError(f"{path}: '{name}' cannot be its name, which is stored with answers")
         system, ask = {**built_in.system, **parts["system"]}, {**built_in.ask, **parts["ask"]}
         return cls(name, Style(style), system, ask, parts["question"])
-
-    @property
-    def hash(self) -> str:
-        """Hash of all texts, twelve hexadecimal digits."""
-        content = repr(
-            [(kind, self.system[kind], self.ask[kind], self.question.get(kind)) for kind in QuestionKind]
-        )
-        return hashlib.sha256(content.encode()).hexdigest()[:12]
 
     def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> ModelPrompt:
         """Return the prompt for a question with images in a folder; ``examples`` come first, with their answers."""
@@ -142,7 +132,11 @@ def question_parts(question: Question, folder: Path, prompting: Prompting | None
     """Return the texts and images of a question as a model sees them, without the answer."""
     words = texts()
     template = prompting.question.get(question.kind, "") if prompting is not None else ""
-    parts: list[Part] = [_fill(template, _values(question), folder) if template else question.text]
+    parts: list[Part] = [question.text]
+    if template:
+        views = {"both": 2, "ego": 1, "exo": 1}.get(question.view) or int(question.view.removeprefix("exo"))
+        values = {"text": question.text, "action": action_of(question.text), "views": str(views)}
+        parts = [_fill(template, values | dict(zip(LETTERS, question.options, strict=False)), folder)]
     for heading, name in zip((words["first"], words["second"]), question.pictures, strict=False):
         parts += [heading, find_image(folder, name)]
     for letter, text in zip(LETTERS, question.options, strict=False):
@@ -175,17 +169,10 @@ def _by_kind(content: object, key: str, path: Path) -> dict[QuestionKind, str]:
         return dict.fromkeys(QuestionKind, content)
     if not isinstance(content, dict) or not all(isinstance(text, str) for text in content.values()):
         raise QuestionError(f"{path}: '{key}' is a text, or one for each of {', '.join(QuestionKind)}")
-    kinds = list(QuestionKind)
-    for kind in content:
-        if kind not in kinds:
-            raise QuestionError(f"{path}: '{key}' has no kind '{kind}': {did_you_mean(str(kind), kinds)}")
+    if unknown := [str(kind) for kind in content if kind not in list(QuestionKind)]:
+        advice = did_you_mean(unknown[0], list(QuestionKind))
+        raise QuestionError(f"{path}: '{key}' has no kind '{unknown[0]}': {advice}")
     return {QuestionKind(kind): text for kind, text in content.items()}
-
-
-def _values(question: Question) -> dict[str, str]:
-    views = {"both": 2, "ego": 1, "exo": 1}.get(question.view) or int(question.view.removeprefix("exo"))
-    values = {"text": question.text, "action": action_of(question.text), "views": str(views)}
-    return values | dict(zip(LETTERS, question.options, strict=False))
 
 
 def _fill(text: str, values: Mapping[str, str], path: Path) -> str:

@@ -5,6 +5,7 @@ Failures are counted by reason, and the remaining requests continue.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter, defaultdict
@@ -24,7 +25,7 @@ from assay.extensions.eqa.asking.prompts import Examples, Prompting, find_image,
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.build import InstructionCase, save_image
 from assay.extensions.eqa.drafts.instructions import is_different
-from assay.extensions.eqa.question import PICTURES, Question
+from assay.extensions.eqa.question import PICTURES, Question, QuestionKind
 from assay.support.llm import LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
 
@@ -32,7 +33,6 @@ MAX_FAILURES = 20
 """Number of consecutive questions without a reply after which no further question is sent to an endpoint."""
 MAX_REFUSALS = 4
 """Number of consecutive identical refusals after which no further question is sent."""
-JUDGE = "judge"
 MAX_JUDGED_TEXT = 6_000
 """Maximum number of characters of a reply in a judge's prompt."""
 DISTRACTORS = 3
@@ -73,10 +73,14 @@ def ask(
 ) -> AskResult:
     """Ask a model; ``on_answer`` is called for each answer as it arrives."""
     examples = examples or {}
+    prompts = [
+        (kind, prompting.system[kind], prompting.ask[kind], prompting.question.get(kind))
+        for kind in QuestionKind
+    ]
     parameters = {
         **model.parameters,
         "prompt": prompting.name,
-        "prompt_hash": prompting.hash,
+        "prompt_hash": hashlib.sha256(repr(prompts).encode()).hexdigest()[:12],
         "version": __version__,
     }
     if examples:
@@ -170,14 +174,14 @@ class WrongAnswer(NamedTuple):
 def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[WrongAnswer]:
     """Return the wrong answers in a table of answers, in the order of the questions."""
     by_id = {question.id: question for question in questions}
-    order = {question.id: place for place, question in enumerate(questions)}
+    order = {name: place for place, name in enumerate(by_id)}
     rows = answers.filter(pl.col("state") == AnswerState.ANSWERED).select(
         "model", "style", "question", "letter", "text", "thoughts"
     )
     wrong = [
-        WrongAnswer(f"{model} ({style})" if style else model, by_id[question], letter, text, thoughts)
-        for model, style, question, letter, text, thoughts in rows.iter_rows()
-        if question in by_id and by_id[question].answer != letter
+        WrongAnswer(f"{model} ({style})" if style else model, by_id[question], *reply)
+        for model, style, question, *reply in rows.iter_rows()
+        if question in by_id and by_id[question].answer != reply[0]
     ]
     return sorted(wrong, key=lambda answer: (order[answer.question.id], answer.model))
 
@@ -225,7 +229,7 @@ def judge_answers(
         if not reason:
             category, reason = parse_tag(text)
         if category in _categories():
-            marker = f"{JUDGE}: {model.name}"
+            marker = f"judge: {model.name}"
             annotations.mark(Mistake(answer.model, answer.question.id, marker, category, ""))
         else:
             dropped[reason or "unknown error category"] += 1
@@ -255,11 +259,15 @@ def write_distractors(
     RefusedError if all requests would be refused.
     """
     (folder / PICTURES).mkdir(parents=True, exist_ok=True)
+    words = texts()
     instructions: dict[str, tuple[str, ...]] = {}
     dropped: Counter[str] = Counter()
 
     async def write_one(answering: Answering, case: InstructionCase) -> None:
-        text, reason = await _reply_text(answering, distractor_prompt(case, folder))
+        first, second = (find_image(folder, save_image(folder, image)) for image in case.images())
+        request = words["distractors"].format(instruction=case.instruction)
+        parts = (words["first"], first, words["second"], second, request)
+        text, reason = await _reply_text(answering, ModelPrompt(words["distractors_system"], parts))
         wrong: tuple[str, ...] = ()
         if not reason:
             wrong, reason = parse_distractors(case.instruction, text)
@@ -270,14 +278,6 @@ def write_distractors(
 
     model.process(cases, write_one)
     return instructions, dropped
-
-
-def distractor_prompt(case: InstructionCase, folder: Path) -> ModelPrompt:
-    """Return the prompt that asks for wrong instructions, and write its images."""
-    words = texts()
-    first, second = (find_image(folder, save_image(folder, image)) for image in case.images())
-    request = words["distractors"].format(instruction=case.instruction)
-    return ModelPrompt(words["distractors_system"], (words["first"], first, words["second"], second, request))
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:

@@ -101,34 +101,28 @@ def score(
     ] = None,
     annotations: shared.AnnotationFile = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the page, figures and tables.")] = None,
-    paper: Annotated[
-        str,
-        typer.Option(help="actioneqa: write the tables and figures of that paper instead of the page."),
-    ] = "",
     facts: Annotated[
-        Path | None, typer.Option(help="With --paper: YAML, NAME: {open: true, size: 7, family: Qwen}.")
+        Path | None, typer.Option(help="With --out: YAML, NAME: {open: true, size: 7, family: Qwen}.")
     ] = None,
     target: JsonFile = None,
 ) -> None:
-    """Score the answers of models and people to a folder's questions: a table, a page or JSON."""
+    """Score the answers of models and people to a folder's questions: a table, a page or JSON.
+
+    The page contains the tables and figures of the ActionEQA paper.
+    """
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.question import QuestionError, load
     from assay.extensions.eqa.scoring.accuracy import PARTS
-    from assay.extensions.eqa.scoring.actioneqa import PAPER, report
-    from assay.extensions.eqa.scoring.actioneqa.results import ModelFacts
     from assay.extensions.eqa.scoring.answer_sheet import AnswerSheet
-    from assay.extensions.eqa.scoring.page import warnings, write_page
+    from assay.extensions.eqa.scoring.report import report, warnings
+    from assay.extensions.eqa.scoring.results import ModelFacts
     from assay.extensions.eqa.scoring.score import Score
     from assay.measures.views.wording import between, percent
 
     path = annotations or folder / FILE
     people = Annotations(path) if annotations is not None or path.is_file() else None
-    if paper not in ("", PAPER):
-        raise QuestionError(f"unknown paper '{paper}'; --paper takes {PAPER}")
-    if paper and out is None:
-        raise QuestionError("--paper requires --out DIR")
-    if facts is not None and not paper:
-        raise QuestionError("--facts requires --paper")
+    if facts is not None and out is None:
+        raise QuestionError("--facts requires --out DIR")
     model_facts = {} if facts is None else ModelFacts.read(facts)
     questions = load(folder)
     result = Score.of(
@@ -138,10 +132,7 @@ def score(
         write_json(result.as_json(), target)
     if out is not None:
         with working("drawing"):
-            if paper:
-                page = report(result, questions, model_facts).write(out)
-            else:
-                page = write_page(result, f"Action questions: {folder.name}", out)
+            page = report(result, questions, model_facts).write(out)
         if target != "-":
             say(f"written to {page}")
     if target != "-":

@@ -77,7 +77,15 @@ def build(
     cameras = list(dict.fromkeys(CameraView.parse(name.strip()) for name in views.split(",")))
     method = shared.choose("--options", options, METHODS)
     rotations = shared.choose("--turning", turning or ("wrapped" if method == "paper" else "exact"), TURNINGS)
-    scale = _parse_scale(gripper)
+    scale = None
+    if gripper:
+        try:
+            closed_value, open_value = (float(part) for part in gripper.split(","))
+        except ValueError:
+            closed_value = open_value = 0.0
+        if not abs(open_value - closed_value) > 0:
+            raise QuestionError(f"--gripper {gripper}: expected CLOSED,OPEN, two different numbers")
+        scale = (closed_value, open_value)
     if (schema or gripper) and not any(name not in SOURCES and Path(name).is_dir() for name in source):
         raise QuestionError("--schema and --gripper apply to data sets, but no source is one")
     settings = ModelSettings(endpoint)
@@ -136,21 +144,6 @@ def build(
             say(f"short: {name}: {kind} {count} of {per_kind}: each needs {needs}", aside=True)
     if any(result.short.values()) and episodes is None:
         raise typer.Exit(1)
-
-
-def _parse_scale(text: str) -> tuple[float, float] | None:
-    """Parse two different comma-separated numbers; None for an empty text."""
-    from assay.extensions.eqa.question import QuestionError
-
-    if not text:
-        return None
-    try:
-        closed, opened = (float(part) for part in text.split(","))
-    except ValueError:
-        closed = opened = 0.0
-    if not abs(opened - closed) > 0:
-        raise QuestionError(f"--gripper {text}: expected CLOSED,OPEN, two different numbers")
-    return closed, opened
 
 
 def _format_counts(counts: Mapping[str, Mapping[str, int]]) -> str:

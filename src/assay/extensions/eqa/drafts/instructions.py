@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from types import MappingProxyType
 
 import numpy as np
@@ -45,17 +46,25 @@ def draft_instructions(
     ``wrong`` are wrong instructions for episodes whose scene has fewer than four instructions; other episodes get
     instructions of the data set as options.
     """
-    whole = {
-        owner: episode
-        for owner, episode in enumerate(prepared)
-        if episode.whole and episode.episode.instruction
-    }
+    whole: dict[int, PreparedEpisode] = {}
     scenes: defaultdict[str, list[int]] = defaultdict(list)
-    for owner, episode in whole.items():
-        scenes[episode.episode.scene].append(owner)
+    for owner, prepared_episode in enumerate(prepared):
+        if prepared_episode.whole and prepared_episode.episode.instruction:
+            whole[owner] = prepared_episode
+            scenes[prepared_episode.episode.scene].append(owner)
+    groups: list[list[int]] = []  # episodes with similar first images
+    for owner in scenes.pop("", []):
+        first = whole[owner].first
+        for group in groups:
+            leader = whole[group[0]].first
+            if leader.size and leader.shape == first.shape and changed_fraction(leader, first) < SAME_START:
+                group.append(owner)
+                break
+        else:
+            groups.append([owner])
     sources: list[Iterator[Draft]] = []
     rest: list[int] = []
-    for owners in (*_group_by_start(whole, scenes.pop("", [])), *scenes.values()):
+    for owners in (*groups, *scenes.values()):
         if len(_choose_exclusive(whole, owners, rules)) >= OPTIONS:
             sources.append(_draft_scene(kind, whole, owners, rules, rng))
         else:
@@ -65,30 +74,21 @@ def draft_instructions(
         sources.append(_draft_moments(whole, rest, rules, rng))
     elif rest:
         written = [owner for owner in rest if whole[owner].episode.id in wrong]
-        sources.append(_draft_written(whole, rng.permutation(written).tolist(), wrong))
+        sources.append(
+            Draft(
+                QuestionKind.H_AI,
+                " | ".join(sorted(options)),
+                (Shot(owner, int(whole[owner].frames[0])), Shot(owner, int(whole[owner].frames[-1]))),
+                right=0,
+                options=options,
+            )
+            for owner in rng.permutation(written).tolist()
+            for episode in [whole[owner].episode]
+            for options in [(episode.instruction, *wrong[episode.id])]
+        )
         sources.append(_draft_similar(whole, [owner for owner in rest if owner not in written], rest, rng))
-    while sources:
-        for source in list(sources):
-            draft = next(source, None)
-            if draft is None:
-                sources.remove(source)
-            else:
-                yield draft
-
-
-def _group_by_start(whole: dict[int, PreparedEpisode], owners: list[int]) -> list[list[int]]:
-    """Group episodes with similar first images."""
-    groups: list[list[int]] = []
-    for owner in owners:
-        first = whole[owner].first
-        for group in groups:
-            leader = whole[group[0]].first
-            if leader.size and leader.shape == first.shape and changed_fraction(leader, first) < SAME_START:
-                group.append(owner)
-                break
-        else:
-            groups.append([owner])
-    return groups
+    for drafts in zip_longest(*sources):
+        yield from filter(None, drafts)
 
 
 def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules) -> list[int]:
@@ -121,8 +121,7 @@ def _draft_scene(
     rules: QualityRules,
     rng: np.random.Generator,
 ) -> Iterator[Draft]:
-    used = set()
-    tries = 0
+    used, tries = set(), 0
     while tries < MAX_TRIES:
         tries += 1
         chosen = _choose_exclusive(whole, rng.permutation(owners).tolist(), rules)
@@ -163,17 +162,6 @@ def _draft(
         options=tuple(texts),
         achieved=tuple(text in achieved for text in texts) if achieved else (),
     )
-
-
-def _draft_written(
-    whole: dict[int, PreparedEpisode], owners: list[int], wrong: WrongInstructions
-) -> Iterator[Draft]:
-    """Draft each episode once with its wrong instructions."""
-    for owner in owners:
-        episode = whole[owner]
-        options = (episode.episode.instruction, *wrong[episode.episode.id])
-        shots = Shot(owner, int(episode.frames[0])), Shot(owner, int(episode.frames[-1]))
-        yield Draft(QuestionKind.H_AI, " | ".join(sorted(options)), shots, 0, options=options)
 
 
 def _draft_similar(

@@ -48,7 +48,7 @@ def draft_motions(
         return _predictions(kind, prepared, rules, rng)
     pool = PairPool(prepared, rng)
     if kind.level is ActionLevel.MID:
-        return (_mid_derived if derived else _mid_inference)(pool, rules, rng)
+        return _mid_inference(pool, rules, rng, derived=derived)
     return (_low_derived if derived else _low_inference)(pool, rules, rng)
 
 
@@ -86,48 +86,34 @@ class PairPool:
         )
 
 
-def _mid_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """Draft sign combinations of one pair's components that occur in the data set; each pair is used once."""
+def _mid_inference(
+    pool: PairPool, rules: QualityRules, rng: np.random.Generator, *, derived: bool
+) -> Iterator[Draft]:
+    """Draft sign combinations of one pair's components that occur in the data set; each pair is used once.
+
+    If ``derived``, the combinations need not occur, and the pair's own is correct.
+    """
     moved = signs(pool.actions, rules.thresholds)
     patterns = [tuple(pattern) for pattern in moved.tolist()]
     clear = np.flatnonzero(is_clear(pool.actions, rules.thresholds))
     unused: defaultdict[Pattern, dict[Pattern, list[int]]] = defaultdict(lambda: defaultdict(list))
     for pair in clear.tolist():
-        unused[_components(patterns[pair])][patterns[pair]].append(pair)
+        unused[tuple(map(abs, patterns[pair]))][patterns[pair]].append(pair)
     for anchor in clear[stratified_order(moved[clear], pool.owners[clear].tolist(), rng)].tolist():
         own = patterns[anchor]
-        by_pattern = unused[_components(own)]
-        others = [pattern for pattern, pairs in sorted(by_pattern.items()) if pairs and pattern != own]
-        if not by_pattern[own] or len(others) < OPTIONS - 1:
+        by_pattern = unused[tuple(map(abs, own))]
+        candidates: list[Pattern] = sorted(pattern for pattern, pairs in by_pattern.items() if pairs)
+        if derived:
+            candidates = list(product(*((-sign, sign) if sign else (0,) for sign in own)))
+        others = [pattern for pattern in candidates if pattern != own]
+        if own not in candidates or len(others) < OPTIONS - 1:
             continue
         places = rng.choice(len(others), OPTIONS - 1, replace=False)
         chosen = [own, *(others[place] for place in places)]
-        right = int(rng.integers(OPTIONS))
-        pair = by_pattern[chosen[right]].pop()
-        yield pool.draft(
-            QuestionKind.M_AI, anchor, pair, right, [describe(pattern) for pattern in chosen], chosen
-        )
-
-
-def _components(pattern: Pattern) -> Pattern:
-    return tuple(abs(sign) for sign in pattern)
-
-
-def _mid_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """Draft the correct signs with three other combinations, which need not occur in the data set."""
-    patterns = signs(pool.actions, rules.thresholds)
-    clear = is_clear(pool.actions, rules.thresholds)
-    for pair in stratified_order(patterns, pool.owners.tolist(), rng):
-        if not clear[pair]:
-            continue
-        own = tuple(patterns[pair].tolist())
-        combinations = product(*((-sign, sign) if sign else (0,) for sign in own))
-        others = [pattern for pattern in combinations if pattern != own]
-        if len(others) < OPTIONS - 1:
-            continue
-        places = rng.choice(len(others), OPTIONS - 1, replace=False)
-        chosen = [own, *(others[place] for place in places)]
-        yield pool.draft(QuestionKind.M_AI, pair, pair, 0, [describe(pattern) for pattern in chosen], chosen)
+        right = 0 if derived else int(rng.integers(OPTIONS))
+        pair = anchor if derived else by_pattern[chosen[right]].pop()
+        texts = [describe(pattern) for pattern in chosen]
+        yield pool.draft(QuestionKind.M_AI, anchor, pair, right, texts, chosen)
 
 
 def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
@@ -157,13 +143,17 @@ def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator
 def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     """Return an action (7,) in thresholds with its dominant dimension inverted, removed, and swapped."""
     dominant = int(np.abs(action).argmax())
-    inverted, removed, swapped = action.copy(), action.copy(), action.copy()
-    inverted[dominant] *= -1.0
-    removed[dominant] = 0.0
     same_unit = range(3) if dominant < 3 else range(3, 6)
     other = int(rng.choice([axis for axis in same_unit if axis != dominant]))
+    swapped = action.copy()
     swapped[[dominant, other]] = swapped[[other, dominant]]
-    return [inverted, removed, swapped]
+    return [*_without_dominant(action, dominant), swapped]
+
+
+def _without_dominant(action: np.ndarray, dominant: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return an action (7,) with its dominant dimension inverted, and removed."""
+    is_dominant = np.arange(SIZE) == dominant
+    return np.where(is_dominant, -action, action), np.where(is_dominant, 0.0, action)
 
 
 def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
@@ -171,11 +161,10 @@ def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) 
     units = np.abs(pool.actions) / np.asarray(rules.thresholds)
     for pair in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
         action = pool.actions[pair]
-        dominant = int(units[pair].argmax())
-        inverted, removed = action.copy(), action.copy()
-        inverted[dominant] *= -1.0
-        removed[dominant] = 0.0
-        variants = [inverted, removed, *(action[rng.permutation(SIZE)] for _ in range(2))]
+        variants = [
+            *_without_dominant(action, int(units[pair].argmax())),
+            *(action[rng.permutation(SIZE)] for _ in range(2)),
+        ]
         places = rng.choice(len(variants), OPTIONS - 1, replace=False)
         chosen = [action, *(variants[place] for place in places)]
         texts = [str([round(float(value), 3) + 0.0 for value in option]) for option in chosen]

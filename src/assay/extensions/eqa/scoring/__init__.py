@@ -3,6 +3,5 @@
 answer_sheet  questions and answers as arrays
 accuracy      accuracy per kind and data set, and hierarchical means
 score         all scores of the answers to a folder: contrasts, error analysis, letter balance, agreement
-page          the report with figures and tables
-actioneqa*    the tables and figures of the ActionEQA paper
+report        the report, with the tables (tables) and figures (figures) of the ActionEQA paper
 """

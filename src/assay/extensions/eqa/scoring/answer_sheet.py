@@ -16,6 +16,7 @@ from assay.extensions.eqa.annotations import Annotations
 from assay.extensions.eqa.asking import answers
 from assay.extensions.eqa.asking.answers import BLOCKED, AnswerState, parse_leniently
 from assay.extensions.eqa.question import LETTERS, Question, QuestionError, QuestionKind
+from assay.measures.result import Result
 
 NONE = -1
 """Code of a missing letter or correctness."""
@@ -34,8 +35,26 @@ Cell = tuple[str, QuestionKind]
 """A data set and a kind of question."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReplySummary(Result):
+    """Replies of one model that were not scored, and its request settings."""
+
+    unparsed: dict[str, int]
+    """Number of replies without an answer by reason; they are scored as wrong."""
+    unanswered: int
+    """Number of questions that the endpoint did not answer; they are not scored."""
+    strangers: int
+    """Number of answers to questions of other folders, which are ignored."""
+    asked_with: tuple[str, ...]
+    """Endpoints and parameters (JSON); several entries if answers differ in them."""
+    tokens: tuple[int, int]
+    """Numbers of tokens sent and received, as far as the endpoint counted them."""
+    days: tuple[str, str]
+    """Times of the first and the last answer, ISO 8601."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class ModelAnswers:
+class ModelAnswers(ReplySummary):
     """Answers of one model, in the order of the questions."""
 
     letters: np.ndarray
@@ -44,18 +63,6 @@ class ModelAnswers:
     """Correctness, (questions,) int8: 1, 0, or -1 if not scored."""
     lenient: np.ndarray
     """Correctness with lenient parsing, (questions,) int8."""
-    unparsed: Mapping[str, int]
-    """Number of replies without an answer by reason; they are scored as wrong."""
-    unanswered: int
-    """Number of questions that the endpoint did not answer; they are not scored."""
-    strangers: int = 0
-    """Number of answers to questions of other folders."""
-    asked_with: tuple[str, ...] = ()
-    """Endpoints and parameters (JSON); several entries if answers differ in them."""
-    tokens: tuple[int, int] = (0, 0)
-    """Numbers of tokens sent and received, as far as the endpoint counted them."""
-    days: tuple[str, str] = ("", "")
-    """Times of the first and the last answer, ISO 8601."""
 
 
 @dataclass(frozen=True)
@@ -142,20 +149,18 @@ class AnswerSheet:
     @cached_property
     def moved(self) -> np.ndarray:
         """Whether each question's action involves each dimension, (questions, 7); False at the high level."""
-        return np.array([_moved_dimensions(question) for question in self.questions])
+        moved = np.zeros((len(self.questions), SIZE), dtype=bool)
+        for row, question in zip(moved, self.questions, strict=True):
+            if question.kind.level is not ActionLevel.HIGH and question.actions:
+                action = np.asarray(question.actions[0 if question.kind.predicts else question.right])
+                if question.kind is not QuestionKind.M_AI:  # whose actions are signs already
+                    action = signs(action, question.thresholds)
+                row[:] = action != 0
+        return moved
 
     def per_cluster(self, values: np.ndarray) -> np.ndarray:
         """Return the sums of values (questions,) over each episode."""
         return np.bincount(self.cluster, values, int(self.cluster.max()) + 1)
-
-
-def _moved_dimensions(question: Question) -> np.ndarray:
-    if question.kind.level is ActionLevel.HIGH or not question.actions:
-        return np.zeros(SIZE, dtype=bool)
-    action = np.asarray(question.actions[0 if question.kind.predicts else question.right])
-    if question.kind is not QuestionKind.M_AI:  # whose actions are signs already
-        action = signs(action, question.thresholds)
-    return np.asarray(action != 0)
 
 
 def _match_answers(rows: pl.DataFrame, index: pl.DataFrame) -> ModelAnswers:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from typing import Annotated
 
@@ -19,7 +19,7 @@ from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, category_group
 from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
 from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Mean, Standing, cell_weights, standing
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet
+from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet, ReplySummary
 from assay.measures.result import Result
 from assay.measures.views.table import Column
 from assay.support.stats.intervals import Interval, paired_difference, share_interval, widen_to_p
@@ -94,21 +94,15 @@ class LetterCounts(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class ModelScore(Result):
+class ModelScore(ReplySummary):
     """Score of one model."""
 
     asked: int
     """Number of the folder's questions that the model was asked."""
-    unparsed: dict[str, int]
-    """Number of replies without an answer by reason; they are scored as wrong."""
     among_letters: float | None
     """Accuracy among replies with a letter; None otherwise."""
     lenient: Mean
     """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
-    unanswered: int
-    """Number of questions that the endpoint did not answer; they are not scored."""
-    strangers: int
-    """Number of answers to questions of other folders, which are ignored."""
     standing: Standing
     views: dict[str, Standing]
     """Accuracies by view; empty if there is only one view."""
@@ -121,12 +115,6 @@ class ModelScore(Result):
     """Errors by dimension, at the mid and the low level."""
     view_components: dict[str, tuple[ComponentErrors, ...]]
     """Mid-level errors by component in each view."""
-    asked_with: tuple[str, ...]
-    """Endpoints and parameters of the requests."""
-    tokens: tuple[int, int]
-    """Numbers of tokens sent and received."""
-    days: tuple[str, str]
-    """Times of the first and the last answer, ISO 8601."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +143,19 @@ class Score(Result):
         right_letters = {"all": sheet.truth} | {
             str(kind): sheet.truth[kinds == kind] for kind in QuestionKind
         }
+        by_id = {question.id: question.kind for question in sheet.questions}
+        mistakes = Counter(
+            (
+                mark.model,
+                str(by_id[mark.question].level),
+                by_id[mark.question].direction,
+                *category_group(mark.category),
+                mark.category,
+                mark.marker,
+            )
+            for mark in marks
+            if mark.question in by_id
+        )
         chosen_letters = {name: model.letters[model.letters >= 0] for name, model in sheet.models.items()}
         return cls(
             questions=len(sheet.questions),
@@ -164,7 +165,7 @@ class Score(Result):
             right_letters=_count_letters(right_letters),
             chosen_letters=_count_letters(chosen_letters),
             agreement=all_agreements(people),
-            mistakes=_count_mistakes(sheet, marks),
+            mistakes=tuple(MistakeCount(*key, count) for key, count in sorted(mistakes.items())),
             silent=dict(sheet.silent),
             views=tuple(sheet.views),
         )
@@ -178,12 +179,10 @@ def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:
     }
     levels = {str(level): sheet.level == level for level in (ActionLevel.MID, ActionLevel.LOW)}
     return ModelScore(
+        **{field.name: getattr(answers, field.name) for field in fields(ReplySummary)},
         asked=int((right >= 0).sum()) + answers.unanswered,
-        unparsed=dict(answers.unparsed),
         among_letters=float((right[has_letter] == 1).mean()) if has_letter.any() else None,
         lenient=standing(sheet, answers.lenient).overall,
-        unanswered=answers.unanswered,
-        strangers=answers.strangers,
         standing=standing(sheet, right),
         views={view: standing(sheet, right, mask) for view, mask in views.items()},
         view_contrasts=_compare_views(sheet, right),
@@ -195,9 +194,6 @@ def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:
         view_components={
             view: component_errors(sheet, right, mask & levels["mid"]) for view, mask in views.items()
         },
-        asked_with=answers.asked_with,
-        tokens=answers.tokens,
-        days=answers.days,
     )
 
 
@@ -313,24 +309,6 @@ def component_errors(
     if parts is not COMPONENTS or not total:
         return tuple(results)
     return tuple(replace(result, proportion=result.rate / total) for result in results)
-
-
-def _count_mistakes(sheet: AnswerSheet, marks: Sequence[Mistake]) -> tuple[MistakeCount, ...]:
-    """Count categorised mistakes; mistakes on questions of other folders are ignored."""
-    kinds = {question.id: question.kind for question in sheet.questions}
-    counts = Counter(
-        (
-            mark.model,
-            str(kinds[mark.question].level),
-            kinds[mark.question].direction,
-            *category_group(mark.category),
-            mark.category,
-            mark.marker,
-        )
-        for mark in marks
-        if mark.question in kinds
-    )
-    return tuple(MistakeCount(*key, count) for key, count in sorted(counts.items()))
 
 
 def _count_letters(answers: dict[str, np.ndarray]) -> tuple[LetterCounts, ...]:

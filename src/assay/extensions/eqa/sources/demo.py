@@ -117,24 +117,16 @@ def feasible_tasks(task: Task) -> list[Task]:
 def _tour(scene: SceneState, axis: int, rng: np.random.Generator) -> Motion:
     """Visit places; every leg changes sides in two or three of: forward, left, up, rotation, gripper."""
     start, home = scene.gripper_pose()
-    for side in _tour_sides(rng):
+    side = rng.choice([-1.0, 1.0], 5)  # of place, rotation and gripper
+    for leg in range(TOUR_LEGS):
         place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
         turn = Rotation.from_rotvec(np.eye(3)[axis] * TOUR_TURN_DEG[axis] * side[3], degrees=True)
         gripper = OPEN if side[4] > 0 else CLOSED
         yield from move(scene, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
         yield from grip(scene, gripper, steps=6)
-    return True
-
-
-def _tour_sides(rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield sides (5,), -1 or 1, of place, rotation and gripper; the rotation changes at least on every other leg."""
-    side = rng.choice([-1.0, 1.0], 5)
-    yield side
-    for leg in range(TOUR_LEGS - 1):
         count = int(rng.integers(2, 4))
         chosen = rng.choice(5, count, replace=False)
-        if leg % 2 == 0 and 3 not in chosen:
+        if leg % 2 == 0 and 3 not in chosen:  # the rotation changes at least on every other leg
             chosen[0] = 3
-        side = side.copy()
         side[chosen] *= -1.0
-        yield side
+    return True

@@ -31,7 +31,14 @@ class LerobotSource:
         except ReleaseError as error:
             raise QuestionError(str(error)) from error
         self.folder, self.fps, self.total = folder, self.data.fps, self.data.total
-        features = {key: _feature(feature) for key, feature in self.data.features.items()}
+        features = {}
+        for key, info in self.data.features.items():
+            shape, names = info.get("shape") or (), info.get("names") or ()
+            if isinstance(names, Mapping):  # names may be nested in a group
+                names = next(iter(names.values()), ())
+            is_number = info.get("dtype") not in ("video", "image")
+            width = int(np.prod(shape)) if shape else None
+            features[key] = Feature(width, tuple(map(str, names))) if is_number else Feature()
         self.schema = find_schema("lerobot", features, str(folder), schema, gripper)
         self.name = folder.name
         self.rules = self.schema.rules
@@ -76,16 +83,6 @@ class LerobotSource:
             yield from self.data.rows()
         except ReleaseError as error:
             raise QuestionError(str(error)) from error
-
-
-def _feature(info: Mapping[str, Any]) -> Feature:
-    """Return width and names of a feature in ``info.json``; names may be nested in a group."""
-    if info.get("dtype") in ("video", "image"):
-        return Feature()
-    shape, names = info.get("shape") or (), info.get("names") or ()
-    if isinstance(names, Mapping):
-        names = next(iter(names.values()), ())
-    return Feature(int(np.prod(shape)) if shape else None, tuple(map(str, names)))
 
 
 def _scene(row: Mapping[str, Any], tally: Tally) -> str:

@@ -10,7 +10,6 @@ import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +86,11 @@ class RldsSource:
         except (UnreadableError, StopIteration) as error:
             raise QuestionError(f"{folder}: its first episode cannot be read: {error}") from error
         self.schema = find_schema("rlds", keys, str(folder), schema, gripper)
-        self.name = _name(self.files[0].parent) or self.schema.name
+        try:
+            info = json.loads((self.files[0].parent / "dataset_info.json").read_text())
+            self.name = str(info["name"])
+        except (OSError, ValueError, KeyError, TypeError):
+            self.name = self.schema.name
         self.rules = self.schema.rules
         self.total = None
 
@@ -122,7 +125,9 @@ class RldsSource:
         def camera(key: str, flag: str = "") -> StillsCamera | None:
             has_flag = flag not in features or any(features[flag].int64_list.value)
             complete = has_flag and len(texts(key)) == len(states)
-            return StillsCamera(partial(_stills, record, key)) if complete else None
+            if not complete:
+                return None
+            return StillsCamera(lambda: list(record.read().features.feature[key].bytes_list.value))
 
         flags = (schema.has_camera.format(number) for number in range(len(schema.exocentric)))
         instructions = (
@@ -144,10 +149,6 @@ def _masked_crc(content: bytes) -> int:
     return ((check >> 15 | check << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def _stills(record: TFRecord, key: str) -> Sequence[bytes]:
-    return list(record.read().features.feature[key].bytes_list.value)
-
-
 def _numbers(features: Features, key: str, steps: int) -> np.ndarray:
     """Return the values of a feature, (steps, n)."""
     if key not in features:
@@ -156,10 +157,3 @@ def _numbers(features: Features, key: str, steps: int) -> np.ndarray:
     if not steps or len(values) % steps:
         raise UnreadableError(f"{len(values)} numbers in {steps} steps")
     return np.array(values, dtype=np.float64).reshape(steps, -1)
-
-
-def _name(folder: Path) -> str:
-    try:
-        return str(json.loads((folder / "dataset_info.json").read_text()).get("name", ""))
-    except (OSError, ValueError, AttributeError):
-        return ""

@@ -108,39 +108,17 @@ class Schema:
         return not self.lacking(features) and not joints and self.axes in ((), names)
 
     def states(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Compute states (frames, 7)."""
+        """Compute states (frames, 7); angles are NaN for invalid orientations."""
         gripper = self.gripper.read(columns)
         width = gripper[:, 0] - gripper[:, 1] if gripper.shape[1] == 2 else gripper[:, 0]
         opening = (width - self.closed) / (self.opened - self.closed)
-        return np.column_stack(
-            [self.position.read(columns), _angles(self.turn.read(columns), self.turn_as), opening]
-        )
-
-
-def _angles(turn: np.ndarray, turn_as: Turn) -> np.ndarray:
-    """Return roll, pitch and yaw in degrees, (frames, 3); NaN for invalid orientations."""
-    if turn_as == "euler":
-        return np.asarray(np.degrees(turn))
-    angles = np.full((len(turn), 3), np.nan)
-    whole = np.isfinite(turn).all(axis=1) & (turn.any(axis=1) if turn_as == "xyzw" else True)
-    if whole.any():
-        make = Rotation.from_rotvec if turn_as == "axis_angle" else Rotation.from_quat
-        angles[whole] = make(turn[whole]).as_euler("xyz", degrees=True, suppress_warnings=True)
-    return angles
-
-
-def load_schemas(layout: str) -> tuple[Schema, ...]:
-    """Return the schemas of ``rlds`` or ``lerobot`` in ``schemas.yaml``."""
-    text = files(__package__).joinpath("schemas.yaml").read_text(encoding="utf-8")
-    rules = {"near": NEAR, "far": FAR, "moving": MOVING}
-    schemas = []
-    for name, content in yaml.safe_load(text)[layout].items():
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
-        }
-        values |= {key: ColumnRange(*values[key]) for key in ("position", "turn", "gripper")}
-        schemas.append(Schema(**(values | {"name": name, "rules": rules[values.get("rules", "near")]})))
-    return tuple(schemas)
+        turn = self.turn.read(columns)
+        angles = np.degrees(turn) if self.turn_as == "euler" else np.full((len(turn), 3), np.nan)
+        whole = np.isfinite(turn).all(axis=1) & (turn.any(axis=1) | (self.turn_as != "xyzw"))
+        if whole.any() and self.turn_as != "euler":
+            make = Rotation.from_rotvec if self.turn_as == "axis_angle" else Rotation.from_quat
+            angles[whole] = make(turn[whole]).as_euler("xyz", degrees=True, suppress_warnings=True)
+        return np.column_stack([self.position.read(columns), angles, opening])
 
 
 def find_schema(
@@ -150,8 +128,21 @@ def find_schema(
     name: str = "",
     gripper: tuple[float, float] | None = None,
 ) -> Schema:
-    """Find the schema called ``name``, or the first that fits; ``gripper`` overrides its closed and open values."""
-    schemas = load_schemas(layout)
+    """Find the schema of ``rlds`` or ``lerobot`` called ``name``, or the first that fits.
+
+    ``gripper`` overrides its closed and open values.
+    """
+    text = files(__package__).joinpath("schemas.yaml").read_text(encoding="utf-8")
+    rules = {"near": NEAR, "far": FAR, "moving": MOVING}
+    schemas = []
+    for schema_name, content in yaml.safe_load(text)[layout].items():
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
+        }
+        values |= {key: ColumnRange(*values[key]) for key in ("position", "turn", "gripper")}
+        schemas.append(
+            Schema(**(values | {"name": schema_name, "rules": rules[values.get("rules", "near")]}))
+        )
     if name:
         schema = next((schema for schema in schemas if schema.name == name), None)
         if schema is None:

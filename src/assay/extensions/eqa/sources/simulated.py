@@ -107,7 +107,11 @@ class RolloutWatcher:
 
     def __call__(self, observation: Observation) -> None:
         """Record one moment, without rendering."""
-        self._states.append(end_effector_state(observation))
+        rotation = Rotation.from_quat(observation.eef_quaternion, scalar_first=True)
+        angles = rotation.as_euler("xyz", degrees=True, suppress_warnings=True)
+        opening = (observation.gripper[0] - observation.gripper[1]) / OPEN_WIDTH_M
+        # the world's axes are those of the robot's base
+        self._states.append(np.array([*observation.eef_position, *angles, opening]))
         self._moments.append(observation.moment)
 
     def episode(
@@ -169,28 +173,13 @@ def camera_coverage(
         reach = depth * np.tan(np.radians(model.cam_fovy[camera]) / 2) * (1 - 2 * IMAGE_MARGIN)
         inside = (np.abs(offset[..., :2]) <= reach[..., None]).all(axis=-1) & (depth > 0)
         visible.append(inside.all(axis=-1))
-        places.append(describe_camera(axes))
+        parts = []
+        for axis, along in zip("XYZ", axes, strict=True):
+            most = int(np.abs(along).argmax())
+            parts.append(f"{axis} points {IMAGE_DIRECTIONS[most][0 if along[most] > 0 else 1]}")
+        place = f"a camera that stands still, in whose picture {parts[0]}, {parts[1]} and {parts[2]}"
+        places.append(place)
     return tuple(visible), tuple(places)
-
-
-def describe_camera(axes: np.ndarray) -> str:
-    """Describe the directions of the base's X, Y and Z in the image of a camera with these axes (3, 3), in
-    columns.
-    """
-    parts = []
-    for name, along in zip("XYZ", axes, strict=True):
-        most = int(np.abs(along).argmax())
-        parts.append(f"{name} points {IMAGE_DIRECTIONS[most][0 if along[most] > 0 else 1]}")
-    return f"a camera that stands still, in whose picture {parts[0]}, {parts[1]} and {parts[2]}"
-
-
-def end_effector_state(observation: Observation) -> np.ndarray:
-    """Return the state (7,) of the end effector; the world's axes are those of the robot's base."""
-    angles = Rotation.from_quat(observation.eef_quaternion, scalar_first=True).as_euler(
-        "xyz", degrees=True, suppress_warnings=True
-    )
-    opening = (observation.gripper[0] - observation.gripper[1]) / OPEN_WIDTH_M
-    return np.array([*observation.eef_position, *angles, opening])
 
 
 class RunSource:

@@ -130,7 +130,7 @@ class TensorBoard:
             for rate in summary.rates.values()
         ]
         if summary.drop is not None:
-            lines += ["", str(summary.drop)]
+            lines += ["", summary.describe_drop()]
         self._write_text("conditions", "\n".join(lines))
         self._writer.close()
 

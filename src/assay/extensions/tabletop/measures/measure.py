@@ -274,7 +274,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
         share, interval = retained.share, retained.interval
         cells = percent(share), between(interval, 100), f"{retained.kept:,}/{retained.count:,}"
         colour, shape = (BLUE, "o") if retained.plausible else (ORANGE, "D")
-        mark = Mark(retained.condition, share, interval, cells, colour=colour, shape=shape)
+        mark = Mark(retained.condition, share, interval, cells, color=colour, marker=shape)
         groups.setdefault(name, []).append(mark)
     if not groups:
         raise MeasureError("no control of a perturbed episode succeeds")

@@ -134,7 +134,7 @@ def record(folder: Path, tasks: Sequence[str], per_task: int, workers: int) -> I
     """
     for task in tasks:
         if task not in TASKS:
-            raise TaskError(f"there is no training task '{task}': {did_you_mean(task, TASKS)}")
+            raise TaskError(f"unknown training task '{task}': {did_you_mean(task, TASKS)}")
     missing = []
     for first in range(0, per_task, SEEDS_PER_FILE):
         for task in tasks:

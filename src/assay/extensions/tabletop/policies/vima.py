@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -23,15 +24,11 @@ from assay.extensions.tabletop.tasks import make as make_task
 from assay.extensions.tabletop.tasks.task import Difficulty, Level, Setting, parse_level
 from assay.extensions.tabletop.world.env import PACK, TableEnv
 from assay.extensions.tabletop.world.model import VIEWS
-from assay.extensions.tabletop.world.observation import (
-    ObjectTokens,
-    TableObservation,
-    cut_patches,
-    object_tokens,
-)
+from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.render import Photograph, render_picture
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableItem, TableScene, Tool
 from assay.extensions.tabletop.world.simulation import ACTION_SIZE
+from assay.extensions.tabletop.world.textures import GREY
 from assay.perturb import apply_perturbations
 from assay.support.streams import stream
 
@@ -269,32 +266,6 @@ class VimaTable:
         """Do nothing; there are no resources to release."""
 
 
-class VimaObservation:
-    """A VIMA-Bench observation with the interface of `TableObservation`."""
-
-    def __init__(self, given: Mapping[str, Any], ids: Sequence[int], step: int) -> None:
-        self.step = step
-        self.tool = Tool.SPATULA if given["ee"] else Tool.SUCTION
-        self.count = len(ids)
-        self._views = {view: _view(given["rgb"][view], given["segm"][view], ids) for view in VIEWS}
-
-    def image(self, camera: str = "top") -> np.ndarray:
-        """Return an image: uint8, (height, width, 3)."""
-        return self._views[camera][0].copy()
-
-    def segmentation(self, camera: str = "top") -> np.ndarray:
-        """Return labels: 0 for background, i + 1 for object i in order of creation."""
-        return self._views[camera][1].copy()
-
-    def objects(self, camera: str = "top") -> ObjectTokens:
-        """Return one crop and box for each object."""
-        return object_tokens(*self._views[camera], self.count)
-
-    def patches(self, camera: str = "top") -> np.ndarray:
-        """Return the image cut into patches."""
-        return cut_patches(self._views[camera][0])
-
-
 def _view(rgb: Any, segm: Any, ids: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Return an image with its channels last, and labels from 1 in place of the simulator's ids."""
     picture = np.ascontiguousarray(np.asarray(rgb, dtype=np.uint8).transpose(1, 2, 0))
@@ -340,11 +311,14 @@ def play_in_vima(env: Any, policy: Policy, *, seed: int, most: int = MAX_VIMA_AC
     vima_observation = env.reset()
     text, shown_assets = env.get_prompt_and_assets()
     ids = sorted(env.meta_info["obj_id_to_info"])
+    items = tuple(TableItem(f"object_{number}", "block", GREY, 0.5, 0.0) for number in ids)
     policy.reset(from_vima_prompt(text, shown_assets), EpisodeSpec(f"vima/{env.task_name}", seed, PACK))
     info: Mapping[str, Any] = {}
     for step in range(most):
-        observation: Any = VimaObservation(vima_observation, ids, step)
-        (action, *_) = policy.act(observation)
+        rgb, segm = vima_observation["rgb"], vima_observation["segm"]
+        views = {view: _view(rgb[view], segm[view], ids) for view in VIEWS}
+        scene = TableScene(items, Tool.SPATULA if vima_observation["ee"] else Tool.SUCTION)
+        (action, *_) = policy.act(TableObservation(step, scene, partial(dict, views)))
         vima_observation, _, _, info = env.step(to_vima_action(action))
         if info["success"]:
             return VimaOutcome(True, False, step + 1)

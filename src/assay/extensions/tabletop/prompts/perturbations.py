@@ -173,9 +173,7 @@ class OtherInstruction(TablePerturbation):
         """Return the task with the prompt of another. Raise PerturbationError if none fits."""
         kind = task.setting.task
         if not self.concerns(kind):
-            raise PerturbationError(
-                f"{self.kind}: {task.id}: no other task's instruction fits; valid: {', '.join(self.only)}"
-            )
+            raise PerturbationError(f"{self.kind} applies only to {', '.join(self.only)}, not to {task.id}")
         fields = read_fields(task)
         requested: Goal | None = None
         if kind == "T13":
@@ -246,9 +244,7 @@ class TextReferents(TablePerturbation):
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
         """Return the task with a text-only prompt. Raise PerturbationError if names cannot replace the images."""
         if not self.concerns(task.setting.task):
-            raise PerturbationError(
-                f"{self.kind}: {task.id}: its pictures say more than names can; valid: {', '.join(self.only)}"
-            )
+            raise PerturbationError(f"{self.kind} applies only to {', '.join(self.only)}, not to {task.id}")
         pictures = dict(task.prompt.pictures)
         definition = _DEFINITION.sub(r"\2 is a \1.", task.prompt.text)
 

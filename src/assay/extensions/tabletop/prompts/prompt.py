@@ -63,13 +63,13 @@ class Prompt(Instruction):
     def __post_init__(self) -> None:
         pictures = dict(self.pictures)
         for used in self.placeholders:
-            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' that stands for no object"
+            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' without an object"
             if used not in pictures:
                 raise TaskError(f"{wrong}: {did_you_mean(used, pictures)}")
             if not pictures[used].scene.items:
-                raise TaskError(f"{wrong}: its picture is empty; valid: a picture of one thing or more")
+                raise TaskError(f"{wrong}: expected an image of at least one object")
         if set("{}") & set(PLACEHOLDER.sub("", self.text)):
-            raise TaskError(f"the prompt '{self.text}' has a brace without its partner; valid: {{name}}")
+            raise TaskError(f"the prompt '{self.text}' has an unmatched brace; expected {{name}}")
 
     @property
     def placeholders(self) -> tuple[str, ...]:

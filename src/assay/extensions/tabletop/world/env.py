@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from assay.episodes import (
     Env,
@@ -30,9 +30,8 @@ from assay.extensions.tabletop.world.goals import TableGoalProgress
 from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle
-from assay.extensions.tabletop.world.render import INK, LINE, PAPER, WIDTH, TableRenderer, draw_prompt
+from assay.extensions.tabletop.world.render import PAPER, TableRenderer, draw_prompt, render_picture
 from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect, TableSimulation
-from assay.support.images import save_stacked
 
 PACK = "tabletop"
 """Name used in place of an asset pack; shapes and textures are generated procedurally."""
@@ -223,15 +222,23 @@ def play(
     return PlayedTable(rollout(env, policy, spec), env)
 
 
-_GOOD, _BAD = (30, 120, 50), (190, 40, 40)
-_MARGIN = 14
-_PROMPT_WIDTH = 900
-"""Maximum width of a drawn prompt, pixels."""
-
-
 def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Path:
-    """Write the sheet as a PNG: one row for each task, below its title."""
-    return save_stacked(path, (_row(title, task) for title, task in titled), PAPER)
+    """Write a sheet as a PNG: for each task its prompt, and the table before and after the oracle's actions."""
+    from assay.report.sheets import SheetCell, save_sheet
+
+    cells = []
+    for title, task in titled:
+        played = play(task, TableOracle())
+        ending = (
+            f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
+        )
+        pictures = [render_picture(picture)["top"][0] for _, picture in task.prompt.pictures]
+        tables = (TableSimulation(task.scene).observe(), played.env.simulation.observe())
+        views = [table.image(camera) for table in tables for camera in VIEWS]
+        lines = [task.prompt.text, f"Images of the prompt; start (front, top); end (front, top): {ending}"]
+        rows = [pictures[first : first + len(views)] for first in range(0, len(pictures), len(views))]
+        cells.append(SheetCell(title, lines, [*rows, views]))
+    return save_sheet(path, "Tasks on the table", cells, columns=1)
 
 
 def experiment_sheet(
@@ -246,30 +253,3 @@ def experiment_sheet(
 
     save_table_sheet(path, rows())
     return []
-
-
-def _row(title: str, task: TableTask) -> Image.Image:
-    start = _both(TableSimulation(task.scene).observe())
-    played = play(task, TableOracle())
-    end = _both(played.env.simulation.observe())
-    prompt = draw_prompt(task.prompt, _PROMPT_WIDTH)
-    height = max(prompt.height, start.shape[0]) + 2 * LINE + _MARGIN
-    row = Image.new("RGB", (_PROMPT_WIDTH + 2 * WIDTH + 4 * _MARGIN, height), PAPER)
-    pen = ImageDraw.Draw(row)
-    pen.text((_MARGIN, 4), title, INK, ImageFont.load_default(16))
-    caption = f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
-    if set(played.env.effects) == {ActionEffect.NOTHING}:
-        caption = "nothing was done"
-    left = _PROMPT_WIDTH + 2 * _MARGIN
-    pen.text((left, 4), "start: front, top", INK, ImageFont.load_default(13))
-    pen.text(
-        (left + WIDTH + _MARGIN, 4), caption, _GOOD if played.success else _BAD, ImageFont.load_default(13)
-    )
-    row.paste(prompt, (_MARGIN, 2 * LINE))
-    row.paste(Image.fromarray(start), (left, LINE + 4))
-    row.paste(Image.fromarray(end), (left + WIDTH + _MARGIN, LINE + 4))
-    return row
-
-
-def _both(observation: TableObservation) -> np.ndarray:
-    return np.vstack([observation.image(camera) for camera in VIEWS])

@@ -149,7 +149,7 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = item.texture
     friction = _CONTAINER_FRICTION if solid.container else _FRICTION.get(item.shape, 1.0)
     collides = 0 if solid.flat else _AMONG_THINGS
-    # Light falls on things of all sizes alike, as if they were of the usual one: else taller looks darker.
+    # Scaled items are lit like items of the default size; otherwise taller ones would look darker.
     usual = replace(item, size=(1.0, 1.0, 1.0)).solid
     for number, (piece, lit) in enumerate(zip(solid.pieces, usual.pieces, strict=True)):
         mesh = _mesh(spec, f"item{index}.{number}", piece, lit)

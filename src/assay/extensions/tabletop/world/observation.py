@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from PIL import Image
 
 from assay.errors import RenderingError, did_you_mean
-from assay.extensions.tabletop.world.model import VIEWS, TableModel
-from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, TableRenderer, Views
+from assay.extensions.tabletop.world.model import VIEWS
+from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, Views
 from assay.extensions.tabletop.world.scene import TableScene, Tool
 
 CROP = 32
@@ -27,7 +27,7 @@ class ObjectTokens:
     crops: np.ndarray
     """uint8, (objects, CROP, CROP, 3): the box around each object, padded to a square with black."""
     boxes: np.ndarray
-    """float32, (objects, 4): the box's centre x and y, height and width, as shares of the image."""
+    """float32, (objects, 4): the box's centre x and y, height and width, as fractions of the image."""
     visible: np.ndarray
     """bool, (objects,): whether the object is visible."""
     items: np.ndarray
@@ -47,7 +47,7 @@ def object_tokens(
     """
     order = range(count) if order is None else [int(index) for index in order]
     if sorted(order) != list(range(count)):
-        raise RenderingError(f"{list(order)} is no order of {count} objects; valid: a permutation of them")
+        raise RenderingError(f"{list(order)} is not a permutation of {count} objects")
     crops = np.zeros((count, CROP, CROP, 3), dtype=np.uint8)
     boxes = np.zeros((count, 4), dtype=np.float32)
     seen: list[int] = []
@@ -85,11 +85,8 @@ class TableObservation:
     step: int
     """Number of actions since the start."""
     _scene: TableScene = field(repr=False)
-    _built: TableModel = field(repr=False)
-    _qpos: np.ndarray = field(repr=False)
-    """Joint positions from which the images are rendered."""
-    _renderer: TableRenderer = field(repr=False)
-    _drawn: dict[str, Views] = field(default_factory=dict, repr=False)
+    _render: Callable[[], Views] = field(repr=False)
+    """Cached function that renders both views."""
     order: tuple[int, ...] | None = None
     """Order of the objects, as indices of the scene's items; None for the scene's order."""
 
@@ -130,6 +127,4 @@ class TableObservation:
     def _view(self, camera: str) -> tuple[np.ndarray, np.ndarray]:
         if camera not in VIEWS:
             raise RenderingError(f"the table has no camera '{camera}': {did_you_mean(camera, VIEWS)}")
-        if "views" not in self._drawn:
-            self._drawn["views"] = self._renderer.draw(self._built, self._qpos)
-        return self._drawn["views"][camera]
+        return self._render()[camera]

@@ -237,7 +237,7 @@ class TableOracle:
         task = env.task
         self._world = env.simulation
         self._task = task
-        # What is asked may be another thing than what counts: then it keeps its own account of it.
+        # If the prompt requests another goal than the one that is scored, track the progress towards it separately.
         self._own = None if task.asked in (None, task.goal) else TableGoalProgress(task.asked, task.scene)
         self._progress = self._own or env.progress
 

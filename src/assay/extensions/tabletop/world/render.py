@@ -111,7 +111,7 @@ class TableRenderer:
             scene = mujoco.MjvScene(built.model, maxgeom=1000)
             scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
             scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
-            # `built` is kept with it, so that its id stays its own.
+            # `built` is kept as well, so that its id is not reused.
             self._ready[id(built)] = (built, context, scene, mujoco.MjData(built.model))
         self._ready.move_to_end(id(built))
         return self._ready[id(built)][1:]

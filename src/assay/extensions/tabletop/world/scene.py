@@ -244,7 +244,7 @@ def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Soli
     one.
     """
     if name not in SOLIDS:
-        raise TaskError(f"there is no shape '{name}': {did_you_mean(name, SOLIDS)}")
+        raise TaskError(f"unknown shape '{name}': {did_you_mean(name, SOLIDS)}")
     scale, up = np.array(size[:2]), size[2]
     pieces = tuple(
         ConvexPiece(piece.bottom * scale, piece.top * scale, piece.low * up, piece.high * up)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache, partial
 
 import numpy as np
 
@@ -112,16 +113,16 @@ class TableSimulation:
         try:
             values = np.asarray(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ActionError(one_line(f"an action is {ACTION_SIZE} numbers, not {given!r}")) from None
+            raise ActionError(
+                one_line(f"expected an action of {ACTION_SIZE} numbers, got {given!r}")
+            ) from None
         if values.shape != (ACTION_SIZE,):
             raise ActionError(
-                f"an action of shape {values.shape} is not possible: ({ACTION_SIZE},), two poses of x, y and a "
-                "quaternion (w, x, y, z)"
+                f"expected an action of shape ({ACTION_SIZE},), two poses of x, y and a quaternion (w, x, y, z), "
+                f"got {values.shape}"
             )
         if not np.isfinite(values).all():
-            raise ActionError(
-                f"an action has a value that is not finite at {int(np.argmin(np.isfinite(values)))}"
-            )
+            raise ActionError(f"the action is not finite at index {int(np.argmin(np.isfinite(values)))}")
         ends = values.reshape(2, 6)[:, :2]
         first, second = inside = np.clip(ends, (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
         clipped = bool((inside != ends).any())
@@ -151,23 +152,28 @@ class TableSimulation:
 
     def observe(self) -> TableObservation:
         """Return the current observation of a policy."""
-        return TableObservation(
-            self.actions, self.scene, self._built, self._data.qpos.copy(), TableRenderer.shared()
-        )
+        render = partial(TableRenderer.shared().draw, self._built, self._data.qpos.copy())
+        return TableObservation(self.actions, self.scene, cache(render))
 
     def _pick_and_place(self, first: np.ndarray, second: np.ndarray, turn: float) -> int:
         item, top = self.below(*first)
         if item < 0 or self._built.welds[item] < 0:
             return -1
-        self._data.mocap_pos[0] = (*first, top)
-        self._data.mocap_quat[0] = (1.0, 0.0, 0.0, 0.0)
-        self._tie(item)
+        # Weld the item to the tool, which is upright, at its current pose.
+        model, data, weld, body = self._model, self._data, self._built.welds[item], self._built.bodies[item]
+        data.mocap_pos[0] = (*first, top)
+        data.mocap_quat[0] = (1.0, 0.0, 0.0, 0.0)
+        model.eq_data[weld, 0:3] = 0.0
+        model.eq_data[weld, 3:6] = data.xpos[body] - data.mocap_pos[0]
+        model.eq_data[weld, 6:10] = data.xquat[body]
+        model.eq_data[weld, 10] = 1.0
+        data.eq_active[weld] = 1
         self._move((*first, CRUISE), 0.0, _FREE)
         self._move((*second, CRUISE), turn, _FREE)
         self._move((*second, top + _SLOW_BELOW), turn, _FREE, until_touch=item)
         self._move((*second, 0.0), turn, _DOWN, until_touch=item)
         self._steps(4)
-        self._data.eq_active[self._built.welds[item]] = 0
+        data.eq_active[weld] = 0
         return item
 
     def _push(self, first: np.ndarray, second: np.ndarray) -> bool:
@@ -196,20 +202,6 @@ class TableSimulation:
             self._steps(4)
         self._move((*data.mocap_pos[0, :2], _HOVER), yaw, _FREE)
         return pushes
-
-    def _tie(self, item: int) -> None:
-        """Weld an item to the tool at its current pose."""
-        model, data, weld = self._model, self._data, self._built.welds[item]
-        body = self._built.bodies[item]
-        inverse, place, turn = np.zeros(4), np.zeros(3), np.zeros(4)
-        mujoco.mju_negQuat(inverse, data.mocap_quat[0])
-        mujoco.mju_rotVecQuat(place, data.xpos[body] - data.mocap_pos[0], inverse)
-        mujoco.mju_mulQuat(turn, inverse, data.xquat[body])
-        model.eq_data[weld, 0:3] = 0.0
-        model.eq_data[weld, 3:6] = place
-        model.eq_data[weld, 6:10] = turn
-        model.eq_data[weld, 10] = 1.0
-        data.eq_active[weld] = 1
 
     def _move(self, goal: tuple[float, ...], yaw: float, speed: float, *, until_touch: int = -1) -> None:
         """Move the tool in a straight line while rotating, until it arrives or its load makes contact."""

@@ -140,6 +140,6 @@ def texture(name: str) -> np.ndarray:
     plain = name.removeprefix(DARK)
     if plain not in _TEXTURE_MAKERS or (plain != name and plain not in TWINNED):
         valid = [*TEXTURES, *(DARK + texture_name for texture_name in TWINNED), GREY]
-        raise TaskError(f"there is no texture '{name}': {did_you_mean(name, valid)}")
+        raise TaskError(f"unknown texture '{name}': {did_you_mean(name, valid)}")
     picture = np.asarray(_TEXTURE_MAKERS[plain](), dtype=np.float64)
     return np.clip(picture * (0.5 if plain != name else 1.0), 0, 255).astype(np.uint8)

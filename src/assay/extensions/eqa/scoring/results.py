@@ -51,7 +51,7 @@ class ModelFacts:
 
 
 @dataclass(frozen=True)
-class PaperResults:
+class ReportData:
     """Scores, questions and facts about the models."""
 
     score: Score

@@ -9,15 +9,15 @@ from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.annotations import error_categories
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.question import QuestionKind
-from assay.extensions.eqa.scoring.actioneqa.results import (
+from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
+from assay.extensions.eqa.scoring.results import (
     NEEDS_MARKS,
     STATIC_VIEWS,
-    PaperResults,
+    ReportData,
     camera_count,
     mean_of,
     means_of,
 )
-from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, HUMAN
 from assay.extensions.eqa.scoring.score import ModelScore
 from assay.extensions.eqa.wording import action_of
 from assay.measures.result import MeasureError
@@ -26,7 +26,6 @@ from assay.measures.views.wording import plural, signed
 
 PERSPECTIVES = {"ego": "egocentric", "exo": "exocentric", "both": "combined"}
 _PERCENT = "Percent of right answers."
-_PARTS = ("high", "mid", "low", "prediction", "inference")
 
 Rows = list[tuple[Value, ...]]
 
@@ -35,7 +34,7 @@ def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
     return tuple(Column(name, kind) for name in names)
 
 
-def main_table(results: PaperResults) -> Table:
+def main_table(results: ReportData) -> Table:
     """Accuracy of every model by data set and kind, averages of data sets and the overall mean; people last."""
     occurring = {(question.dataset, question.kind) for question in results.questions}
     kinds = {
@@ -74,22 +73,7 @@ def main_table(results: PaperResults) -> Table:
     return Table("main", "Models, data sets and kinds", tuple(columns), tuple(rows), note)
 
 
-def asymmetry_table(results: PaperResults) -> Table:
-    """Means by level and direction, and inference minus prediction with its interval."""
-    rows: Rows = []
-    for name, model in (*results.models.items(), *results.people.items()):
-        standing = results.standing(model)
-        if standing is not None:
-            gap = standing.asymmetry.get("overall")
-            shares = [standing.means[part].share if part in standing.means else None for part in _PARTS]
-            rows.append((name, *shares, gap.share if gap else None, gap.interval if gap else None))
-    gaps = _columns("change", "inference minus prediction", "95 % interval")
-    columns = (Column("model"), *_columns("share", *_PARTS), *gaps)
-    note = "Mean over data sets, then over kinds."
-    return Table("asymmetry", "Levels and directions", columns, tuple(rows), note)
-
-
-def consistency_table(results: PaperResults) -> Table:
+def consistency_table(results: ReportData) -> Table:
     """Averages of each model on each data set, and their range."""
     datasets = results.datasets
     if len(datasets) < 2:
@@ -119,7 +103,7 @@ def consistency_table(results: PaperResults) -> Table:
     return Table("consistency", "By data set", columns, tuple(rows), note)
 
 
-def cameras_table(results: PaperResults) -> Table:
+def cameras_table(results: ReportData) -> Table:
     """Accuracy by kind and number of static cameras on the same items, for each model and their mean."""
     views = results.several_views(STATIC_VIEWS)
 
@@ -149,7 +133,7 @@ def cameras_table(results: PaperResults) -> Table:
     return Table("views", "Static cameras", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
 
 
-def perspectives_table(results: PaperResults) -> Table:
+def perspectives_table(results: ReportData) -> Table:
     """Accuracy by kind and perspective, for each model and their mean."""
     views = results.several_views(tuple(PERSPECTIVES))
     rows: Rows = []
@@ -165,7 +149,7 @@ def perspectives_table(results: PaperResults) -> Table:
     return Table("perspectives", "Perspectives", columns, tuple(rows), f"{_PERCENT} Means over data sets.")
 
 
-def view_value_table(results: PaperResults) -> Table:
+def view_value_table(results: ReportData) -> Table:
     """Means over models: the best single view, and the gain from using both views."""
     views = results.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
@@ -187,7 +171,7 @@ def view_value_table(results: PaperResults) -> Table:
     return Table("worth", "Value of the views", columns, tuple(rows), "Means over models.")
 
 
-def proportions_table(results: PaperResults) -> Table:
+def proportions_table(results: ReportData) -> Table:
     """Normalised error proportions at the mid level, by model and view."""
     rows: Rows = []
     for name, model in results.models.items():
@@ -211,7 +195,7 @@ def proportions_table(results: PaperResults) -> Table:
     return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
 
 
-def mean_proportions_table(results: PaperResults) -> Table:
+def mean_proportions_table(results: ReportData) -> Table:
     """Normalised error proportions at the mid level by view, mean over models."""
     rows: Rows = [(view, *shares) for view, shares in results.mean_proportions(results.score.views).items()]
     if len(rows) > 1:
@@ -220,7 +204,7 @@ def mean_proportions_table(results: PaperResults) -> Table:
     return Table("proportions", "Mean over models", columns, tuple(rows), "As Table 11.")
 
 
-def mistakes_table(results: PaperResults) -> Table:
+def mistakes_table(results: ReportData) -> Table:
     """Count and proportion of every error category at each level and direction."""
     kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
     counts: Counter[tuple[str, str]] = Counter()
@@ -243,7 +227,7 @@ def mistakes_table(results: PaperResults) -> Table:
     return Table("mistakes", "Error categories", columns, tuple(rows), note)
 
 
-def verbs_table(results: PaperResults) -> Table:
+def verbs_table(results: ReportData) -> Table:
     """Frequencies of the first words of each data set's instructions."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for question in results.questions:
@@ -262,7 +246,7 @@ def verbs_table(results: PaperResults) -> Table:
     return Table("verbs", "Verbs", columns, tuple(rows), note)
 
 
-def statistics_table(results: PaperResults) -> Table:
+def statistics_table(results: ReportData) -> Table:
     """Number of questions, items, images and episodes of each data set."""
     rows: Rows = []
     for name in (*results.datasets, "all"):
@@ -275,7 +259,7 @@ def statistics_table(results: PaperResults) -> Table:
     return Table("statistics", "Statistics", columns, tuple(rows), "An item is a question in any view.")
 
 
-def counts_table(results: PaperResults) -> Table:
+def counts_table(results: ReportData) -> Table:
     """Number of questions of each data set by level and direction."""
     counts = Counter((question.dataset, question.kind) for question in results.questions)
     rows: Rows = []
@@ -286,9 +270,8 @@ def counts_table(results: PaperResults) -> Table:
     return Table("counts", "Questions", columns, tuple(rows))
 
 
-TABLES: Mapping[str, tuple[str, Callable[[PaperResults], Table]]] = {
+TABLES: Mapping[str, tuple[str, Callable[[ReportData], Table]]] = {
     "Table 1": ("Models, data sets and kinds", main_table),
-    "Section 3.2": ("Inference against prediction, and levels", asymmetry_table),
     "Section C.4": ("Consistency across data sets", consistency_table),
     "Table 2": ("One to four static cameras", cameras_table),
     "Table 3": ("Wrist camera, static camera, and both", perspectives_table),

@@ -1,0 +1,228 @@
+"""The figures of the ActionEQA paper."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from assay.extensions.eqa.actions import ActionLevel
+from assay.extensions.eqa.annotations import error_categories
+from assay.extensions.eqa.question import QuestionKind
+from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS
+from assay.extensions.eqa.scoring.results import (
+    NEEDS_MARKS,
+    STATIC_VIEWS,
+    ReportData,
+    camera_count,
+    mean_of,
+)
+from assay.measures.result import MeasureError
+from assay.measures.views.style import (
+    FAINT,
+    HALF,
+    SERIES,
+    WIDTH,
+    Drawing,
+    percent_axis,
+    series,
+    share_limits,
+)
+
+MAX_MODELS = 5
+"""Maximum number of models of a type in a figure."""
+MIN_LABELLED_SHARE = 0.05
+"""Minimum height of a labelled segment in a stacked bar, as a fraction of the axis."""
+_CHANCE = "the dashed line is chance."
+
+
+def best_figures(data: ReportData) -> Iterator[Drawing]:
+    """Draw the best models and people by kind, and the best open and proprietary models overall."""
+    rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[:MAX_MODELS]}
+    if data.people:
+        shares = [data.shares_by_kind(person) for person in data.people.values()]
+        means = {kind: mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
+        rows["people, mean"] = {kind: mean for kind, mean in means.items() if mean is not None}
+    yield _grouped_bars(f"The best {MAX_MODELS} models and people, by kind", rows, data.score.chance)
+    models = [(name, data.fact(name).open, data.overall(model)) for name, model in data.best_models()]
+    bars = [
+        model for is_open in (True, False) for model in [m for m in models if m[1] is is_open][:MAX_MODELS]
+    ]
+    if not bars:
+        raise MeasureError("(b) needs to know which models are open: --facts FILE")
+    bars.sort(key=lambda bar: bar[2])
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        colours = [SERIES[0] if is_open else SERIES[1] for _, is_open, _ in bars]
+        axes.barh(range(len(bars)), [share for *_, share in bars], color=colours)
+        axes.set_yticks(range(len(bars)), [name[:34] for name, *_ in bars])
+        axes.axvline(data.score.chance, color=FAINT, linewidth=0.9, linestyle="--")
+        axes.set_xlim(0, 1)
+        percent_axis(axes.xaxis)
+        for place, (*_, share) in enumerate(bars):
+            axes.text(share + 0.01, place, f"{100 * share:.1f}", va="center", fontsize=7)
+
+    caption = f"Blue: open weights; orange: proprietary. Overall means; {_CHANCE}"
+    yield Drawing("open", "Open and proprietary models", caption, (HALF, 1.0 + 0.26 * len(bars)), paint)
+
+
+def kinds_figure(data: ReportData) -> Drawing:
+    """Draw the accuracy of the best models by kind, mean over data sets."""
+    rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(SERIES)]}
+    return _grouped_bars("The best models by kind, mean over data sets", rows, data.score.chance)
+
+
+def size_figure(data: ReportData) -> Drawing:
+    """Draw the overall mean against the number of parameters, one line per model family."""
+    families: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+    for name, model in data.models.items():
+        fact = data.fact(name)
+        if fact.size is not None and data.standing(model) is not None:
+            families[fact.family or name].append((fact.size, data.overall(model)))
+    if not families:
+        raise MeasureError("needs the sizes of models: --facts FILE")
+    lines = {family: sorted(points) for family, points in sorted(families.items())}
+    return _lines("size", "Performance and size", lines, data.score.chance, "parameters, billions", "log")
+
+
+def camera_figures(data: ReportData) -> Iterator[Drawing]:
+    """Draw the overall mean against the number of cameras, and mid-level errors by component, mean over models."""
+    views = data.several_views(STATIC_VIEWS)
+    lines = {
+        name: [(float(camera_count(view)), data.overall(model, view)) for view in views]
+        for name, model in data.best_models()
+    }
+    yield _lines("views", "Overall by static cameras", lines, data.score.chance, "static cameras")
+    proportions = data.mean_proportions(views)
+    yield _stacked_bars(
+        "components",
+        "Errors by component",
+        "Mid level, mean over models: error rates of questions with each component, normalised to their sum.",
+        dict(zip(COMPONENTS, np.transpose(list(proportions.values())), strict=True)),
+        [f"{camera_count(view)} view{'s' * (camera_count(view) > 1)}" for view in proportions],
+    )
+
+
+def mistakes_figure(data: ReportData) -> Drawing:
+    """Draw the proportions of the taxonomy's two groups and four parts at each level."""
+    counts: Counter[tuple[str, str]] = Counter()
+    totals: Counter[str] = Counter()
+    for mistake in data.score.mistakes:
+        counts[mistake.level, mistake.part] += mistake.count
+        totals[mistake.level] += mistake.count
+    levels = [str(level) for level in ActionLevel if totals[str(level)]]
+    if not levels:
+        raise MeasureError(NEEDS_MARKS)
+    stacks = {
+        f"{group}: {part}": np.array([counts[level, part] / totals[level] for level in levels])
+        for group, parts in error_categories().items()
+        for part in parts
+    }
+    caption = "Of all categorised mistakes, by people or a judge model."
+    ticks = [f"{level} (n = {totals[level]})" for level in levels]
+    return _stacked_bars("mistakes", "Error categories by level", caption, stacks, ticks, WIDTH)
+
+
+def counts_figure(data: ReportData) -> Drawing:
+    """Draw the number of questions by kind, stacked by data set."""
+    counts = Counter((question.dataset, question.kind) for question in data.questions)
+    stacks = {
+        dataset[:30]: np.array([counts[dataset, kind] for kind in QuestionKind]) for dataset in data.datasets
+    }
+    title = "Questions by kind and data set"
+    return _stacked_bars("counts", title, "All views counted.", stacks, list(QuestionKind), shares=False)
+
+
+def _lines(
+    name: str,
+    title: str,
+    lines: Mapping[str, Sequence[tuple[float, float]]],
+    chance: float,
+    label: str,
+    scale: str = "linear",
+) -> Drawing:
+    """Draw one line per label through points (x, accuracy)."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for place, (label, points) in enumerate(list(lines.items())[: len(SERIES)]):
+            axes.plot(*zip(*points, strict=True), label=label[:34], **series(place))
+        axes.axhline(chance, color=FAINT, linewidth=0.9, linestyle="--")
+        share_limits(axes)
+        axes.set_xscale(scale)
+        ticks = sorted({x for points in lines.values() for x, _ in points})
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+        axes.set_xlabel(label)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+    return Drawing(name, title, f"Overall means; {_CHANCE}", (HALF, 3.8), paint)
+
+
+def _stacked_bars(
+    name: str,
+    title: str,
+    caption: str,
+    stacks: Mapping[str, np.ndarray],
+    ticks: Sequence[str],
+    width: float = HALF,
+    *,
+    shares: bool = True,
+) -> Drawing:
+    """Draw stacked bars, segment by segment from below: labelled fractions, or counts of questions."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        low = np.zeros(len(ticks))
+        for place, (label, sizes) in enumerate(stacks.items()):
+            colour = SERIES[place % len(SERIES)]
+            axes.bar(range(len(low)), sizes, bottom=low, color=colour, label=label, width=0.6)
+            for x, (size, bottom) in enumerate(zip(sizes, low, strict=True)):
+                if shares and size >= MIN_LABELLED_SHARE:
+                    text = f"{100 * size:.1f}"
+                    axes.text(x, bottom + size / 2, text, ha="center", va="center", fontsize=7, color="white")
+            low = low + sizes
+        axes.set_xticks(range(len(ticks)), ticks)
+        if shares:
+            axes.set_ylim(0, 1)
+            percent_axis(axes.yaxis)
+        else:
+            axes.set_ylabel("questions")
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(len(stacks), 3), fontsize=7)
+
+    return Drawing(name, title, caption, (width, 3.6), paint)
+
+
+def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], chance: float) -> Drawing:
+    """Draw bars of each model, grouped by kind."""
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        width = 0.82 / len(rows)
+        for place, (model, shares) in enumerate(rows.items()):
+            offset = (place - (len(rows) - 1) / 2) * width
+            present = {number: shares[kind] for number, kind in enumerate(QuestionKind) if kind in shares}
+            left = [number + offset for number in present]
+            colour = SERIES[place % len(SERIES)]
+            axes.bar(left, list(present.values()), width, color=colour, label=model[:34])
+        axes.axhline(chance, color=FAINT, linewidth=0.9, linestyle="--")
+        axes.set_xticks(range(len(QuestionKind)), list(map(str, QuestionKind)))
+        axes.set_ylim(0, 1)
+        percent_axis(axes.yaxis)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+
+    return Drawing("kinds", title, f"Mean over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
+
+
+FIGURES: Mapping[str, tuple[str, Callable[[ReportData], Drawing | Iterator[Drawing]]]] = {
+    "Figure 5": ("The best models against people", best_figures),
+    "Figure 20": ("The best models across the six kinds", kinds_figure),
+    "Figure 19": ("Performance and size", size_figure),
+    "Figure 6": ("One to four static cameras: overall, and errors by component", camera_figures),
+    "Figure 7": ("Error categories by level", mistakes_figure),
+    "Figure 3": ("Questions by kind and data set", counts_figure),
+}
+"""Title and function of each figure by its label in the paper."""
