@@ -91,7 +91,7 @@ def test_contradicting_changes_are_rejected():
         ("over=words,synonyms", "they are the same"),
         ("over=recolor", "did you mean 'recolour'?"),
         ("over=fog,fog", "each once"),
-        ("over=fog,light&halvings=1", "halvings=1 for 2 changes; valid: 0"),
+        ("over=fog,light&halvings=1", "halvings=1 for 2 changes: expected one of 0"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(words)):
             load_experiment(f"factors?{query}")

@@ -192,7 +192,7 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
         if name not in CHANGES:
             raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, CHANGES)}")
     if not 1 <= len(over) <= MOST or len(set(over)) < len(over):
-        raise ExperimentError(f"factors: over={','.join(over)}; valid: 1 to {MOST} changes, each once")
+        raise ExperimentError(f"factors: over={','.join(over)}: expected 1 to {MOST} changes, each once")
     for one, other in combinations(over, 2):
         reason = contradiction(one, other)
         if reason:
@@ -200,7 +200,7 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
     if halvings and (len(over), halvings) not in GENERATORS:
         valid = ["0", *(str(p) for k, p in GENERATORS if k == len(over))]
         raise ExperimentError(
-            f"factors: halvings={halvings} for {len(over)} changes; valid: {', '.join(valid)}"
+            f"factors: halvings={halvings} for {len(over)} changes: expected one of {', '.join(valid)}"
         )
     design = f"All {2 ** len(over)} combinations"
     if halvings:

@@ -68,7 +68,9 @@ class Wordings:
             tasks = sorted(self._tasks)
             more = ", ..." if len(tasks) > MAX_TASKS_NAMED else ""
             listed = ", ".join(tasks[:MAX_TASKS_NAMED])
-            raise ExperimentError(f"{self.place} has no paraphrase of {task.id}; valid: {listed}{more}")
+            raise ExperimentError(
+                f"{self.place} has no paraphrase of {task.id}; choose one of {listed}{more}"
+            )
         return variants_of(self.name, self.place, task, self._sample(task, rows))
 
     @cached_property

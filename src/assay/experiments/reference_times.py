@@ -57,7 +57,7 @@ def read_times(file: str) -> ReferenceTimes:
         for line, fields in rows(path, ("task", tuple(UNITS))):
             units = [name for name in UNITS if fields.get(name, "").strip()]
             if len(units) != 1 or not fields["task"].strip():
-                raise ExperimentError(f"{path}:{line}: valid: a task, and either seconds or steps")
+                raise ExperimentError(f"{path}:{line}: expected a task, and either seconds or steps")
             text, unit = fields[units[0]], units[0]
             try:
                 value = float(text)
@@ -84,7 +84,7 @@ def with_reference_times(
     """
     low, high = TIMES
     if time != "unlimited" and not low <= time <= high:
-        raise ExperimentError(f"{experiment.name}: time={time}; valid: {low:g} to {high:g}, or unlimited")
+        raise ExperimentError(f"{experiment.name}: time={time}: expected {low:g} to {high:g}, or unlimited")
     limit = 0.0 if time == "unlimited" else time
     if not times:
         return replace(experiment, limit=limit)

@@ -70,7 +70,7 @@ def latency(steps: tuple[int, ...] = (1, 2, 4, 8)) -> Experiment:
     """Inference latencies in control steps of 50 ms; the control has none."""
     if not steps or len(set(steps)) < len(steps) or not all(1 <= step <= MOST_LATENCY for step in steps):
         raise ExperimentError(
-            f"latency?steps={steps!r:.60}: valid: different numbers from 1 to {MOST_LATENCY}"
+            f"latency?steps={steps!r:.60}: expected different numbers from 1 to {MOST_LATENCY}"
         )
     labels: dict[str, Label] = {"axis": "senses", "change": Change.LATENCY, "plausible": True}
     return Experiment(

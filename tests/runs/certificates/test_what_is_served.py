@@ -100,7 +100,7 @@ def test_claim_about_another_goal_has_the_places_that_its_words_allow():
     [
         (changed(Recolour(RED)), "the words call it black"),
         (changed(Synonyms(), Say("be quick"), Synonyms()), "words/synonyms"),
-        (changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "valid: 6 to 80"),
+        (changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "expected 6 to 80"),
         (changed(Relight(0.5), Relight(2.0)), "nothing is changed"),
         (changed(MoveCamera(zoom=1.5), MoveCamera(zoom=1.5)), "zoom is 2.25"),
     ],

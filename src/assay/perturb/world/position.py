@@ -147,7 +147,7 @@ class DisplaceAlong(Perturbation):
 class Relocate(Perturbation):
     """Moves every object on the workspace further than a jitter does.
 
-    The radius of a move is ``share`` of the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's second
+    The radius of a move is ``share`` times the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's second
     level. The target moves by at least a quarter of its radius, up to 3 cm. If it is a fixture, or on or in one, the
     fixture moves.
     """
@@ -157,7 +157,7 @@ class Relocate(Perturbation):
     change = Change.POSITION
 
     share: float = within(0.05, 2.0, default=0.5)
-    """Radius of a move as a share of the distance to the nearest neighbour."""
+    """Radius of a move as a fraction of the distance to the nearest neighbour."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move objects one after the other."""

@@ -250,7 +250,7 @@ class Orbit(Perturbation):
         if not 0.1 <= height <= 1.4:
             raise PerturbationError(
                 f"{self.kind}: elevation={self.elevation:g} looks at {task.id} from {np.degrees(height):.0f} "
-                "degrees above its workspace; valid: 6 to 80"
+                "degrees above its workspace: expected 6 to 80"
             )
         # Up about the camera's own right, then around the world's vertical.
         led = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(

@@ -34,7 +34,7 @@ NEW_SIZES = {"small": 0.75, "large": 1.25}
 OTHER_COLOUR = 2 * COLOUR
 """Minimum distance of two mean colours for a colour name to distinguish the objects, CIELAB."""
 PARTLY, GREYISH, SAME_HUE = 0.2, 0.08, 0.85
-"""Minimum share of pixels for an object to be partly of a colour; maximum distance from grey of a pixel without
+"""Minimum fraction of pixels for an object to be partly of a colour; maximum distance from grey of a pixel without
 hue (red, green, blue, 0 to 1); minimum cosine of two similar hues.
 """
 NARROW = 0.056

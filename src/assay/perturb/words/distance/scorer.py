@@ -13,7 +13,7 @@ from assay.perturb.words.distance.parser import Parse, Parser, edit_distance
 from assay.perturb.words.distance.pride import Distance, DistanceError
 
 ENGLISH = 0.6
-"""Minimum share of words in an English dictionary for a text to be scored without a warning."""
+"""Minimum fraction of words in an English dictionary for a text to be scored without a warning."""
 NO_DISTANCE = 0.005
 """Value of pd below which the distance is negligible."""
 DIGITS = 9

@@ -119,7 +119,7 @@ def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
 
     def complete(row: GridRow) -> GridRow:
         if row.task:
-            return row if row.original else replace(row, original=texts.get(row.task, ""))
+            return replace(row, original=row.original or texts.get(row.task, ""))
         original = plain(row.original)
         ids = next((place[original] for place in places if original in place), [])
         task = ids[0] if len(ids) == 1 else ""
