@@ -127,13 +127,10 @@ def _runs(paths: list[Path]) -> list[Path]:
 
     runs: list[Path] = []
     for path in paths:
-        if path.is_dir():
-            within = sorted(path.glob(f"*{SUFFIX}"))
-            if not within:
-                raise RunError(f"{path}: the folder contains no run (*{SUFFIX})")
-            runs += within
-        else:
-            runs.append(path)
+        within = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
+        if not within:
+            raise RunError(f"{path}: the folder contains no run (*{SUFFIX})")
+        runs += within
     return list(dict.fromkeys(runs))
 
 

@@ -207,8 +207,15 @@ def _panel(task: Task) -> Panel:
         sites = ", ".join(region.name for region in regions if not region.rectangles)
         grid.add_row(style_text(target, "bold"), sites if target in present else f"not in the scene: {sites}")
         for region in regions:
+            parts = [
+                f"x {area.x_min:.3g}..{area.x_max:.3g} y {area.y_min:.3g}..{area.y_max:.3g}"
+                for area in region.rectangles
+            ]
+            if region.yaw is not None and any(region.yaw):
+                low, high = region.yaw
+                parts.append(f"yaw {low:.3g}" if low == high else f"yaw {low:.3g}..{high:.3g}")
             if region.rectangles:
-                grid.add_row(f"  {region.name}", _place(region))
+                grid.add_row(f"  {region.name}", " ".join(parts))
     table.add_row(Text.assemble("regions\n", ("(m, rad)", "dim")), grid)
     row("initial", [str(atom) for atom in scene.initial])
     row("goal", [str(atom) for atom in task.goal.atoms])
@@ -226,14 +233,3 @@ def _entity(entity: tasks.Entity) -> str:
         *([] if entity.size == 1 else [f"size {entity.size:g}"]),
     ]
     return f"{entity.name} ({', '.join(differs)})" if differs else entity.name
-
-
-def _place(region: tasks.Region) -> str:
-    parts = [
-        f"x {area.x_min:.3g}..{area.x_max:.3g} y {area.y_min:.3g}..{area.y_max:.3g}"
-        for area in region.rectangles
-    ]
-    if region.yaw is not None and any(region.yaw):
-        low, high = region.yaw
-        parts.append(f"yaw {low:.3g}" if low == high else f"yaw {low:.3g}..{high:.3g}")
-    return " ".join(parts)

@@ -29,12 +29,8 @@ class Died:
     """Whether the worker was killed from outside (SIGKILL, out of memory) rather than crashed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """Time has passed without an event."""
-
-
-Event = Done | Died | Tick
+Event = Done | Died | None
+"""What an executor reports; None if time has passed without an event."""
 
 
 class Executor(Protocol):

@@ -18,7 +18,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, PolicyError, RunError, traceback_of
 from assay.policies.remote.batching import Relay
 from assay.policies.remote.client import RemotePolicy
-from assay.runs.executor import Died, Done, Event, Tick
+from assay.runs.executor import Died, Done, Event
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.support import processes
@@ -63,32 +63,34 @@ class LocalProcesses:
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
-        with _open_relay(self._config.policy) as address:
-            yield from self._execute(replace(self._config, policy=address), source, stopping)
-
-    def _execute(
-        self, config: WorkerConfig, source: Scheduler, stopping: Callable[[], bool]
-    ) -> Iterator[Event]:
         workers: list[_Worker] = []
-        try:
-            while True:
+        with _open_relay(self._config.policy) as address:
+            config = replace(self._config, policy=address)
+            try:
+                while True:
+                    for worker in workers:
+                        if worker.idle:
+                            self._feed(worker, source, stopping())
+                    idle = [worker for worker in workers if worker.idle]
+                    busy = [worker for worker in workers if not worker.idle]
+                    if not idle and len(workers) < self.workers and not stopping():
+                        ours, theirs = processes.context().Pipe()
+                        process = processes.start(_work, theirs, config, variables=config.variables)
+                        theirs.close()
+                        workers.append(_Worker(process, ours, time.monotonic()))
+                        continue
+                    if not busy:
+                        return
+                    ready = wait([worker.pipe for worker in busy], timeout=POLL_INTERVAL_S)
+                    for worker in [worker for worker in busy if worker.pipe in ready]:
+                        yield from self._listen(worker, workers, source)
+                    yield from self._remove_silent(workers, source)
+                    yield None
+            finally:
                 for worker in workers:
-                    if worker.idle:
-                        self._feed(worker, source, stopping())
-                idle = [worker for worker in workers if worker.idle]
-                busy = [worker for worker in workers if not worker.idle]
-                if not idle and len(workers) < self.workers and not stopping():
-                    workers.append(_start(config))
-                    continue
-                if not busy:
-                    return
-                ready = wait([worker.pipe for worker in busy], timeout=POLL_INTERVAL_S)
-                for worker in [worker for worker in busy if worker.pipe in ready]:
-                    yield from self._listen(worker, workers, source)
-                yield from self._remove_silent(workers, source)
-                yield Tick()
-        finally:
-            _stop(workers)
+                    worker.pipe.close()
+                for worker in workers:
+                    _join(worker.process, timeout=2)
 
     def _feed(self, worker: _Worker, source: Scheduler, stopping: bool) -> None:
         """Send a worker its next episode: one at a time, so that none is started after a request to stop."""
@@ -143,10 +145,7 @@ class LocalProcesses:
         self, worker: _Worker, workers: list[_Worker], source: Scheduler, reason: str
     ) -> Iterator[Event]:
         workers.remove(worker)
-        worker.process.join(timeout=10)
-        if worker.process.is_alive():
-            worker.process.kill()
-            worker.process.join()
+        _join(worker.process, timeout=10)
         code = worker.process.exitcode
         worker.pipe.close()
         if not worker.ready:
@@ -166,21 +165,12 @@ class LocalProcesses:
         )
 
 
-def _start(config: WorkerConfig) -> _Worker:
-    ours, theirs = processes.context().Pipe()
-    process = processes.start(_work, theirs, config, variables=config.variables)
-    theirs.close()
-    return _Worker(process, ours, time.monotonic())
-
-
-def _stop(workers: list[_Worker]) -> None:
-    for worker in workers:
-        worker.pipe.close()
-    for worker in workers:
-        worker.process.join(timeout=2)
-        if worker.process.is_alive():
-            worker.process.kill()
-            worker.process.join()
+def _join(process: BaseProcess, timeout: float) -> None:
+    """Wait for a process to end, and kill it if it does not."""
+    process.join(timeout)
+    if process.is_alive():
+        process.kill()
+        process.join()
 
 
 def _ending(code: int | None) -> str:

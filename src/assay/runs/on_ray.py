@@ -17,7 +17,7 @@ from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
-from assay.runs.executor import Died, Done, Event, Tick
+from assay.runs.executor import Died, Done, Event
 from assay.runs.local import LOADING_TIMEOUT_S, POLL_INTERVAL_S
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
@@ -123,7 +123,7 @@ class RayActors:
                 if self._growing and time.monotonic() - self._counted > CPU_COUNT_INTERVAL_S:
                     self._counted = time.monotonic()
                     self.workers = max(self.workers, self._cpus())
-                yield Tick()
+                yield None
         finally:
             self._stop(workers)
 
@@ -196,7 +196,10 @@ class RayActors:
                 raise cause from None
             if not worker.ready and (cause is not None or getattr(error, "actor_init_failed", False)):
                 raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
-            yield from self._remove(worker, workers, source, *self._ending(error))
+            # Ray does not distinguish a crash from a kill, except by its own errors and exit codes.
+            crashed = isinstance(error, self._ray.exceptions.RayTaskError) or "exit code" in str(error)
+            reason = f"the worker died: {_reason(error)}"
+            yield from self._remove(worker, workers, source, reason, violent=not crashed)
             return
         worker.calls.popleft()
         worker.last_seen = time.monotonic()
@@ -227,14 +230,6 @@ class RayActors:
                 yield from self._remove(
                     worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False
                 )
-
-    def _ending(self, error: Any) -> tuple[str, bool]:
-        """Return why a worker died, and whether it may have been killed.
-
-        Ray does not distinguish that from a crash.
-        """
-        own = isinstance(error, self._ray.exceptions.RayTaskError) or "exit code" in str(error)
-        return f"the worker died: {_reason(error)}", not own
 
     def _remove(
         self, worker: _RayWorker, workers: list[_RayWorker], source: Scheduler, reason: str, violent: bool

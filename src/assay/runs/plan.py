@@ -16,10 +16,11 @@ from assay.policies.registry import check_address, connect_policy, missing_metho
 from assay.runs.certificates import engine_digest
 from assay.runs.executor import Player
 from assay.runs.options import MEASURED, RunOptions
-from assay.runs.provenance import provenance, states_digest
+from assay.runs.provenance import provenance
 from assay.runs.schedulers.until import parse_until
 from assay.runs.shards import Shard
 from assay.runs.worker import WorkerConfig
+from assay.support.files import digest_of
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
 OBJECT = "object:"
@@ -80,7 +81,8 @@ class RunPlan:
         if options.states is not None:
             if not options.states.is_dir():
                 raise RunError(f"--states {options.states}: the folder does not exist")
-            settings["states"] = states_digest(options.states)
+            files = sorted(file for file in options.states.rglob("*") if file.is_file())
+            settings["states"] = digest_of(files, options.states)[:12]
         if design.certified or certified:
             settings["certificates"] = engine_digest(design.world, pack) if certified else None
         if design.limit is not None and (certified or design.reference is not None):

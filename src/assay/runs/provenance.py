@@ -16,7 +16,6 @@ from assay.errors import RunError
 from assay.runs.store import Store
 from assay.sim.bare_mujoco import mujoco_version
 from assay.support.extras import DISTRIBUTION
-from assay.support.files import digest_of
 from assay.support.plugins import Plugin
 
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
@@ -150,11 +149,6 @@ def all_conditions(*described: Mapping[str, Any]) -> list[str]:
     """Return the union of the selections of conditions of several runs."""
     chosen = dict.fromkeys(selection for meta in described for selection in meta.get("conditions", (ALL,)))
     return [ALL] if ALL in chosen else list(chosen)
-
-
-def states_digest(folder: Path) -> str:
-    """Return the digest of a folder of stored initial states, 12 hex digits."""
-    return digest_of(sorted(file for file in folder.rglob("*") if file.is_file()), folder)[:12]
 
 
 def commit_of(module: Path) -> str | None:

@@ -32,8 +32,6 @@ PYTHON = "python:"
 SCRIPT = "__main__"
 """Module name of a script or a notebook, whose objects cannot be imported again by name."""
 _OWN = "assay"
-_PROVIDERS = ("assay.policies",)
-"""Packages of the core that register components by address, like extensions."""
 _EXTENSIONS = "assay.extensions"
 
 T = TypeVar("T")
@@ -280,8 +278,7 @@ def discover_plugins() -> tuple[str, ...]:
 @cache
 def _load_extensions() -> None:
     """Import the modules that register built-in components; fast, because they register addresses only."""
-    for provider in _PROVIDERS:
-        importlib.import_module(provider)
+    importlib.import_module("assay.policies")
     for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
         importlib.import_module(f"{_EXTENSIONS}.{extension.name}")
 

@@ -210,8 +210,9 @@ def test_no_stale_result_remains_after_an_error():
 
 def test_sensors_are_read_as_in_the_engine_and_a_forced_reading_advances_the_clock():
     clock = SensorClock()
-    clock.reset()
+    clock.force()
     assert clock.step() == OBSERVED_SUBSTEP + 1
-    clock.reset()
+    clock = SensorClock()
+    clock.force()
     clock.force()
     assert [clock.step() for _ in range(400)] == [OBSERVED_SUBSTEP] * 400

@@ -96,7 +96,7 @@ def test_answers_and_comments_are_stored_and_work_is_resumed(ask: Ask, questions
     ask("/questions/by/Ann%20B./3", {"letter": "A", "comment": ""})
     ask("/questions/by/Ann%20B./3", {"letter": "", "comment": "sure"})
     given = kept.answers()["Ann B."]
-    assert [given[each.id].letter for each in questions[:3]] == ["C", "", "A"]
+    assert [given[each.id].choice for each in questions[:3]] == ["C", "", "A"]
     assert ask("/questions/by/Ann%20B.")[1]["location"] == "/questions/by/Ann%20B./2", (
         "a comment is no answer"
     )
@@ -179,7 +179,7 @@ def test_questions_can_be_answered_with_the_keyboard(address: str, questions, ke
         browser.close()
     assert wide and complaints == []
     given = kept.answers()["kim"]
-    assert given[questions[0].id] == ("B", "bad light") and given[questions[2].id].letter == "D"
+    assert given[questions[0].id] == ("B", "bad light") and given[questions[2].id].choice == "D"
 
 
 def test_reviews_survive_a_killed_server(folder: Path, questions, tmp_path: Path):
@@ -200,7 +200,7 @@ def test_reviews_survive_a_killed_server(folder: Path, questions, tmp_path: Path
         assert connection.getresponse().status == 400
         process.kill()
     kept = Annotations(place)
-    assert [(each.question, each.verdict) for each in kept.reviews()] == sorted(
+    assert [(each.question, each.choice) for each in kept.reviews()] == sorted(
         [(questions[0].id, "keep"), (questions[1].id, "drop")]
     )
     assert kept.answers() == {}, "verdicts are not answers"

@@ -92,4 +92,3 @@ def test_cameras_are_shown_side_by_side_at_one_height():
         view = CameraView.parse(name)
         (shot,) = view.images(EPISODE, [3])
         assert str(view) == name and shot.shape == (64, width, 3) and shot.dtype == np.uint8
-        assert view.missing_camera(EPISODE) == ""

@@ -21,6 +21,7 @@ from websockets.sync.server import serve as serve_websocket
 
 from assay import tasks
 from assay.episodes import Episode, EpisodeSpec, Policy, rollout
+from assay.policies.remote.convention import Convention
 from assay.policies.remote.serve import PolicyServer
 from assay.policies.simple import STILL
 from assay.sim import CompiledScene, Observation, Simulation
@@ -31,7 +32,19 @@ from ...peer_environments import EnvironmentNotMadeError, environment
 
 PEERS = Path(__file__).with_name("peers")
 
+TASK = tasks.load("libero_goal/7")
+SPEC = EpisodeSpec(TASK.id, 3, "primitives")
 Handler = Callable[[ServerConnection], None]
+Stub = Callable[[Handler], str]
+Play = Callable[..., tuple[Episode, Simulation]]
+
+
+def saved(convention: Convention, observation: Observation, folder: Path) -> Path:
+    """An observation as a client of the convention would send it, in a file."""
+    state = {str(convention.state): convention.state_vector(observation)}
+    with (folder / "observation.npz").open("wb") as file:
+        np.savez(file, **convention.images(observation), **state)
+    return folder / "observation.npz"
 
 
 @pytest.fixture(scope="session")
@@ -53,10 +66,8 @@ def play(
     world = world_of(compiled("libero_goal/7"))
 
     def run(policy: Policy, steps: int, text: str = "") -> tuple[Episode, Simulation]:
-        task = tasks.load("libero_goal/7")
-        task = replace(task, instruction=Instruction(text)) if text else task
-        spec = EpisodeSpec(task.id, 3, "primitives", steps=steps)
-        return rollout(SceneEnv(world, task, world.sample(3)), policy, spec), world
+        task = replace(TASK, instruction=Instruction(text)) if text else TASK
+        return rollout(SceneEnv(world, task, world.sample(3)), policy, replace(SPEC, steps=steps)), world
 
     return run
 

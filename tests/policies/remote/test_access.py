@@ -15,16 +15,12 @@ import numpy as np
 import pytest
 from websockets.sync.server import ServerConnection, serve
 
-from assay import tasks
-from assay.episodes import Episode, EpisodeSpec
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import OpenPI
 from assay.policies.remote.transport import UnreachableError
-from assay.sim import Observation, Simulation
+from assay.sim import Observation
 
-TASK = tasks.load("libero_goal/7")
-SPEC = EpisodeSpec(TASK.id, 3, "primitives")
-Stub = Callable[[Callable[[ServerConnection], None]], str]
+from .conftest import SPEC, TASK, Play, Stub
 
 
 def answer(connection: ServerConnection) -> None:
@@ -141,7 +137,7 @@ def test_a_copy_that_rejects_connections_is_skipped(stub: Stub):
         policy.close()
 
 
-def test_reported_inference_times_are_recorded(stub: Stub, play: Callable[..., tuple[Episode, Simulation]]):
+def test_reported_inference_times_are_recorded(stub: Stub, play: Play):
     policy = OpenPI(f"openpi://{stub(answer)}?wait=0")
     episode, _ = play(policy, 10)
     policy.close()

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from websockets.sync.server import ServerConnection
 
-from assay import tasks
-from assay.episodes import EpisodeSpec, Instruction
+from assay.episodes import Instruction
 from assay.errors import PolicyError
 from assay.policies.remote import codec
 from assay.policies.remote.batching import Relay
@@ -20,10 +19,9 @@ from assay.policies.remote.transport import ServerError
 from assay.runs.local import _open_relay
 from assay.sim import Observation
 
+from .conftest import SPEC, Stub
 from .test_other_servers import zmq_server  # noqa: F401 - a fixture
 
-SPEC = EpisodeSpec(tasks.load("libero_goal/7").id, 3, "primitives")
-Stub = Callable[[Callable[[ServerConnection], None]], str]
 WORDS = ("one", "three", "eleven", "seventeen")
 
 

@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 from websockets.sync.server import ServerConnection
 
-from assay import tasks
-from assay.episodes import Episode, EpisodeSpec, Outcome
+from assay.episodes import Outcome
 from assay.policies.remote import codec
 from assay.policies.remote.openpi import CONVENTION, OpenPI
 from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
 from assay.policies.simple import STILL
-from assay.sim import Observation, Simulation
+from assay.sim import Observation
 from assay.tasks import Instruction
 
-TASK = tasks.load("libero_goal/7")
-SPEC = EpisodeSpec(TASK.id, 3, "primitives")
-Stub = Callable[[Callable[[ServerConnection], None]], str]
-Play = Callable[..., tuple[Episode, Simulation]]
+from .conftest import SPEC, TASK, Play, Stub, saved
 
 
 def answering(
@@ -138,14 +134,6 @@ def test_a_failing_server_makes_error_episodes_until_it_recovers(stub: Stub, pla
     assert all("openpi://127.0.0.1:" in each.error and each.transient for each in results[1:3])
 
 
-def saved(observation: Observation, folder: Path) -> Path:
-    """An observation as openpi's LIBERO example would send it, in a file."""
-    arrays = CONVENTION.images(observation) | {"observation/state": CONVENTION.state_vector(observation)}
-    with (folder / "observation.npz").open("wb") as file:
-        np.savez(file, **arrays)
-    return folder / "observation.npz"
-
-
 def test_the_real_openpi_client_is_served(
     openpi_python: Path,
     peer: Callable[..., str],
@@ -154,7 +142,7 @@ def test_the_real_openpi_client_is_served(
     tmp_path: Path,
 ):
     port = served("random", "openpi").rpartition(":")[2]
-    file = saved(observation, tmp_path)
+    file = saved(CONVENTION, observation, tmp_path)
     lines = [
         [
             json.loads(line)

@@ -16,8 +16,6 @@ import numpy as np
 import pytest
 from websockets.sync.server import ServerConnection
 
-from assay import tasks
-from assay.episodes import EpisodeSpec
 from assay.errors import PolicyError
 from assay.policies.remote import codec, gr00t, openvla_oft
 from assay.policies.remote.client import load_client
@@ -31,10 +29,9 @@ from assay.policies.remote.transport import (
 )
 from assay.sim import Observation
 
-TASK = tasks.load("libero_goal/7")
-SPEC = EpisodeSpec(TASK.id, 3, "primitives")
+from .conftest import SPEC, TASK, Stub
+
 RAMP = np.tile(np.linspace(0.0, 1.0, 10)[:, None], (1, 7))
-Stub = Callable[[Callable[[ServerConnection], None]], str]
 
 
 def asked(address: str, observation: Observation, **options: object) -> np.ndarray:
@@ -82,14 +79,6 @@ def http() -> Iterator[Callable[[Respond], str]]:
         server.server_close()
 
 
-def spelled(array: np.ndarray) -> dict[str, object]:
-    return {
-        "__numpy__": base64.b64encode(array.tobytes()).decode(),
-        "dtype": array.dtype.str,
-        "shape": array.shape,
-    }
-
-
 def replying(body: object, seen: list[Any] | None = None, status: int = 200) -> Respond:
     def respond(handler: BaseHTTPRequestHandler, request: Any) -> None:
         if seen is not None:
@@ -108,7 +97,7 @@ def test_openvla_oft_gets_json_and_its_actions_are_decoded(
 ):
     for twice in (False, True):
         seen: list[Any] = []
-        listed = [spelled(row) for row in RAMP]
+        listed = json.loads(codec.encode_json(list(RAMP)))
         place = http(replying(json.dumps(listed) if twice else listed, seen))
         actions = asked(f"openvla-oft://{place}", observation)
         path, _, request = seen[0]

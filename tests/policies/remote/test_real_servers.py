@@ -18,15 +18,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay import tasks
-from assay.episodes import EpisodeSpec
 from assay.policies.remote.client import load_client
 from assay.sim import Observation
 
+from .conftest import SPEC, TASK
+
 PEER = Path(__file__).with_name("peers") / "real_server.py"
 SOURCES = os.environ.get("ASSAY_SERVER_SOURCES")
-TASK = tasks.load("libero_goal/7")
-SPEC = EpisodeSpec(TASK.id, 3, "primitives")
 
 pytestmark = pytest.mark.skipif(SOURCES is None, reason="ASSAY_SERVER_SOURCES names no checkouts")
 

@@ -24,7 +24,8 @@ from assay.policies.remote.transport import (
     WebsocketTransport,
 )
 
-Stub = Callable[[Callable[[ServerConnection], None]], str]
+from .conftest import Stub
+
 Tcp = Callable[[Callable[[socket.socket], None]], str]
 
 

@@ -12,8 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation as Turn
 from websockets.sync.server import ServerConnection
 
-from assay import tasks
-from assay.episodes import Episode, EpisodeSpec, Outcome, rollout
+from assay.episodes import Outcome, rollout
 from assay.policies.registry import load_policy
 from assay.policies.remote import codec
 from assay.policies.remote.convention import Rotation
@@ -23,10 +22,8 @@ from assay.sim import CompiledScene, InitialState, Observation, Simulation
 from assay.sim.world import SceneEnv
 from assay.tasks import Instruction, Task
 
-TASK = tasks.load("libero_goal/7")
-SPEC = EpisodeSpec(TASK.id, 3, "primitives")
-Stub = Callable[[Callable[[ServerConnection], None]], str]
-Play = Callable[..., tuple[Episode, Simulation]]
+from .conftest import SPEC, TASK, Play, Stub, saved
+
 HELLO = {"protocol_version": 1, "model_server": "stub", "capabilities": {}}
 EVERYTHING = {"send_wrist_image": True, "send_state": True, "quat_no_antipodal": True}
 
@@ -59,14 +56,8 @@ def test_a_real_server_gets_what_vla_evals_libero_sends(notary: Callable[..., An
     for wire, picture in CONVENTION.images(observation).items():
         assert np.array_equal(seen[f"image_{wire}"], picture) and picture.shape == (256, 256, 3)
     assert eventually(lambda: len(server.events) == 7)
-    start = {
-        "task": {
-            "name": TASK.instruction.text,
-            "suite": "libero_goal",
-            "task_id": 7,
-            "episode_idx": SPEC.seed,
-        }
-    }
+    numbers = {"suite": "libero_goal", "task_id": 7, "episode_idx": SPEC.seed}
+    start = {"task": {"name": TASK.instruction.text, **numbers}}
     keys = ["controller_states", "images", "states", "task_description"]
     assert server.events == [
         ["start", start],
@@ -128,13 +119,6 @@ def test_only_episodes_with_a_failing_server_are_errors(notary: Callable[..., An
 # ---------------------------------------------------------------- their client, our server
 
 
-def saved(observation: Observation, folder: Path) -> Path:
-    convention = CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE})
-    with (folder / "observation.npz").open("wb") as file:
-        np.savez(file, **convention.images(observation), states=convention.state_vector(observation))
-    return folder / "observation.npz"
-
-
 SPYING = """
 import numpy as np
 class Spy:
@@ -175,9 +159,8 @@ def test_the_real_vla_eval_runner_is_served(
         {"name": "stack", "suite": "libero_goal", "task_id": 4, "episode_idx": 11, "steps": 5},
         {"name": "stack", "suite": "libero_goal", "task_id": 4, "episode_idx": 12, "steps": 1},
     ]
-    out = peer(
-        vla_eval_python, "vla_eval_client.py", "play", port, saved(observation, tmp_path), json.dumps(told)
-    )
+    file = saved(CONVENTION.adjusted({"rotation": Rotation.ROBOSUITE}), observation, tmp_path)
+    out = peer(vla_eval_python, "vla_eval_client.py", "play", port, file, json.dumps(told))
     hello, broken, first, second = map(json.loads, out.splitlines())
     assert hello["protocol_version"] == 1 and hello["observation_params"] == EVERYTHING
     assert "ValueError: bad day" in broken["error"]

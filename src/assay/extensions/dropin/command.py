@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from assay.cli.options import PRIMITIVES, PolicyLabel, RunFile, run_options
 from assay.errors import RunError
 from assay.runs.options import RunOptions
 from assay.support.console import number_of, say
-
-if TYPE_CHECKING:
-    from assay.extensions.dropin.planned import SuiteTask
 
 
 @run_options(
@@ -70,7 +67,7 @@ def libero(
     from assay.runs.display import CertifyingDisplay
     from assay.runs.execute import default_path, execute
 
-    script = Script(tuple(command), assets, each_a_task, _announce)
+    script = Script(tuple(command), assets, each_a_task)
     path = out or default_path(experiment, script.address)
     with CertifyingDisplay() as certifying:
         ending = execute(experiment, script, path, replace(options, assets=assets), certifying, label=label)
@@ -116,14 +113,3 @@ def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
         listed = " and ".join([", ".join(ranges[:-1]), ranges[-1]] if len(ranges) > 1 else ranges)
         parts.append(f"{'tasks' if len(numbers) > 1 else 'task'} {listed} of {suite or 'every suite'}")
     return "; ".join(parts)
-
-
-def _announce(suite_tasks: Sequence[SuiteTask]) -> None:
-    """Print the tasks that the script will see, and the number of trials per task that covers their seeds."""
-    most = len(suite_tasks[0].specs)
-    suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
-    say(
-        f"assay libero: the script gets {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
-        f"{number_of(most, 'initial state')} each, and should run {number_of(most, 'trial')} per task",
-        aside=True,
-    )

@@ -104,11 +104,6 @@ class SensorClock:
         self._time = 0.0
         self._read = False
 
-    def reset(self) -> None:
-        """Restart with the reading that a reset of the environment causes."""
-        self._time = 0.0
-        self.force()
-
     def force(self) -> None:
         """Read the sensors outside of a step."""
         self._read = False
@@ -249,7 +244,8 @@ class Domain(Partial):
         if self._play.simulation is not self._simulation or not self._is_relative:
             self._set_up()
         self.timestep, self.done = 0, False
-        self._clock.reset()
+        self._clock = SensorClock()
+        self._clock.force()
         return self._convert(seen)
 
     @property
@@ -317,12 +313,11 @@ class Domain(Partial):
     def _post_process(self) -> None:
         """Do nothing: the renderer draws glowing burners."""
 
-    def _check_success(self) -> bool:
-        return self._play.is_success()
-
     def check_success(self) -> bool:
         """Return whether the goal holds."""
-        return self._check_success()
+        return self._play.is_success()
+
+    _check_success = check_success
 
     def _eval_predicate(self, state: Sequence[str]) -> bool:
         name, *arguments = state

@@ -193,15 +193,11 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
         return interest
 
 
-def _make_domain(bddl_file_name: str, controller_configs: Any = None, **options: Any) -> Domain:
-    """Create the domain of a task file; the controller is LIBERO's, whatever ``controller_configs`` is."""
-    return ControlEnv(bddl_file_name, **options).env
-
-
-TASK_MAPPING: dict[str, Callable[..., Any]] = {
-    problem_name(arena, "").lower(): _make_domain for arena in Arena
-}
-"""Functions that create LIBERO's problems, by the name of the problem."""
+TASK_MAPPING: dict[str, Callable[..., Any]] = dict.fromkeys(
+    (problem_name(arena, "").lower() for arena in Arena),
+    lambda bddl_file_name, controller_configs=None, **options: ControlEnv(bddl_file_name, **options).env,
+)
+"""Functions that create LIBERO's problems, by the name of the problem; the controller is always LIBERO's."""
 
 
 def register_problem(target_class: AnyClass) -> AnyClass:

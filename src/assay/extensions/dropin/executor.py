@@ -18,13 +18,14 @@ from pathlib import Path
 
 from assay.episodes import Episode, EpisodeSpec, task_of
 from assay.errors import AssayError, RunError
-from assay.extensions.dropin.planned import EVERYWHERE, SuiteTask, group_specs, write_plan
+from assay.extensions.dropin.planned import EVERYWHERE, group_specs, write_plan
 from assay.extensions.dropin.recorder import CERTAIN, PROVISIONAL, failed_start
 from assay.extensions.dropin.session import PATH, VARIABLE, DropinSession
-from assay.runs.executor import Done, Event, Tick
+from assay.runs.executor import Done, Event
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import WorkerConfig
 from assay.sim.packs.registry import load_pack
+from assay.support.console import number_of, say
 from assay.support.files import scratch_folder
 
 POLL_S = 0.5
@@ -94,8 +95,6 @@ class Script:
     pack: str
     apart: bool = False
     """Whether each episode is a separate task with one initial state."""
-    announce: Callable[[Sequence[SuiteTask]], None] = lambda suite_tasks: None
-    """Called with the tasks that the script will see."""
     status: int = field(default=0, init=False)
     """Exit status of the script."""
     workers: int = field(default=1, init=False)
@@ -144,7 +143,13 @@ class Script:
             return
         waiting = {spec: number for number, spec in left.items()}
         suite_tasks = group_specs(self._specs, waiting, apart=self.apart)
-        self.announce(suite_tasks)
+        most = number_of(len(suite_tasks[0].specs), "initial state")
+        suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
+        say(
+            f"assay libero: the script gets {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
+            f"{most} each, and should run {number_of(len(suite_tasks[0].specs), 'trial')} per task",
+            aside=True,
+        )
         states = None if self._config is None else self._config.states
         with scratch_folder(prefix="assay-libero-") as name:
             folder = Path(name)
@@ -167,7 +172,7 @@ class Script:
                         stop()
                     for number, episode in _collect(episodes, left):
                         yield Done(number, episode)
-                    yield Tick()
+                    yield None
                     try:
                         process.wait(POLL_S)
                     except subprocess.TimeoutExpired:

@@ -46,15 +46,11 @@ CREATE TABLE IF NOT EXISTS reviews (
 
 
 class HumanAnswer(NamedTuple):
-    """Answer of an annotator; the letter is empty if there is only a comment."""
+    """Answer of an annotator."""
 
-    letter: str = ""
+    choice: str = ""
+    """Letter of the answer; empty if there is only a comment."""
     comment: str = ""
-
-    @property
-    def choice(self) -> str:
-        """The letter; empty without one."""
-        return self.letter
 
 
 class Mistake(NamedTuple):
@@ -72,14 +68,9 @@ class Review(NamedTuple):
 
     reviewer: str
     question: str
-    verdict: str = ""
+    choice: str = ""
     """One of `VERDICTS`; empty if there is only a comment."""
     comment: str = ""
-
-    @property
-    def choice(self) -> str:
-        """The verdict; empty without one."""
-        return self.verdict
 
 
 class Annotations:

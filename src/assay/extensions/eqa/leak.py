@@ -132,35 +132,28 @@ def option_features(questions: Sequence[Question], folder: Path) -> np.ndarray:
     # Words of one question only, or of all, do not generalise or discriminate.
     common = [word for word, count in frequency.most_common() if 1 < count < len(questions)]
     vocabulary = sorted(common[:MAX_WORDS])
-    return np.stack([_question_features(question, folder, vocabulary) for question in questions])
-
-
-def _question_features(question: Question, folder: Path, vocabulary: Sequence[str]) -> np.ndarray:
-    if question.option_pictures:
-        paths = [folder / name for name in (*question.option_pictures, question.pictures[0])]
-        images = [Image.open(path).convert("L") for path in paths]
-        *thumbnails, before = (np.asarray(image.resize((16, 8)), np.float64).ravel() for image in images)
-        small = np.array(thumbnails)
-        own = np.array(
-            [  # brightness, contrast, sharpness, file size
-                (grey.mean(), grey.std(), sharpness(grey), path.stat().st_size)
-                for grey, path in zip(map(np.asarray, images[:-1]), paths, strict=False)
-            ]
-        )
-    else:
-        own = np.array([_text_features(option, vocabulary) for option in question.options])
-        small = own
-    gaps = np.linalg.norm(small[:, None] - small[None], axis=-1)
-    nearest = (gaps + np.diag([np.inf] * len(LETTERS))).min(axis=1)
-    absolute = np.column_stack([own, gaps.sum(axis=1), nearest])
-    if question.option_pictures:
-        absolute = np.column_stack([absolute, np.linalg.norm(small - before, axis=1)])
-    relative = absolute - absolute.mean(axis=0)
-    ranks = np.argsort(np.argsort(absolute, axis=0, kind="stable"), axis=0)
-    features = [absolute, relative, ranks]
-    if not question.option_pictures:
-        features.append(np.tile(_text_features(question.text, vocabulary), (len(LETTERS), 1)))
-    return np.column_stack(features)
+    rows = []
+    for question in questions:
+        if question.option_pictures:
+            paths = [folder / name for name in (*question.option_pictures, question.pictures[0])]
+            images = [Image.open(path).convert("L") for path in paths]
+            *thumbnails, before = (np.asarray(image.resize((16, 8)), np.float64).ravel() for image in images)
+            small = np.array(thumbnails)
+            looks = [(grey.mean(), grey.std(), sharpness(grey)) for grey in map(np.asarray, images[:-1])]
+            own = np.column_stack([looks, [path.stat().st_size for path in paths[:-1]]])
+        else:
+            own = small = np.array([_text_features(option, vocabulary) for option in question.options])
+        gaps = np.linalg.norm(small[:, None] - small[None], axis=-1)
+        nearest = (gaps + np.diag([np.inf] * len(LETTERS))).min(axis=1)
+        absolute = np.column_stack([own, gaps.sum(axis=1), nearest])
+        if question.option_pictures:
+            absolute = np.column_stack([absolute, np.linalg.norm(small - before, axis=1)])
+        ranks = np.argsort(np.argsort(absolute, axis=0, kind="stable"), axis=0)
+        features = [absolute, absolute - absolute.mean(axis=0), ranks]
+        if not question.option_pictures:
+            features.append(np.tile(_text_features(question.text, vocabulary), (len(LETTERS), 1)))
+        rows.append(np.column_stack(features))
+    return np.stack(rows)
 
 
 def _text_features(text: str, vocabulary: Sequence[str]) -> np.ndarray:

@@ -96,8 +96,12 @@ def prepare_episode(
 ) -> tuple[PreparedEpisode | None, Tally]:
     """Select usable frames and pairs of an episode, judged by all cameras of a view; None if it is unreadable."""
     tally = Tally()
-    if missing := view.missing_camera(episode):
-        tally.add("episode: missing camera", f"{episode.id}: {missing}")
+    if view.hand and episode.egocentric is None:
+        tally.add("episode: missing camera", f"{episode.id}: no wrist camera")
+        return None, tally
+    if len(episode.exocentric) < view.outside:
+        count = f"{len(episode.exocentric)} of {view.outside} static cameras"
+        tally.add("episode: missing camera", f"{episode.id}: {count}")
         return None, tally
     frames = key_frames(episode.states, rules, most)
     tally.add("frames read", count=len(frames))
@@ -125,7 +129,15 @@ def prepare_episode(
     states = episode.states[frames]
     for first, second in combinations(usable, 2):
         action = difference(states[first], states[second], turning)
-        reason = _pair_flaw(action, states[[first, second]], rules, turning)
+        pattern, reason = signs(action, rules.thresholds), ""
+        if np.count_nonzero(pattern) < MIN_DIMENSIONS:
+            reason = "pair: trivial motion"
+        elif turning == "wrapped":
+            exact = signs(difference(states[first], states[second], "exact"), rules.thresholds)
+            if np.abs(states[[first, second], 4]).max() > MAX_PITCH_DEG:
+                reason = "pair: roll and yaw are indistinguishable"
+            elif (exact[ANGLES] != pattern[ANGLES]).any():
+                reason = "pair: angle differences and rotation vector name different axes"
         if any(changed_fraction(camera[first], camera[second]) < rules.change for camera in small):
             alike.append((int(frames[first]), int(frames[second])))
             reason = reason or "pair: images are nearly identical"
@@ -176,16 +188,3 @@ def prepare_episodes(
                     count += 1
                     if count == most:
                         return
-
-
-def _pair_flaw(action: np.ndarray, states: np.ndarray, rules: QualityRules, turning: Turning) -> str:
-    pattern = signs(action, rules.thresholds)
-    if np.count_nonzero(pattern) < MIN_DIMENSIONS:
-        return "pair: trivial motion"
-    if turning == "wrapped":
-        if np.abs(states[:, 4]).max() > MAX_PITCH_DEG:
-            return "pair: roll and yaw are indistinguishable"
-        exact = signs(difference(states[0], states[1], "exact"), rules.thresholds)
-        if (exact[ANGLES] != pattern[ANGLES]).any():
-            return "pair: angle differences and rotation vector name different axes"
-    return ""

@@ -45,15 +45,15 @@ class ReviewSummary:
         verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         marks: dict[str, np.ndarray] = {}
         for review in reviews:
-            if review.question in place and review.verdict:
+            if review.question in place and review.choice:
                 by_question[review.question].append(review)
-                verdicts[review.reviewer][review.verdict] += 1
+                verdicts[review.reviewer][review.choice] += 1
                 row = marks.setdefault(review.reviewer, np.full(len(questions), -1, np.int8))
-                row[place[review.question]] = VERDICTS.index(review.verdict)
+                row[place[review.question]] = VERDICTS.index(review.choice)
         dropped = {
             question: against
             for question, own in by_question.items()
-            if (against := tuple(review for review in own if review.verdict == "drop"))
+            if (against := tuple(review for review in own if review.choice == "drop"))
         }
         return cls(
             dict(sorted(verdicts.items())),
@@ -124,5 +124,5 @@ def as_csv(questions: Sequence[Question], reviews: Sequence[Review]) -> str:
         options = " | ".join(question.options or question.option_pictures)
         shown = (str(question.kind), question.dataset, question.view, question.answer, question.text, options)
         for review in by_question[question.id] or [Review("", question.id)]:
-            writer.writerow([question.id, review.reviewer, review.verdict, review.comment, *shown])
+            writer.writerow([question.id, review.reviewer, review.choice, review.comment, *shown])
     return file.getvalue()

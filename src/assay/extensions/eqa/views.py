@@ -49,12 +49,6 @@ class CameraView:
         listed = "; ".join(f"({number}) {camera}" for number, camera in enumerate(cameras, 1))
         return f"Each picture shows one moment from {len(cameras)} cameras side by side, from left to right: {listed}."
 
-    def missing_camera(self, episode: SourceEpisode) -> str:
-        """Describe the camera that an episode lacks; empty if it has all."""
-        if len(episode.exocentric) < self.outside:
-            return f"{len(episode.exocentric)} of {self.outside} static cameras"
-        return "no wrist camera" if self.hand and episode.egocentric is None else ""
-
     def cameras(self, episode: SourceEpisode) -> list[Camera]:
         """Return the cameras of this view; the episode must have them all."""
         wrist = [episode.egocentric] if self.hand and episode.egocentric is not None else []

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from assay.cli.options import Assets, JsonFile, Tasks, write_json
 from assay.runs.options import parse_seeds
 from assay.support.console import output, progress_bar, say, table_of
-
-if TYPE_CHECKING:
-    from assay.extensions.probe.examination import ProbeReport
 
 EASY_TASKS = "libero_goal/7,libero_goal/8,libero_spatial/0,libero_object/0"
 """Short tasks in which the end effector rotates and the gripper closes."""
@@ -52,8 +49,31 @@ def probe(
         progress = bar.add_task("", total=None)
         report = examine(policy, plan, say=lambda stage: bar.update(progress, description=stage))
     status = 0 if report.understood else 1
-    if json_file is not None and write_json(_as_json(report), json_file):
-        raise typer.Exit(status)
+    if json_file is not None:
+        content = {
+            "address": report.address,
+            "understood": report.understood,
+            "agreement": report.agreement,
+            "agreement_as_given": report.agreement_as_given,
+            "episodes": report.solved and dict(zip(("solved", "of"), report.solved, strict=True)),
+            "requests": report.requests,
+            "fields": [
+                {
+                    "field": field.field,
+                    "found": field.chosen,
+                    "score": field.score,
+                    "next": field.rival,
+                    "next_score": None if field.rival is None else field.rival_score,
+                    "evidence": math.exp(min(field.evidence, math.log(MAX_SHOWN_EVIDENCE))),
+                    "verdict": field.verdict,
+                    "refused": field.refused,
+                    "rounds": field.rounds,
+                }
+                for field in report.verdicts
+            ],
+        }
+        if write_json(content, json_file):
+            raise typer.Exit(status)
     table = table_of("field", "best", "score", "runner-up", "score", "evidence", "verdict")
     for field in report.verdicts:
         rival = ["-", "-", "-"]
@@ -84,28 +104,3 @@ def probe(
             aside=True,
         )
     raise typer.Exit(status)
-
-
-def _as_json(report: ProbeReport) -> dict[str, object]:
-    return {
-        "address": report.address,
-        "understood": report.understood,
-        "agreement": report.agreement,
-        "agreement_as_given": report.agreement_as_given,
-        "episodes": report.solved and dict(zip(("solved", "of"), report.solved, strict=True)),
-        "requests": report.requests,
-        "fields": [
-            {
-                "field": field.field,
-                "found": field.chosen,
-                "score": field.score,
-                "next": field.rival,
-                "next_score": None if field.rival is None else field.rival_score,
-                "evidence": math.exp(min(field.evidence, math.log(MAX_SHOWN_EVIDENCE))),
-                "verdict": field.verdict,
-                "refused": field.refused,
-                "rounds": field.rounds,
-            }
-            for field in report.verdicts
-        ],
-    }

@@ -127,7 +127,19 @@ class Address:
             for host, number in hosts
         )
         text = f"{scheme}://{','.join(places)}{beyond}"
-        options = _parse_options(parts.query, shown, extra)
+        setting = tuple(field.name for kind in (Timeouts, Access) for field in fields(kind))
+        names = (*ADJUSTABLE, "client", *setting, *extra)
+        options: dict[str, str] = {}
+        for name, value in parse_qsl(parts.query, keep_blank_values=True):
+            if name not in names:
+                raise PolicyError(f"'{shown}' has no option '{name}': {did_you_mean(name, names)}")
+            if name in options:
+                raise PolicyError(f"'{shown}' sets '{name}' twice")
+            options[name] = value
+        client = options.pop("client", None)
+        if client is not None and client not in CLIENTS:
+            raise PolicyError(f"'{shown}': there is no client '{client}': {did_you_mean(client, CLIENTS)}")
+        options = {**CLIENTS.get(client or "", {}), **options}
         timeouts, access = (
             {
                 field.name: parse_field(kind, field.name, options.pop(field.name), text)
@@ -145,24 +157,3 @@ class Address:
             {name: parse_field(Convention, name, value, text) for name, value in options.items()},
             own,
         )
-
-
-def _parse_options(query: str, address: str, extra: tuple[str, ...]) -> dict[str, str]:
-    """Return the options of an address as text; those of a named ``client`` are defaults."""
-    valid = (
-        *ADJUSTABLE,
-        "client",
-        *(field.name for kind in (Timeouts, Access) for field in fields(kind)),
-        *extra,
-    )
-    options: dict[str, str] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True):
-        if name not in valid:
-            raise PolicyError(f"'{address}' has no option '{name}': {did_you_mean(name, valid)}")
-        if name in options:
-            raise PolicyError(f"'{address}' sets '{name}' twice")
-        options[name] = value
-    client = options.pop("client", None)
-    if client is not None and client not in CLIENTS:
-        raise PolicyError(f"'{address}': there is no client '{client}': {did_you_mean(client, CLIENTS)}")
-    return {**CLIENTS.get(client or "", {}), **options}

@@ -140,6 +140,8 @@ class RelayTransport(Transport):
     def __init__(self, address: Address, socket: str) -> None:
         super().__init__(address)
         self._socket = socket
+        timeouts = address.timeouts  # a request is sent after another one, joined, and then alone
+        self._reply_timeout = timeouts.connect + 3 * timeouts.timeout
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
         """Open a new connection; the relay connects to copy number ``turn`` of the server."""
@@ -177,11 +179,6 @@ class RelayTransport(Transport):
 
     def _abort(self) -> None:
         self._connection.close()
-
-    @property
-    def _reply_timeout(self) -> float:
-        timeouts = self.address.timeouts
-        return timeouts.connect + 3 * timeouts.timeout  # after another request, joined, and then alone
 
 
 class Relay:

@@ -204,15 +204,11 @@ CLIENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 """Presets, ``?client=libero-x``: the options in which that benchmark's client, run from stored states, differs."""
 
 
-@lru_cache(maxsize=64)
-def _adapter(owner: type, name: str) -> TypeAdapter[object]:
-    return TypeAdapter(get_type_hints(owner, include_extras=True)[name])
-
-
 def parse_field(owner: type, name: str, text: str, address: str) -> object:
     """Parse the value of a dataclass field by its declared type. Raises PolicyError."""
     try:
-        return _adapter(owner, name).validate_strings(text)
+        kind = get_type_hints(owner, include_extras=True)[name]
+        return TypeAdapter[object](kind).validate_strings(text)
     except ValidationError as error:
         reason = error.errors()[0]["msg"]
         raise PolicyError(f"{address}: {name}={text}: {reason[0].lower()}{reason[1:]}") from None

@@ -104,6 +104,8 @@ class Transport(ABC):
         scheme = f"{self.protocol}s" if address.access.tls else self.protocol
         self._urls = tuple(f"{scheme}://{place}" for place in address.places)
         self._connected = False
+        self._reply_timeout = address.timeouts.timeout
+        """Time limit of one exchange, seconds."""
 
     @property
     def is_open(self) -> bool:
@@ -226,11 +228,6 @@ class Transport(ABC):
             if isinstance(error, RemoteError) or not isinstance(error, Exception):
                 raise
             raise LostError(text, f"the connection broke ({error!r})") from error
-
-    @property
-    def _reply_timeout(self) -> float:
-        """Time limit of one exchange, seconds."""
-        return self.address.timeouts.timeout
 
     def _size_error(self) -> ReplyError:
         return ReplyError(self.address.text, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")

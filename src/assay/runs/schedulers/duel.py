@@ -187,9 +187,10 @@ class Judge:
     ) -> None:
         """``order``: the starts of an earlier command, which come first."""
         self._margin, self._alpha, self._each, self._measure = margin, alpha, each, measure
-        self._scores: tuple[Scores, Scores] = ({}, {})
+        self.scores: tuple[Scores, Scores] = ({}, {})
+        """Scores of the executed episodes of both sides."""
         plans = [store.outcomes() for store in stores]
-        for store, plan, scores in zip(stores, plans, self._scores, strict=True):
+        for store, plan, scores in zip(stores, plans, self.scores, strict=True):
             waiting = {entry.key for entry in store.todo(retry=options.retry)}
             for episode in plan:
                 if episode.outcome is not None and episode.key not in waiting:
@@ -216,12 +217,12 @@ class Judge:
 
     def see(self, side: int, key: str, episode: Episode) -> None:
         """Update with a recorded episode."""
-        self._scores[side][key] = score_of(episode.outcome, episode.progress, self._measure)
+        self.scores[side][key] = score_of(episode.outcome, episode.progress, self._measure)
         self._advance()
 
     def _advance(self) -> None:
         for contest in (self._overall, *self._conditions):
-            contest.advance(*self._scores)
+            contest.advance(*self.scores)
 
     @property
     def over(self) -> bool:
@@ -242,15 +243,11 @@ class Judge:
         """Episodes of both sides that are still needed."""
         decided = self.decided_conditions
         needed = [key for key, condition in self._episodes() if condition not in decided]
-        return sum(key not in scores for scores in self._scores for key in needed)
+        return sum(key not in scores for scores in self.scores for key in needed)
 
     def places(self) -> dict[str, int]:
         """Return the position of each episode of the duel by key."""
         return {key: place for place, (key, _) in enumerate(self._episodes())}
-
-    def count_done(self, side: int) -> int:
-        """Return the number of executed episodes of one side."""
-        return len(self._scores[side])
 
     def _episodes(self) -> Iterator[tuple[str, str]]:
         """Yield key and condition of each episode, in order."""
@@ -259,7 +256,7 @@ class Judge:
     def judgement(self, first: str, second: str) -> Judgement:
         """Return the current judgement."""
         planned = self.places()
-        scores = [score for done in self._scores for key, score in done.items() if key in planned]
+        scores = [score for done in self.scores for key, score in done.items() if key in planned]
         return Judgement(
             first=first,
             second=second,
@@ -372,7 +369,7 @@ def _play(judge: Judge, stores: Sequence[Store], plans: Sequence[RunPlan], obser
             running[side] = held.enter_context(closing(steps)), executor.workers
         while running:
             for side, (steps, workers) in list(running.items()):
-                ahead = judge.count_done(side) - judge.count_done(1 - side)
+                ahead = len(judge.scores[side]) - len(judge.scores[1 - side])
                 if over() or 1 - side not in running or ahead < workers:
                     try:
                         next(steps)

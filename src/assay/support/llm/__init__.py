@@ -4,7 +4,7 @@ protocols   endpoints with their limits, prompts, and the wire formats of OpenAI
 client      requests with retries, a cache of replies on disk, counts of requests and tokens
 """
 
-from assay.support.llm.client import Cache, Client, Ledger, Price, Reply
+from assay.support.llm.client import Cache, Client, Ledger, Price
 from assay.support.llm.protocols import (
     KEY_VARIABLE,
     Endpoint,
@@ -13,6 +13,7 @@ from assay.support.llm.protocols import (
     ModelPrompt,
     NonsenseError,
     RefusedError,
+    Reply,
     UnansweredError,
     key_from_environment,
 )

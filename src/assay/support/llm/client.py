@@ -15,7 +15,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -31,6 +31,7 @@ from assay.support.llm.protocols import (
     ModelPrompt,
     NonsenseError,
     RefusedError,
+    Reply,
     UnansweredError,
 )
 
@@ -70,24 +71,6 @@ class Ledger:
     def cost(self, price: Price) -> float:
         """Return the cost of this run's tokens; replies from the cache are free."""
         return (self.prompt_tokens * price.prompt + self.answer_tokens * price.answer) / 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A model's reply."""
-
-    text: str
-    cut_off: bool
-    """Whether the reply was truncated at the token limit, so that its last line is incomplete."""
-    thoughts: str = ""
-    """Reasoning text, if the endpoint returns it separately."""
-    blocked: str = ""
-    """Reason why the model or a content filter refused; empty if it did not."""
-    sent: int | None = field(default=None, compare=False)
-    """Tokens sent, as counted by the endpoint; None if not reported."""
-    received: int | None = field(default=None, compare=False)
-    at: str = field(default="", compare=False)
-    """Time of the reply, ISO 8601; empty if not stored."""
 
 
 class Cache:
@@ -275,21 +258,21 @@ class Client:
     def _parse(self, data: bytes) -> Reply:
         try:
             content: Any = json.loads(data)
-            answer = PROTOCOLS[self._endpoint.protocol].read(content)
+            reply = PROTOCOLS[self._endpoint.protocol].read(content)
             text, thoughts = (
                 self._without_key(part.encode("utf-8", "replace").decode())  # half a pair is no text
-                for part in (answer.text, answer.thoughts)
+                for part in (reply.text, reply.thoughts)
             )
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             raise _TroubleError("not a chat completion", nonsense=True) from None
-        sent, received = answer.sent, answer.received
+        reply = replace(reply, text=text, thoughts=thoughts, blocked=self._report(reply.blocked), at=_now())
+        sent, received = reply.sent, reply.received
         if isinstance(sent, int) and isinstance(received, int) and 0 <= min(sent, received) <= 10**7:
             self._ledger.prompt_tokens += sent
             self._ledger.answer_tokens += received
-        else:
-            sent = received = None
-            self._ledger.uncounted += 1
-        return Reply(text, answer.cut_off, thoughts, self._report(answer.blocked), sent, received, _now())
+            return reply
+        self._ledger.uncounted += 1
+        return replace(reply, sent=None, received=None)
 
     async def _turn(self) -> None:
         """Wait for the next slot in a sequence of evenly spaced requests."""

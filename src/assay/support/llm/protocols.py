@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
 import httpx2
@@ -173,20 +173,23 @@ def key_from_environment() -> str | None:
     return os.environ.get(KEY_VARIABLE) or None
 
 
-class ModelAnswer(NamedTuple):
-    """Content of a reply."""
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's reply."""
 
     text: str
     """Text of the reply; empty if the model or a content filter refused."""
     cut_off: bool
-    """Whether the reply was truncated at the token limit."""
-    sent: object
-    """Tokens sent, as counted by the endpoint; not a number if it does not report them."""
-    received: object
+    """Whether the reply was truncated at the token limit, so that its last line is incomplete."""
     thoughts: str = ""
-    """Reasoning text, if returned separately."""
+    """Reasoning text, if the endpoint returns it separately."""
     blocked: str = ""
-    """Reason for a refusal."""
+    """Reason why the model or a content filter refused; empty if it did not."""
+    sent: int | None = field(default=None, compare=False)
+    """Tokens sent, as counted by the endpoint; None if not reported."""
+    received: int | None = field(default=None, compare=False)
+    at: str = field(default="", compare=False)
+    """Time of the reply, ISO 8601; empty if not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +206,7 @@ class WireProtocol:
     """Headers of a request; ``{}`` stands for the API key."""
     body: Callable[[Endpoint, ModelPrompt, ShowImage], JSON]
     """Function that returns the body of a request, without the endpoint's additional parameters."""
-    read: Callable[[Any], ModelAnswer]
+    read: Callable[[Any], Reply]
     """Function that parses a reply; raises any exception if the content does not follow the protocol."""
 
 
@@ -226,18 +229,18 @@ def _openai_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JS
     return {"model": endpoint.model, **limits, "messages": messages}
 
 
-def _read_openai(content: Any) -> ModelAnswer:
+def _read_openai(content: Any) -> Reply:
     choice, usage = content["choices"][0], content.get("usage") or {}
     message, finish = choice["message"], choice.get("finish_reason")
     answer = message["content"]  # text, its parts, or nothing: refused, or only thoughts
     parts = [{"type": "text", "text": answer}] if isinstance(answer, str) else answer or []
-    return ModelAnswer(
+    return Reply(
         "".join(part["text"] for part in parts if part["type"] == "text"),
         finish == "length",
-        usage.get("prompt_tokens"),
-        usage.get("completion_tokens"),
         str(message.get("reasoning_content") or message.get("reasoning") or ""),
         "content filter" if finish == "content_filter" else str(message.get("refusal") or ""),
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
     )
 
 
@@ -258,15 +261,15 @@ def _anthropic_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) ->
     return {"model": endpoint.model, **limits, "system": prompt.system, "messages": messages}
 
 
-def _read_anthropic(content: Any) -> ModelAnswer:
+def _read_anthropic(content: Any) -> Reply:
     usage, parts, stop = content.get("usage") or {}, content["content"], content.get("stop_reason")
-    return ModelAnswer(
+    return Reply(
         "".join(part["text"] for part in parts if part["type"] == "text"),
         stop == "max_tokens",
-        usage.get("input_tokens"),
-        usage.get("output_tokens"),
         "".join(part["thinking"] for part in parts if part["type"] == "thinking"),
         "refusal" if stop == "refusal" else "",
+        usage.get("input_tokens"),
+        usage.get("output_tokens"),
     )
 
 
@@ -292,7 +295,7 @@ def _gemini_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JS
     }
 
 
-def _read_gemini(content: Any) -> ModelAnswer:
+def _read_gemini(content: Any) -> Reply:
     usage = content.get("usageMetadata") or {}
     blocked = content.get("promptFeedback", {}).get("blockReason") or ""
     candidate: JSON = {"finishReason": blocked} if blocked else content["candidates"][0]
@@ -301,13 +304,13 @@ def _read_gemini(content: Any) -> ModelAnswer:
     silent = finish != "STOP"  # cut off, or blocked
     parts = (candidate.get("content") or {}).get("parts", []) if silent else candidate["content"]["parts"]
     received = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
-    return ModelAnswer(
+    return Reply(
         "".join(part["text"] for part in parts if not part.get("thought")),
         cut_off,
-        usage.get("promptTokenCount"),
-        received if usage else None,
         "".join(part["text"] for part in parts if part.get("thought")),
         str(finish) if silent and not cut_off else "",
+        usage.get("promptTokenCount"),
+        received if usage else None,
     )
 
 

@@ -66,11 +66,11 @@ def test_a_prompt_file_replaces_the_texts_it_names(folder: Path, questions: list
 def test_an_invalid_prompt_file_is_refused(tmp_path: Path):
     file = tmp_path / "mine.yaml"
     for text, words in (
-        ("systm: x", "did you mean 'system'"),
-        ("ask: {X-AI: x}", "has no kind 'X-AI'"),
-        ("ask: [1]", "is a text, or one for each"),
+        ("systm: x", "systm: extra inputs are not permitted"),
+        ("ask: {X-AI: x}", "ask.X-AI.*should be 'H-SP'"),
+        ("ask: [1]", "ask: input should be a valid dictionary"),
         ("question: 'what is {answer}?'", "valid placeholders of a question are {text}"),
-        ("style: loud", "choose one of direct, steps"),
+        ("style: loud", "style: input should be 'direct' or 'steps'"),
         ("name: direct", "cannot be its name"),
         ("a: [", "not a file of prompts"),
     ):

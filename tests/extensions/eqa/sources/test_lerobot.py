@@ -19,6 +19,7 @@ from assay.extensions.eqa.sources import open_source
 from assay.extensions.eqa.sources.lerobot import LerobotSource
 from assay.extensions.eqa.views import CameraView
 from assay.support.video import VideoWriter
+from assay.tasks.formats import ReleaseError
 
 from ..conftest import TEXTS, encoded, picture, walk
 
@@ -129,7 +130,7 @@ def test_invalid_folders_are_refused(lerobot_2: Write):
     version = json.dumps(json.loads(file.read_text()) | {"codebase_version": "v9"})
     for text, words in ((version, "LeRobotDataset v9; choose one of"), ("{", "info.json")):
         file.write_text(text)
-        with pytest.raises(QuestionError, match=words):
+        with pytest.raises(ReleaseError, match=words):
             open_source(str(file.parent.parent))
 
 
@@ -207,5 +208,5 @@ def test_a_missing_task_file_costs_only_the_scene(collected: Path, tmp_path: Pat
     episode, _ = open_source(str(tmp_path / "set")).episodes(tally)
     assert episode.scene == "" and tally.counts["scene: its task cannot be loaded"] == 2
     path.write_bytes(b"nothing")
-    with pytest.raises(QuestionError, match="the list of episodes cannot be read"):
+    with pytest.raises(ReleaseError, match="the list of episodes cannot be read"):
         list(open_source(str(tmp_path / "set")).episodes(Tally()))

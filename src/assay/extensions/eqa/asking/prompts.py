@@ -14,12 +14,12 @@ from functools import cache
 from importlib.resources import files
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from PIL import Image, UnidentifiedImageError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from assay.errors import did_you_mean
 from assay.extensions.eqa.question import (
     LETTERS,
     PICTURES,
@@ -31,10 +31,15 @@ from assay.extensions.eqa.question import (
 from assay.extensions.eqa.wording import action_of
 from assay.support.llm import Ledger, ModelImage, ModelPrompt
 from assay.support.llm.protocols import Part
+from assay.tasks.checks import validation_reason
 
 Examples = Mapping[tuple[QuestionKind, str], Sequence[Question]]
 """Example questions, shown with their answers before questions of the same kind and view."""
-_KEYS = ("name", "style", "system", "question", "ask")
+KindTexts = Annotated[
+    dict[QuestionKind, str],
+    BeforeValidator(lambda text: dict.fromkeys(QuestionKind, text) if isinstance(text, str) else text),
+]
+"""A text for each kind of question; a single text applies to all kinds."""
 CHARACTERS_PER_TOKEN = 4.0
 TILE_PIXELS, TILE_TOKENS = 512, 260
 """Side in pixels, and number of tokens, of the tiles into which most models split images."""
@@ -51,6 +56,17 @@ class Style(StrEnum):
 
 ANSWER_TOKENS = {Style.DIRECT: 5, Style.STEPS: 350}
 """Typical number of tokens of a reply, without hidden reasoning."""
+
+
+class PromptFile(BaseModel, frozen=True, extra="forbid"):
+    """Content of a user's file of prompts, see `Prompting`; missing texts are those of the style."""
+
+    name: str = ""
+    """Name stored with answers; the file's name if empty."""
+    style: Style = Style.DIRECT
+    system: KindTexts = {}
+    ask: KindTexts = {}
+    question: KindTexts = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +101,21 @@ class Prompting:
         if not path.is_file():
             raise QuestionError(f"unknown prompt '{name}'; choose {', '.join(Style)} or a YAML file")
         try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            file = PromptFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        except ValidationError as error:
+            raise QuestionError(f"{path}: not a file of prompts: {validation_reason(error)}") from None
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             reason = " ".join(str(error).split())[:150]
             raise QuestionError(f"{path}: not a file of prompts: {reason}") from None
-        if not isinstance(content, dict):
-            raise QuestionError(f"{path}: not a file of prompts: needs {', '.join(_KEYS)}")
-        if unknown := [str(key) for key in content if key not in _KEYS]:
-            raise QuestionError(f"{path}: unknown key '{unknown[0]}': {did_you_mean(unknown[0], _KEYS)}")
-        style = content.get("style", Style.DIRECT.value)
-        if style not in list(Style):
-            raise QuestionError(f"{path}: unknown style '{style}'; choose one of {', '.join(Style)}")
-        built_in = cls.of(Style(style))
-        parts = {key: _by_kind(content.get(key), key, path) for key in ("system", "ask", "question")}
-        for kind, text in parts["question"].items():
+        for kind, text in file.question.items():
             placeholders = ("text", "action", "views", *(() if kind.predicts else LETTERS))
             _fill(text, dict.fromkeys(placeholders, ""), path)
-        name = str(content.get("name", path.stem))
+        name = file.name or path.stem
         if name in list(Style) or not name.isprintable() or not name.strip():
             raise QuestionError(f"{path}: '{name}' cannot be its name, which is stored with answers")
-        system, ask = {**built_in.system, **parts["system"]}, {**built_in.ask, **parts["ask"]}
-        return cls(name, Style(style), system, ask, parts["question"])
+        built_in = cls.of(file.style)
+        system, ask = {**built_in.system, **file.system}, {**built_in.ask, **file.ask}
+        return cls(name, file.style, system, ask, file.question)
 
     def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> ModelPrompt:
         """Return the prompt for a question with images in a folder; ``examples`` come first, with their answers."""
@@ -159,20 +169,6 @@ def find_image(folder: Path, name: str) -> ModelImage:
 def texts() -> Any:
     """Return the texts of all prompts by name."""
     return yaml.safe_load(files(__package__).joinpath("prompts.yaml").read_text(encoding="utf-8"))
-
-
-def _by_kind(content: object, key: str, path: Path) -> dict[QuestionKind, str]:
-    """Return the text of each kind, from one text for all kinds or one for each named kind."""
-    if content is None:
-        return {}
-    if isinstance(content, str):
-        return dict.fromkeys(QuestionKind, content)
-    if not isinstance(content, dict) or not all(isinstance(text, str) for text in content.values()):
-        raise QuestionError(f"{path}: '{key}' is a text, or one for each of {', '.join(QuestionKind)}")
-    if unknown := [str(kind) for kind in content if kind not in list(QuestionKind)]:
-        advice = did_you_mean(unknown[0], list(QuestionKind))
-        raise QuestionError(f"{path}: '{key}' has no kind '{unknown[0]}': {advice}")
-    return {QuestionKind(kind): text for kind, text in content.items()}
 
 
 def _fill(text: str, values: Mapping[str, str], path: Path) -> str:

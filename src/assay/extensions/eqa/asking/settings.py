@@ -64,16 +64,6 @@ class ModelSettings:
             raise LLMError(f"--extra is not JSON: {error}") from None
         if not isinstance(extra, dict):
             raise LLMError('--extra must be a JSON object, such as {"reasoning_effort": "low"}')
-        shared = (
-            "per_minute",
-            "at_once",
-            "timeout",
-            "attempts",
-            "first_wait",
-            "most_tokens",
-            "effort",
-            "thinking",
-        )
         return Endpoint(
             self.endpoint or PROTOCOLS[protocol].base,
             name,
@@ -81,7 +71,14 @@ class ModelSettings:
             protocol,
             0.0 if self.temperature else None,
             extra=extra,
-            **{setting: getattr(self, setting) for setting in shared},
+            per_minute=self.per_minute,
+            at_once=self.at_once,
+            timeout=self.timeout,
+            attempts=self.attempts,
+            first_wait=self.first_wait,
+            most_tokens=self.most_tokens,
+            effort=self.effort,
+            thinking=self.thinking,
         )
 
     def parameters(self, endpoint: Endpoint | None) -> dict[str, object]:

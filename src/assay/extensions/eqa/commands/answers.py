@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -249,11 +248,3 @@ def judge(
     shared.show_reasons(dropped, "not categorised")
     if dropped:
         raise typer.Exit(1)
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "ask": ask,
-    "score": score,
-    "annotate": annotate,
-    "judge": judge,
-}

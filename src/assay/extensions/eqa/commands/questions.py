@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -305,12 +305,3 @@ def review(
     )
     if out is not None:
         say(f"written to {summary.write(folder, out, questions)}")
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "build": build,
-    "import": import_set,
-    "sheet": sheet,
-    "leak": leak,
-    "review": review,
-}

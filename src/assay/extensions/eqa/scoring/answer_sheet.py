@@ -94,9 +94,9 @@ class AnswerSheet:
                 models[name] = _match_answers(rows, index)
         for person, given in ({} if annotations is None else annotations.answers()).items():
             content = [
-                {"question": question, "letter": answer.letter, "state": str(AnswerState.ANSWERED)}
+                {"question": question, "letter": answer.choice, "state": str(AnswerState.ANSWERED)}
                 for question, answer in given.items()
-                if answer.letter
+                if answer.choice
             ]
             rows = pl.DataFrame(content, schema=answers.SCHEMA)
             rows = rows.with_columns(pl.col("reason", "text", "endpoint", "parameters", "at").fill_null(""))

@@ -12,7 +12,7 @@ import yaml
 
 from assay.extensions.eqa.baselines import BASELINES
 from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
-from assay.extensions.eqa.scoring.accuracy import Standing
+from assay.extensions.eqa.scoring.accuracy import Accuracy, Standing
 from assay.extensions.eqa.scoring.answer_sheet import HUMAN
 from assay.extensions.eqa.scoring.score import ComponentErrors, ModelScore, Score
 from assay.measures.result import MeasureError
@@ -91,15 +91,19 @@ class ReportData:
             return model.standing if (view or self.main_view) in self.score.views else None
         return model.views.get(view or self.main_view)
 
+    def accuracies(self, model: ModelScore, view: str = "") -> tuple[Accuracy, ...]:
+        """Return the accuracies of a model by data set and kind; empty without answers."""
+        standing = self.standing(model, view)
+        return () if standing is None else standing.accuracies
+
     def fact(self, name: str) -> ModelFacts:
         """Return the facts about a model, by its name with or without the prompt."""
         return self.facts.get(name) or self.facts.get(name.rpartition(" (")[0]) or ModelFacts()
 
     def shares_by_kind(self, model: ModelScore, view: str = "") -> dict[QuestionKind, float]:
         """Return the accuracy of a model on each kind, mean over data sets."""
-        standing = self.standing(model, view)
         shares: defaultdict[QuestionKind, list[float]] = defaultdict(list)
-        for accuracy in () if standing is None else standing.accuracies:
+        for accuracy in self.accuracies(model, view):
             shares[QuestionKind(accuracy.kind)].append(accuracy.share)
         return {kind: float(np.mean(shares[kind])) for kind in QuestionKind if kind in shares}
 

@@ -48,8 +48,7 @@ def main_table(results: ReportData) -> Table:
 
     def row(kind: str, name: str, model: ModelScore, rank: int | None = None) -> tuple[Value, ...]:
         standing = results.standing(model)
-        accuracies = () if standing is None else standing.accuracies
-        shares = {(accuracy.dataset, accuracy.kind): accuracy.share for accuracy in accuracies}
+        shares = {(accuracy.dataset, accuracy.kind): accuracy.share for accuracy in results.accuracies(model)}
         values: list[Value] = [kind, name]
         for dataset, members in kinds.items():
             own = [shares.get((dataset, kind)) for kind in members]
@@ -85,12 +84,8 @@ def consistency_table(results: ReportData) -> Table:
     ]
     rows: Rows = []
     for name, model in results.models.items():
-        standing = results.standing(model)
-        shares = defaultdict[str, list[Value]](list)
-        for accuracy in () if standing is None else standing.accuracies:
-            if accuracy.kind in shared:
-                shares[accuracy.dataset].append(accuracy.share)
-        means = [mean_of(shares[dataset]) for dataset in datasets]
+        cells = [accuracy for accuracy in results.accuracies(model) if accuracy.kind in shared]
+        means = [mean_of([cell.share for cell in cells if cell.dataset == dataset]) for dataset in datasets]
         known = [mean for mean in means if mean is not None]
         if known:
             rows.append((name, *means, max(known) - min(known) if len(known) > 1 else None))

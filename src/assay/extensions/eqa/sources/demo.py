@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -21,7 +21,7 @@ from assay.errors import PlacementError, StateError
 from assay.extensions.eqa.episode import EPISODES_FOUND, SourceEpisode, Tally
 from assay.extensions.eqa.sources.simulated import RULES, RolloutWatcher, SceneCache
 from assay.perturb.words.rewordings.goals import alternatives
-from assay.policies.oracle.motion import CLOSED, OPEN, Motion, grip, move
+from assay.policies.oracle.motion import CLOSED, OPEN, grip, move
 from assay.policies.oracle.policy import Oracle
 from assay.policies.oracle.scene_state import SceneState
 from assay.sim.world import SceneEnv
@@ -101,8 +101,23 @@ class DemoSource:
             except (PlacementError, StateError) as error:
                 tally.add("episode: cannot be set up", f"{name}: {error}")
                 continue
-            for action in _tour(SceneState(world), axis, stream("eqa", "tour", task_id, seed, axis, number)):
-                watcher(world.step(action))
+            # Every leg changes sides in two or three of: forward, left, up, rotation, gripper.
+            rng = stream("eqa", "tour", task_id, seed, axis, number)
+            side = rng.choice([-1.0, 1.0], 5)
+            scene = SceneState(world)
+            start, home = scene.gripper_pose()
+            for leg in range(TOUR_LEGS):
+                place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
+                turn = Rotation.from_rotvec(np.eye(3)[axis] * TOUR_TURN_DEG[axis] * side[3], degrees=True)
+                gripper = OPEN if side[4] > 0 else CLOSED
+                motion = move(scene, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
+                for action in chain(motion, grip(scene, gripper, steps=6)):
+                    watcher(world.step(action))
+                count = int(rng.integers(2, 4))
+                chosen = rng.choice(5, count, replace=False)
+                if leg % 2 == 0 and 3 not in chosen:  # the rotation changes at least on every other leg
+                    chosen[0] = 3
+                side[chosen] *= -1.0
             yield watcher.episode(name, "", f"{task_id} {seed}", world, self.compiled, PACK, {})
 
 
@@ -112,21 +127,3 @@ def feasible_tasks(task: Task) -> list[Task]:
         replace(task, goal=other.goal, instruction=Instruction(other.text)) for other in alternatives(task)
     )
     return list({candidate.instruction.text: candidate for candidate in (task, *others)}.values())
-
-
-def _tour(scene: SceneState, axis: int, rng: np.random.Generator) -> Motion:
-    """Visit places; every leg changes sides in two or three of: forward, left, up, rotation, gripper."""
-    start, home = scene.gripper_pose()
-    side = rng.choice([-1.0, 1.0], 5)  # of place, rotation and gripper
-    for leg in range(TOUR_LEGS):
-        place = start + TOUR_MIDDLE_M + TOUR_REACH_M * side[:3]
-        turn = Rotation.from_rotvec(np.eye(3)[axis] * TOUR_TURN_DEG[axis] * side[3], degrees=True)
-        gripper = OPEN if side[4] > 0 else CLOSED
-        yield from move(scene, place, turn.as_matrix() @ home, gripper, steps=MAX_LEG_STEPS)
-        yield from grip(scene, gripper, steps=6)
-        count = int(rng.integers(2, 4))
-        chosen = rng.choice(5, count, replace=False)
-        if leg % 2 == 0 and 3 not in chosen:  # the rotation changes at least on every other leg
-            chosen[0] = 3
-        side[chosen] *= -1.0
-    return True

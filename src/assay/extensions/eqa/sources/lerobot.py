@@ -12,11 +12,9 @@ import numpy as np
 from assay import tasks
 from assay.errors import AssayError, one_line
 from assay.extensions.eqa.episode import EPISODES_FOUND, Camera, SourceEpisode, Tally, state_fault
-from assay.extensions.eqa.question import QuestionError
 from assay.extensions.eqa.sources.cameras import StillsCamera, VideoCamera
 from assay.extensions.eqa.sources.schema import Feature, find_schema
 from assay.support.images import Orientation
-from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.lerobot import BROKEN, LerobotEpisode, LerobotFolder
 
 
@@ -26,10 +24,7 @@ class LerobotSource:
     threads = 2
 
     def __init__(self, folder: Path, schema: str = "", gripper: tuple[float, float] | None = None) -> None:
-        try:
-            self.data = LerobotFolder(folder)
-        except ReleaseError as error:
-            raise QuestionError(str(error)) from error
+        self.data = LerobotFolder(folder)
         self.folder, self.fps, self.total = folder, self.data.fps, self.data.total
         features = {}
         for key, info in self.data.features.items():
@@ -45,7 +40,7 @@ class LerobotSource:
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         """Yield usable episodes, see `EpisodeSource`."""
-        for row in self._rows():
+        for row in self.data.rows():
             tally.add(EPISODES_FOUND)
             name = f"episode {row.number}"
             try:
@@ -77,12 +72,6 @@ class LerobotSource:
         if key in self.data.cameras - self.data.videos:
             return StillsCamera(partial(row.stills, key))
         return None
-
-    def _rows(self) -> Iterator[LerobotEpisode]:
-        try:
-            yield from self.data.rows()
-        except ReleaseError as error:
-            raise QuestionError(str(error)) from error
 
 
 def _scene(row: Mapping[str, Any], tally: Tally) -> str:

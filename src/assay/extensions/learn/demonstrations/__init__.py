@@ -1,6 +1,6 @@
 """Demonstrations: successful episodes of the oracle as a dataset that LeRobot can open."""
 
 from assay.extensions.learn.demonstrations.collect import Collected, collect, max_attempts
-from assay.extensions.learn.demonstrations.recipe import Recipe
+from assay.extensions.learn.demonstrations.dataset import Recipe
 
 __all__ = ["Collected", "Recipe", "collect", "max_attempts"]

@@ -14,9 +14,8 @@ import polars as pl
 
 from assay.episodes import EpisodeSpec, Outcome, rollout
 from assay.errors import DemonstrationError, PerturbationError, PlacementError, StateError
-from assay.extensions.learn.demonstrations.dataset import Demonstrations, FailedAttempt
+from assay.extensions.learn.demonstrations.dataset import PLAIN, Demonstrations, FailedAttempt, Recipe
 from assay.extensions.learn.demonstrations.folder import DemonstrationFolder, open_folder
-from assay.extensions.learn.demonstrations.recipe import PLAIN, Recipe
 from assay.policies.oracle.policy import Oracle
 from assay.sim import Observation, Simulation, compile_scene, load_pack
 from assay.sim.packs.pack import AssetPack

@@ -107,10 +107,16 @@ class TableGoalProgress:
 
     def update(self, trail: np.ndarray) -> GoalStatus:
         """Update with the item poses during an action, (times, items, 3), of which the last are at rest."""
-        if isinstance(self.goal, PutGoal):
-            self.verdict = self._judge_put(self.goal, trail[-1])
-        else:
-            self.verdict = self._judge_sweep(self.goal, trail)
+        goal, last, index_of = self.goal, trail[-1], self._scene.index
+        if isinstance(goal, PutGoal):
+            self.verdict = self._judge_put(goal, last)
+            return self.verdict
+        if any(self._overlaps(trail[:, i], i, goal.barrier) for i in map(index_of, goal.targets)):
+            self._broken = "constraint"
+        inside = len(self.inside(last))
+        intruder = any(self._overlaps(last[i], i, goal.zone) for i in map(index_of, goal.bystanders))
+        mistake = self._broken or ("wrong_item" if intruder else "too_many" if inside > goal.most else "")
+        self.verdict = GoalStatus(not mistake and inside >= goal.fewest, mistake)
         return self.verdict
 
     def _judge_put(self, goal: PutGoal, poses: np.ndarray) -> GoalStatus:
@@ -145,29 +151,18 @@ class TableGoalProgress:
             return GoalStatus(False, "off_table")
         return GoalStatus(False, "" if progress else "no_progress")
 
-    def _judge_sweep(self, goal: SweepGoal, trail: np.ndarray) -> GoalStatus:
-        targets = [self._scene.index(name) for name in goal.targets]
-        for index in targets:
-            if self._overlaps(trail[:, index], index, goal.barrier):
-                self._broken = "constraint"
-        last = trail[-1]
-        inside = sum(self._inside(last, index, goal) for index in targets)
-        strays = [self._scene.index(name) for name in goal.bystanders]
-        intruder = any(self._overlaps(last[index], index, goal.zone) for index in strays)
-        mistake = self._broken or ("wrong_item" if intruder else "too_many" if inside > goal.most else "")
-        return GoalStatus(not mistake and inside >= goal.fewest, mistake)
-
     def inside(self, poses: np.ndarray) -> list[str]:
         """Return the targets of a sweep that are completely inside its zone, at poses (items, 3)."""
         if not isinstance(self.goal, SweepGoal):
             return []
-        goal = self.goal
-        return [name for name in goal.targets if self._inside(poses, self._scene.index(name), goal)]
-
-    def _inside(self, poses: np.ndarray, index: int, goal: SweepGoal) -> bool:
-        x_min, y_min, x_max, y_max = goal.zone
-        x, y = np.moveaxis(np.vstack(self._outlines(poses[index], index)), -1, 0)
-        return bool(((x >= x_min) & (x <= x_max) & (y >= y_min) & (y <= y_max)).all())
+        x_min, y_min, x_max, y_max = self.goal.zone
+        names = []
+        for name in self.goal.targets:
+            index = self._scene.index(name)
+            x, y = np.moveaxis(np.vstack(self._outlines(poses[index], index)), -1, 0)
+            if ((x >= x_min) & (x <= x_max) & (y >= y_min) & (y <= y_max)).all():
+                names.append(name)
+        return names
 
     def _overlaps(self, poses: np.ndarray, index: int, rectangle: Rectangle) -> bool:
         """Return whether any part of an item overlaps a rectangle at any of the poses (..., 3)."""

@@ -66,7 +66,26 @@ class TableRenderer:
 
     def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
         """Render a built scene at given joint positions."""
-        context, scene, data = self._open_scene(built)
+        if self._process != os.getpid():
+            raise RenderingError(
+                "this process was forked from one that had drawn pictures, and GL does not survive that: "
+                "start processes with multiprocessing's 'spawn'"
+            )
+        if self._gl is None:
+            self._gl = gl.context(WIDTH, HEIGHT)
+        self._gl.make_current()
+        if id(built) not in self._ready:
+            while len(self._ready) >= MAX_READY_SCENES:
+                self._ready.popitem(last=False)[1][1].free()
+            context = mujoco.MjrContext(built.model, mujoco.mjtFontScale.mjFONTSCALE_50)
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
+            scene = mujoco.MjvScene(built.model, maxgeom=1000)
+            scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
+            scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
+            # `built` is kept as well, so that its id is not reused.
+            self._ready[id(built)] = (built, context, scene, mujoco.MjData(built.model))
+        self._ready.move_to_end(id(built))
+        _, context, scene, data = self._ready[id(built)]
         data.qpos[:] = qpos
         mujoco.mj_kinematics(built.model, data)
         mujoco.mj_camlight(built.model, data)
@@ -93,28 +112,6 @@ class TableRenderer:
             ids = index[::-1].astype(np.int32) @ (1, 2**8, 2**16)
             views[name] = (colour[::-1].copy(), label[np.clip(ids, 0, scene.ngeom)])
         return views
-
-    def _open_scene(self, built: TableModel) -> tuple[Any, mujoco.MjvScene, mujoco.MjData]:
-        if self._process != os.getpid():
-            raise RenderingError(
-                "this process was forked from one that had drawn pictures, and GL does not survive that: "
-                "start processes with multiprocessing's 'spawn'"
-            )
-        if self._gl is None:
-            self._gl = gl.context(WIDTH, HEIGHT)
-        self._gl.make_current()
-        if id(built) not in self._ready:
-            while len(self._ready) >= MAX_READY_SCENES:
-                self._ready.popitem(last=False)[1][1].free()
-            context = mujoco.MjrContext(built.model, mujoco.mjtFontScale.mjFONTSCALE_50)
-            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
-            scene = mujoco.MjvScene(built.model, maxgeom=1000)
-            scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = False
-            scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = False
-            # `built` is kept as well, so that its id is not reused.
-            self._ready[id(built)] = (built, context, scene, mujoco.MjData(built.model))
-        self._ready.move_to_end(id(built))
-        return self._ready[id(built)][1:]
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
