@@ -129,7 +129,7 @@ def json_page() -> str:
 
 def glossary_page() -> str:
     """Return the definitions of all terms."""
-    from assay.report.glossary import GLOSSARY
+    from assay.report.rendering import GLOSSARY
 
     rows = [f"| {term} | {_cell(text)} |" for term, text in GLOSSARY.items()]
     return "\n".join(["# Glossary", "", "| term | definition |", "| --- | --- |", *rows, ""])

@@ -202,6 +202,10 @@ class Predicate(StrEnum):
         return 1 if self in _UNARY else 2
 
 
+INSIDE = (Predicate.IN, Predicate.EXACT_IN)
+"""Predicates about an object in a container."""
+UPON = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
+"""Predicates about an object on a support."""
 _UNARY = {Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF, Predicate.UP}
 
 
