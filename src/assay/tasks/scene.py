@@ -254,6 +254,11 @@ class Scene:
         return self.objects + self.fixtures
 
     @property
+    def categories(self) -> dict[str, str]:
+        """Category of each entity, by its name."""
+        return {entity.name: entity.category for entity in self.entities}
+
+    @property
     def names(self) -> frozenset[str]:
         """All names that an atom may use."""
         return frozenset(

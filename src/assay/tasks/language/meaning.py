@@ -86,13 +86,11 @@ def read_task(task: Task, lexicon: Lexicon) -> Meaning:
     slotted, mentions = _slot_nouns(text, nouns)
     named = {mention.noun.name for mention in mentions}
     named |= {whole for mention in mentions for whole in mention.noun.part_of}
-    entities = {entity.name: entity for entity in task.scene.entities}
-    for name in (name for atom in task.goal.atoms for name in atom.arguments):
-        region = task.scene.region(name)
-        entity = entities.get(region.target if region is not None else name)
-        if entity is not None and not named & {noun.name for noun in lexicon.of_category(entity.category)}:
+    for name in task.goal_entities:
+        category = task.scene.categories.get(name)
+        if category is not None and not named & {noun.name for noun in lexicon.of_category(category)}:
             raise PerturbationError(
-                f"{task.id}: the goal is about {entity.name}, which the instruction does not name: "
+                f"{task.id}: the goal is about {name}, which the instruction does not name: "
                 f"'{' '.join(original.split())}'"
             )
     try:
