@@ -60,7 +60,7 @@ def _clocked(spent: dict[str, float]) -> Iterator[None]:
         (trace.RobotContacts, "now", "now"),
         (trace.StageWatch, "__call__", "StageWatch"),
         (trace.EffectWatch, "__call__", "EffectWatch"),
-        (trace.Trace, "afterwards", "aftermath"),
+        (trace, "simulate_aftermath", "aftermath"),
         (Simulation, "step", "step"),
     ]
     before = [getattr(owner, name) for owner, name, _ in places]

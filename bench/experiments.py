@@ -12,7 +12,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.errors import AssayError
 from assay.experiments import load_experiment
-from assay.experiments.factors import CHANGES
+from assay.experiments.factors import changes_to
 from assay.runs.certificates import Certificate, CertificateCache, CertifiedPlan, ClaimVerdict, missing
 from assay.runs.store import Store
 from assay.sim.compile import compile_scene
@@ -66,12 +66,11 @@ def _compiling() -> list[Figure]:
     refused: dict[str, list[str]] = {}
     for task in TASKS:
         control = EpisodeSpec(task, 0)
-        for name, changed in CHANGES.items():
-            perturbations = changed(task_of(control))
-            if not any(each.rebuilds for each in perturbations):
+        for name, change in changes_to(task_of(control)).items():
+            if not change.rebuilds:
                 continue
             try:
-                scene = task_of(replace(control, perturbations=perturbations)).scene
+                scene = task_of(replace(control, perturbations=(change,))).scene
             except AssayError:  # not every change can be made to every task
                 refused.setdefault(name, []).append(task)
                 continue

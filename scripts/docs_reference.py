@@ -6,13 +6,10 @@ glossary.
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import inspect
 import re
 import sys
-import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +69,7 @@ def options_page() -> str:
     """Return the run options that commands, API and run files share."""
     from assay.runs.options import RunOptions
 
-    rows = [f"| `{name}` | {_cell(text)} |" for name, text in _field_docs(RunOptions)]
+    rows = _field_rows(RunOptions)
     return "\n".join(
         [
             "# Run options",
@@ -125,32 +122,25 @@ def json_page() -> str:
     for kind in sorted(kinds, key=lambda kind: kind.__name__):
         lines += [f"### {kind.__name__}", "", _plain(inspect.getdoc(kind) or ""), ""]
         lines += ["| key | meaning |", "| --- | --- |"]
-        lines += [f"| `{name}` | {_cell(text)} |" for name, text in _field_docs(kind)]
+        lines += _field_rows(kind)
         lines.append("")
     return "\n".join(lines)
 
 
 def glossary_page() -> str:
     """Return the definitions of all terms."""
-    from assay.report.glossary import GLOSSARY
+    from assay.report.rendering import GLOSSARY
 
     rows = [f"| {term} | {_cell(text)} |" for term, text in GLOSSARY.items()]
     return "\n".join(["# Glossary", "", "| term | definition |", "| --- | --- |", *rows, ""])
 
 
-def _field_docs(kind: type) -> Iterator[tuple[str, str]]:
-    """Return the names of a dataclass's fields, including inherited ones, with the docstrings below them."""
-    docs: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        if not dataclasses.is_dataclass(base):
-            continue
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
-        for node, following in zip(body, [*body[1:], None], strict=True):
-            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                is_doc = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
-                docs[node.target.id] = str(following.value.value) if is_doc else ""  # type: ignore[union-attr]
-    for field in dataclasses.fields(kind):
-        yield field.name, docs.get(field.name, "")
+def _field_rows(kind: type) -> list[str]:
+    """Return table rows with a dataclass's fields, including inherited ones, and the docstrings below them."""
+    from assay.support.docstrings import field_docs
+
+    docs = field_docs(kind)
+    return [f"| `{field.name}` | {_cell(docs.get(field.name, ''))} |" for field in dataclasses.fields(kind)]
 
 
 def _plain(text: str) -> str:

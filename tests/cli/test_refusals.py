@@ -31,7 +31,7 @@ REFUSALS = {
     "certify xx": "did you mean 'x'?",
     "certify x --seeds none": "expected a number of seeds",
     "certify x --assets primitive": "did you mean 'primitives'?",
-    "certify x?time=2": "valid: 0.8 to 1.5, or unlimited",
+    "certify x?time=2": "expected 0.8 to 1.5, or unlimited",
     f"certify x {STOVE} --json /dev/null/a.json": "/dev/null/a.json cannot be written",
     f"certify x {STOVE} --json /": "/ cannot be written: it is a folder",
     "compare a.assay": "needs at least two",

@@ -33,9 +33,9 @@ def test_an_invalid_time_is_rejected_with_its_line(tmp_path: Path):
     for text, reason in (
         ("task,minutes\na,1\n", "lacks the column steps or seconds"),
         ("task,seconds\n", "no rows"),
-        ("task,seconds\nlibero_goal/1,fast\n", r"people.csv:2: seconds is 'fast'; valid: a number above 0"),
+        ("task,seconds\nlibero_goal/1,fast\n", r"people.csv:2: seconds is 'fast': expected a number above 0"),
         ("task,seconds,steps\nlibero_goal/1,1,20\n", "either seconds or steps"),
-        ("task,seconds\nlibero_goal/1,inf\n", "valid: a number above 0"),
+        ("task,seconds\nlibero_goal/1,inf\n", "expected a number above 0"),
     ):
         with pytest.raises(ExperimentError, match=reason):
             read_times(written(tmp_path, text))

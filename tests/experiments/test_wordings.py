@@ -108,7 +108,7 @@ def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path):
         (
             ["task,paraphrase", "libero_goal/1,x"],
             ExperimentError,
-            "no paraphrase of libero_goal/7; valid: li",
+            "no paraphrase of libero_goal/7; choose one of li",
         ),
     ):
         file = saved(tmp_path / "table.csv", *lines)

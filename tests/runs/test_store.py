@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,13 +32,19 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.assay"
 
 
-def test_plan_is_stored_once(path: Path):
-    with Store.writing(path) as store:
-        assert store.plan(PLAN) == 12 and store.plan(PLAN) == 0
-        waiting = store.todo()
-        assert store.specs([each.number for each in waiting]) == PLAN
-        assert [each.key for each in waiting] == [spec.key for spec in PLAN]
-        assert store.conditions() == [("control", 6), ("para", 6)]
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with Store.writing(path) as planned:
+        assert planned.plan(PLAN) == 12
+        yield planned
+
+
+def test_plan_is_stored_once(store: Store):
+    assert store.plan(PLAN) == 0
+    waiting = store.todo()
+    assert store.specs([each.number for each in waiting]) == PLAN
+    assert [each.key for each in waiting] == [spec.key for spec in PLAN]
+    assert store.conditions() == [("control", 6), ("para", 6)]
 
 
 @pytest.mark.parametrize(
@@ -99,29 +106,25 @@ def test_episode_is_read_back_unchanged(path: Path, episode):
     assert row["truth"] == '{"TurnOn flat_stove_1": [[1, 3]]}'
 
 
-def test_only_missing_episodes_and_transient_errors_are_to_do(path: Path, episode):
-    with Store.writing(path) as store:
-        store.plan(PLAN)
-        store.append(1, episode())
-        store.append(2, episode(Outcome.ERROR, error="nan"))
-        store.append(3, episode(Outcome.ERROR, error="away", transient=True))
-        assert [each.number for each in store.todo()][:2] == [3, 4]
-        assert [each.number for each in store.todo(retry="errors")][:3] == [2, 3, 4]
-        assert [each.number for each in store.todo(retry="nothing")][:1] == [4]
-        assert store.reasons() == {"away": 1, "nan": 1}
+def test_only_missing_episodes_and_transient_errors_are_to_do(store: Store, episode):
+    store.append(1, episode())
+    store.append(2, episode(Outcome.ERROR, error="nan"))
+    store.append(3, episode(Outcome.ERROR, error="away", transient=True))
+    assert [each.number for each in store.todo()][:2] == [3, 4]
+    assert [each.number for each in store.todo(retry="errors")][:3] == [2, 3, 4]
+    assert [each.number for each in store.todo(retry="nothing")][:1] == [4]
+    assert store.reasons() == {"away": 1, "nan": 1}
 
 
-def test_episodes_after_the_last_that_decided_a_condition_do_not_count(path: Path, episode):
-    with Store.writing(path) as store:
-        store.plan(PLAN)
-        for number in range(1, 13):
-            store.append(number, episode())
-        counted = [spec.key for spec in PLAN if spec.condition == "para"][1:4]
-        store.stop("para", counted, RULE)
-        assert store.frame().filter(condition="para")["key"].to_list() == counted
-        assert store.stopped == {"para": RULE}
-        counts = {row["condition"]: row["done"] for row in store.counts().iter_rows(named=True)}
-        assert counts == {"control": 6, "para": 3}, "what is printed is what is exported"
+def test_episodes_after_the_last_that_decided_a_condition_do_not_count(store: Store, episode):
+    for number in range(1, 13):
+        store.append(number, episode())
+    counted = [spec.key for spec in PLAN if spec.condition == "para"][1:4]
+    store.stop("para", counted, RULE)
+    assert store.frame().filter(condition="para")["key"].to_list() == counted
+    assert store.stopped == {"para": RULE}
+    counts = {row["condition"]: row["done"] for row in store.counts().iter_rows(named=True)}
+    assert counts == {"control": 6, "para": 3}, "what is printed is what is exported"
 
 
 def test_closed_run_is_one_file(path: Path, episode):
@@ -143,16 +146,14 @@ def test_run_file_is_created_whole_or_not_at_all(path: Path, monkeypatch: pytest
         assert store.frame().height == 0
 
 
-def test_only_one_process_writes_and_others_may_read(path: Path, episode):
-    with Store.writing(path) as store:
-        store.plan(PLAN)
-        with pytest.raises(RunError, match="another process is writing"):
-            Store.writing(path)
-        store.append(1, episode())
-        with Store.reading(path) as reader:
-            assert reader.done == 1
-            with pytest.raises(sqlite3.OperationalError):
-                reader.describe(a=1)
+def test_only_one_process_writes_and_others_may_read(path: Path, store: Store, episode):
+    with pytest.raises(RunError, match="another process is writing"):
+        Store.writing(path)
+    store.append(1, episode())
+    with Store.reading(path) as reader:
+        assert reader.done == 1
+        with pytest.raises(sqlite3.OperationalError):
+            reader.describe(a=1)
 
 
 def test_files_that_are_not_runs_are_refused(path: Path):

@@ -15,8 +15,8 @@ from assay.perturb.words.text import Say
 from assay.perturb.world.position import Displace
 from assay.perturb.world.staging import Relight
 from assay.policies.registry import load_policy
+from assay.sim.conduct import EffectWatch
 from assay.sim.robot_contacts import ARENA
-from assay.sim.side_effects import EffectWatch
 from assay.sim.trace import AFTERMATH_STEPS, simulate_aftermath
 from assay.sim.world import LIBERO_WORLD, LiberoEnv
 from assay.tasks.scene import Atom, Goal, Predicate

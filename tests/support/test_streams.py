@@ -35,10 +35,7 @@ def test_the_numbers_are_those_of_all_versions():
         ((0,), (2**64,)),
         (("i:1",), (1,)),
         (("s:1",), ("1",)),
-        pytest.param(
-            ("a", "b"),
-            ("a\x1fs:b",),
-        ),
+        (("a", "b"), ("a\x1fs:b",)),
     ],
 )
 def test_different_keys_give_different_numbers(one: tuple[str | int, ...], other: tuple[str | int, ...]):

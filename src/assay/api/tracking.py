@@ -63,16 +63,15 @@ class TrackedEpisode:
 
     def scalars(self) -> dict[str, float]:
         """Return the numbers by name."""
-        scalars: dict[str, float] = {
+        rates = {"rate": self.rate, "low": self.low, "high": self.high}
+        return {
             "episode/success": float(self.outcome == Outcome.SUCCESS),
             "episode/error": float(self.outcome == Outcome.ERROR),
             "episode/steps": float(self.steps),
             "episode/seconds": self.seconds,
+            **{f"{name}/{self.condition}": value for name, value in rates.items() if value is not None},
+            f"episodes/{self.condition}": float(self.episodes),
         }
-        for name, value in (("rate", self.rate), ("low", self.low), ("high", self.high)):
-            if value is not None:
-                scalars[f"{name}/{self.condition}"] = value
-        return scalars | {f"episodes/{self.condition}": float(self.episodes)}
 
     def texts(self) -> dict[str, str | int]:
         """Return the identifying values by name."""

@@ -156,7 +156,14 @@ def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
             yield f"{name}.succeeded() returns {type(env.succeeded()).__name__}; expected bool"
         if not isinstance(env.images, int):
             yield f"{name}.images is {env.images!r}; expected an integer"
-        yield from _record_problems(env.record(), 1)
+        record = env.record()
+        path = record.trajectory if isinstance(record, Record) else None
+        if not isinstance(record, Record):
+            yield f"record() returns {type(record).__name__}; expected assay.plugin.Record"
+        if path is not None and path.end_effector.shape not in ((0, 3), (1, 3), (2, 3)):
+            yield f"record().trajectory.end_effector: {path.end_effector.shape}; expected (2, 3)"
+        if path is not None and path.gripper.shape != path.end_effector.shape[:1]:
+            yield f"record().trajectory.gripper: {path.gripper.shape}; expected {path.end_effector.shape[:1]}"
         with suppress(WorldError):  # a world without videos
             frame = env.frame(observation)
             if getattr(frame, "dtype", None) != np.uint8 or frame.ndim != 3 or frame.shape[2] != 3:
@@ -168,19 +175,6 @@ def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 def _missing_methods(env: Env) -> list[str]:
     required = ("reset", "step", "succeeded")
     return [method for method in required if getattr(type(env), method) is getattr(Env, method)]
-
-
-def _record_problems(record: Record, steps: int) -> Iterator[str]:
-    if not isinstance(record, Record):
-        yield f"record() returns {type(record).__name__}; expected assay.plugin.Record"
-        return
-    path = record.trajectory
-    if path is None:
-        return
-    if path.end_effector.shape not in ((0, 3), (steps, 3), (steps + 1, 3)):
-        yield f"record().trajectory.end_effector: {path.end_effector.shape}; expected ({steps + 1}, 3)"
-    if path.gripper.shape != path.end_effector.shape[:1]:
-        yield f"record().trajectory.gripper: {path.gripper.shape}; expected {path.end_effector.shape[:1]}"
 
 
 def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:

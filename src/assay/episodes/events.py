@@ -244,7 +244,21 @@ class Events:
         alike = sum(earlier.what.kind == event.what.kind for earlier in self._events[:number])
         key = (self._spec.world_seed, "event", self._spec.task, event.what.kind, alike)
         if event.when.moment in BY_TIME:
-            due = _due(event.when, env, self._spec)
+            due = int(event.when.value)
+            if event.when.moment is TriggerKind.SHARE:
+                # The demonstrator's time does not depend on the policy's latency.
+                usual = replace(
+                    self._spec.control(),
+                    seed=self._spec.world_seed,
+                    start=None,
+                    experiment="",
+                    steps=None,
+                    replan=None,
+                    latency=0,
+                    while_waiting="play",
+                )
+                demonstrated = demonstrator_steps(usual, getattr(env, "states", None))
+                due = max(1, round(event.when.value * demonstrated))
             self._holds: Callable[[], bool] = lambda: self._steps() >= due
         else:
             self._holds = env.watch(event.when)
@@ -258,23 +272,6 @@ class Events:
 def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
     """Return the events among perturbations."""
     return tuple(perturbation for perturbation in perturbations if isinstance(perturbation, At))
-
-
-def _due(trigger: Trigger, env: Any, spec: EpisodeSpec) -> int:
-    """Return the control step at which a time-based trigger becomes true."""
-    if trigger.moment is TriggerKind.STEP:
-        return int(trigger.value)
-    usual = replace(
-        spec.control(),
-        seed=spec.world_seed,
-        start=None,
-        experiment="",
-        steps=None,
-        replan=None,
-        latency=0,  # the demonstrator's time does not depend on the policy's latency
-        while_waiting="play",
-    )
-    return max(1, round(trigger.value * demonstrator_steps(usual, getattr(env, "states", None))))
 
 
 @lru_cache(maxsize=256)

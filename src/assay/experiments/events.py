@@ -37,7 +37,7 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
 
     def variants(task: Task) -> Iterator[Variant]:
         steps = _time(task)
-        for name, trigger, change in happenings(task, distance, delay):
+        for name, trigger, change in _happenings(task, distance, delay):
             labels: dict[str, Label] = {"event": name, "trigger": str(trigger.moment)}
             yield Variant(f"events/{name}", (At(trigger, change),), labels, steps=steps)
 
@@ -58,21 +58,27 @@ def _time(task: Task) -> int:
     return round(TIME * horizon(EpisodeSpec(task.id, 0)))
 
 
-def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trigger, Perturbation]]:
+def _happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trigger, Perturbation]]:
     """Yield the possible events in a task: name, trigger and perturbation."""
-    carried = [atom for atom in task.goal.atoms if _is_carried(task, atom)]
+    placed = [atom for atom in task.goal.atoms if atom.predicate.arity > 1]
+    # Carried to a place, rather than pushed across the table.
+    workspace = task.scene.arena.workspace
+    carried = [atom for atom in placed if task.scene.owner(atom.arguments[1]) != workspace]
     objects = {entity.name for entity in task.scene.objects}
-    if any(atom.predicate.arity > 1 for atom in task.goal.atoms):
+    if placed:
         yield "moved", CLOSE, Displace(distance)
     if carried:
         place = task.scene.owner(carried[0].arguments[1])
-        yield (
-            "receptacle",
-            placing(0.2),
-            Displace(distance, place) if place in objects else MoveFixture(distance, place),
-        )
+        change = Displace(distance, place) if place in objects else MoveFixture(distance, place)
+        yield "receptacle", placing(0.2), change
         yield "knocked", HELD, Knock(distance)
-    if any(_is_opened_first(task, atom) for atom in task.goal.atoms):
+    # A fixture that must be opened, without the goal stating it.
+    if any(
+        atom.predicate in (Predicate.IN, Predicate.EXACT_IN)
+        and task.scene.categories.get(task.scene.owner(atom.arguments[1])) in OPENING
+        and Atom(Predicate.OPEN, atom.arguments[1:]) not in (*task.scene.initial, *task.goal.atoms)
+        for atom in placed
+    ):
         yield "shut", subgoal(1), Shut()
     others = alternatives(task)
     if others:
@@ -92,40 +98,17 @@ def happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, T
     yield "delayed", grasped(2) if carried else share(0.3), ActionDelay(delay)
 
 
-def _is_carried(task: Task, atom: Atom) -> bool:
-    """Return whether the object of an atom is carried to a place, rather than pushed across the table."""
-    if atom.predicate.arity < 2:
-        return False
-    region = task.scene.region(atom.arguments[1])
-    return region is None or region.target != task.scene.arena.workspace
-
-
-def _is_opened_first(task: Task, atom: Atom) -> bool:
-    """Return whether an atom requires opening a fixture that is closed at the start, without the goal stating it."""
-    if atom.predicate not in (Predicate.IN, Predicate.EXACT_IN):
-        return False
-    place = atom.arguments[1]
-    owned = task.scene.owner(place)
-    category = next(entity.category for entity in task.scene.entities if entity.name == owned)
-    return category in OPENING and Atom(Predicate.OPEN, (place,)) not in (
-        *task.scene.initial,
-        *task.goal.atoms,
-    )
-
-
 def _other_thing(task: Task, other: Alternative) -> str:
     """Return the phrase for the object if only the object differs: "the other one", or its name; empty otherwise."""
     if len(task.goal.atoms) != 1 or len(other.goal.atoms) != 1:
         return ""
     (own,), (requested,) = task.goal.atoms, other.goal.atoms
+    things = task.scene.categories
     if (
-        own.predicate is not requested.predicate
-        or own.arguments[1:] != requested.arguments[1:]
+        (own.predicate, *own.arguments[1:]) != (requested.predicate, *requested.arguments[1:])
         or own == requested
+        or not things.keys() >= {own.arguments[0], requested.arguments[0]}
     ):
-        return ""
-    things = {entity.name: entity.category for entity in task.scene.entities}
-    if own.arguments[0] not in things or requested.arguments[0] not in things:
         return ""
     mine, theirs = things[own.arguments[0]], things[requested.arguments[0]]
     alike = sum(category == mine for category in things.values())

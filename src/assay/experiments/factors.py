@@ -5,13 +5,15 @@ change on when an odd number of those in its generator are on. So the control, "
 resolution states which effects are confounded: at III, main effects with two-way interactions; at IV, two-way
 interactions with one another; from V on, neither.
 
-`CHANGES` has one perturbation of each kind, of medium size, by name.
+`changes_to` returns one perturbation of each kind, of medium size, by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
 from itertools import combinations, product
+from operator import xor
 from types import MappingProxyType
 
 from assay.episodes.spec import Label
@@ -40,13 +42,9 @@ from assay.tasks.scene import Pattern, Surface
 
 MIDDLING = 5
 """Medium severity, on a scale of 1 to 10."""
-ROOMS = {
+ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
     Arena.TABLE: Arena.KITCHEN,
-    Arena.KITCHEN: Arena.TABLE,
-    Arena.LIVING_ROOM: Arena.TABLE,
     Arena.COFFEE_TABLE: Arena.LIVING_ROOM,
-    Arena.STUDY: Arena.TABLE,
-    Arena.FLOOR: Arena.TABLE,
 }
 """Arena to which a task is moved: one with a similar camera distance."""
 
@@ -99,21 +97,20 @@ _AXES: dict[str, Perturbation] = {
 _SINGLE = {**_AXES, **_WORDS, **_WORLD, **_SENSES}
 
 
-def _always(change: Perturbation) -> Callable[[Task], tuple[Perturbation, ...]]:
-    return lambda task: (change,)
+CHANGES = (*_SINGLE, "room")
+"""Names of the changes to a task; an axis provides one typical change."""
 
 
-CHANGES: Mapping[str, Callable[[Task], tuple[Perturbation, ...]]] = MappingProxyType(
-    {name: _always(change) for name, change in _SINGLE.items()}
-    | {"room": lambda task: (Room(ROOMS[task.scene.arena]),)}
-)
-"""Changes to a task, by name; an axis provides one typical change."""
+def changes_to(task: Task) -> dict[str, Perturbation]:
+    """Return the changes to a task by name."""
+    return {**_SINGLE, "room": Room(ROOMS[task.scene.arena])}
+
 
 _IN_WORDS = frozenset({"words", *_WORDS})
 _ROOMS = frozenset({"room", "environment"})
 _POSITIONS = frozenset({"world", "position", "jitter", "displace", "relocate", "swap", "move_fixture"})
 _ABOUT_THE_THING = frozenset(
-    {
+    [
         "recolour",
         "pattern",
         "resize",
@@ -124,7 +121,7 @@ _ABOUT_THE_THING = frozenset(
         "swap",
         "confound",
         "obstacle",
-    }
+    ]
 )
 _EXCLUSIVE = (
     (frozenset({"replace", "unseen", "shape"}), "the later takes the place of the earlier"),
@@ -195,7 +192,7 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
         if name not in CHANGES:
             raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, CHANGES)}")
     if not 1 <= len(over) <= MOST or len(set(over)) < len(over):
-        raise ExperimentError(f"factors: over={','.join(over)}; valid: 1 to {MOST} changes, each once")
+        raise ExperimentError(f"factors: over={','.join(over)}: expected 1 to {MOST} changes, each once")
     for one, other in combinations(over, 2):
         reason = contradiction(one, other)
         if reason:
@@ -203,11 +200,15 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
     if halvings and (len(over), halvings) not in GENERATORS:
         valid = ["0", *(str(p) for k, p in GENERATORS if k == len(over))]
         raise ExperimentError(
-            f"factors: halvings={halvings} for {len(over)} changes; valid: {', '.join(valid)}"
+            f"factors: halvings={halvings} for {len(over)} changes: expected one of {', '.join(valid)}"
         )
+    design = f"All {2 ** len(over)} combinations"
+    if halvings:
+        roman = _ROMAN[resolution(len(over), halvings)]
+        design = f"{2 ** (len(over) - halvings)} of {2 ** len(over)} combinations (resolution {roman})"
     return Experiment(
         name="factors",
-        about=f"{_design(len(over), halvings)} of {', '.join(over)}: which of them breaks a policy?",
+        about=f"{design} of {', '.join(over)}: which of them breaks a policy?",
         variants=lambda task: _variants(task, over, halvings),
         certified=True,
     )
@@ -231,29 +232,16 @@ def resolution(count: int, halvings: int) -> int:
     generators = GENERATORS[count, halvings] if halvings else ()
     last = "ABCDEFGH"[count - halvings : count]
     words = [frozenset(generator) | {letter} for generator, letter in zip(generators, last, strict=True)]
-    products = []
-    for size in range(1, len(words) + 1):
-        for chosen in combinations(words, size):
-            product: frozenset[str] = frozenset()
-            for word in chosen:
-                product ^= word
-            products.append(len(product))
-    return min(products, default=0)
-
-
-def _design(count: int, halvings: int) -> str:
-    if not halvings:
-        return f"All {2**count} combinations"
-    roman = _ROMAN[resolution(count, halvings)]
-    return f"{2 ** (count - halvings)} of {2**count} combinations (resolution {roman})"
+    chosen = (subset for size in range(1, len(words) + 1) for subset in combinations(words, size))
+    return min((len(reduce(xor, subset)) for subset in chosen), default=0)
 
 
 def _variants(task: Task, over: Sequence[str], halvings: int) -> Iterator[Variant]:
-    changes: dict[str, tuple[Perturbation, ...]] = {name: CHANGES[name](task) for name in over}
+    changes = changes_to(task)
     for row in fraction(len(over), halvings):
         chosen = [name for name, on in zip(over, row, strict=True) if on]
         if not chosen:
             continue  # the control
-        perturbations = tuple(perturbation for name in sort_changes(chosen) for perturbation in changes[name])
+        perturbations = tuple(changes[name] for name in sort_changes(chosen))
         flags: dict[str, Label] = {f"factor:{name}": name in chosen for name in over}
         yield Variant(f"factors/{'+'.join(chosen)}", perturbations, flags)

@@ -9,7 +9,7 @@ from assay.episodes import Label, Perturbation
 from assay.episodes.perturbation import changed_by
 from assay.sim.categories import OPENING
 from assay.sim.render import CAMERAS
-from assay.tasks import Predicate, Scene, Task
+from assay.tasks import Predicate, Task
 from assay.tasks.labels import FAMILIES, SEPARATOR
 from assay.tasks.language.lexicon import COLOURS, DISTANCES, NO_COLOUR, PATTERNS, SIDES, SIZES, words
 
@@ -33,9 +33,8 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
     """
     if not perturbations:
         return {}
-    axes = sorted(
-        {perturbation.axis for perturbation in perturbations}, key=lambda axis: (_place(axis), axis)
-    )
+    present = {perturbation.axis for perturbation in perturbations}
+    axes = [axis for axis in AXES if axis in present] + sorted(present.difference(AXES))
     blind = bool(cameras) and all(
         any(perturbation.hides(camera) for perturbation in perturbations) for camera in cameras
     )
@@ -51,75 +50,52 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
     }
 
 
-def _place(axis: str) -> int:
-    return AXES.index(axis) if axis in AXES else len(AXES)
-
-
 def families(task: Task) -> dict[str, Label]:
     """Return the labels of a task in each family, as one text: ``container, left-right``; None without labels."""
     return {family: SEPARATOR.join(labels) or None for family, labels in label_sets(task).items()}
 
 
 def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
-    """Return the labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute."""
-    carried = _interactions(task) | {_subtasks(task)} | _relations(task) | _attributes(task)
-    return {family: tuple(label for label in names if label in carried) for family, names in FAMILIES.items()}
+    """Return the labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute.
 
-
-def _interactions(task: Task) -> set[str]:
-    """Return the labels placement and state change; a task with both has all three labels."""
-    states = {atom.predicate in STATES for atom in task.goal.atoms} | (
-        {True} if _opened_first(task) else set()
-    )
-    interactions = {"state change" if state else "placement" for state in states}
-    return interactions | ({"composite"} if len(interactions) > 1 else set())
-
-
-def _subtasks(task: Task) -> str:
-    """Return the number of subtasks: the goal's atoms, and fixtures that must be opened without the goal stating
-    it.
+    A task with a placement and a state change is also composite. Side, rank, distance and visual attributes are those
+    in the instruction; without an attribute, objects are distinguished by category.
     """
-    count = len(task.goal.atoms) + len(_opened_first(task))
-    return str(count) if count < 3 else "3+"
-
-
-def _relations(task: Task) -> set[str]:
-    """Return the relations: surface or container, from the goal; side, rank or distance, from the instruction."""
-    predicates = {atom.predicate for atom in task.goal.atoms}
-    text = task.instruction.text
-    spoken = set(words(text))
+    atoms, opened = task.goal.atoms, _opened_first(task)
+    predicates = {atom.predicate for atom in atoms}
+    text = " ".join(words(task.instruction.text))
+    spoken, coloured = set(words(text)), set(words(text.replace(*NO_COLOUR)))
+    count = len(atoms) + len(opened)
+    placement = not predicates <= set(STATES)
+    state_change = bool(opened or predicates.intersection(STATES))
     holds = {
+        "placement": placement,
+        "state change": state_change,
+        "composite": placement and state_change,
+        str(count) if count < 3 else "3+": True,
         "surface": not predicates.isdisjoint(SURFACES),
         "container": not predicates.isdisjoint(CONTAINERS),
         "left-right": not spoken.isdisjoint(SIDES),
-        "ordinal": bool(_RANKED.search(_SURFACE.sub("", " ".join(words(text))))),
+        "ordinal": bool(_RANKED.search(_SURFACE.sub("", text))),
         "relative distance": not spoken.isdisjoint(DISTANCES),
+        "colour": not coloured.isdisjoint(COLOURS),
+        "size": not coloured.isdisjoint(SIZES),
+        "pattern": not coloured.isdisjoint(PATTERNS),
     }
-    return {name for name, holding in holds.items() if holding}
-
-
-def _attributes(task: Task) -> set[str]:
-    """Return the visual attributes by which the instruction distinguishes objects; the category if none exist."""
-    spoken = set(words(" ".join(words(task.instruction.text)).replace(*NO_COLOUR)))
-    vocabularies = {"colour": COLOURS.keys(), "size": SIZES, "pattern": PATTERNS}
-    return {look for look, vocabulary in vocabularies.items() if spoken & vocabulary} or {"category"}
+    holds["category"] = not (holds["colour"] or holds["size"] or holds["pattern"])
+    return {
+        family: tuple(label for label in labels if holds.get(label)) for family, labels in FAMILIES.items()
+    }
 
 
 def _opened_first(task: Task) -> set[str]:
     """Return the receptacles that are closed at the start and must be opened without the goal stating it."""
-    opened = {
-        task.scene.owner(atom.arguments[0]) for atom in task.goal.atoms if atom.predicate is Predicate.OPEN
-    }
-    needed = {
-        atom.arguments[1]
-        for atom in task.goal.atoms
-        if atom.predicate is Predicate.IN and _is_closed(task.scene, atom.arguments[1])
-    }
-    return {place for place in needed if task.scene.owner(place) not in opened}
-
-
-def _is_closed(scene: Scene, place: str) -> bool:
-    """Return whether a place is inside a fixture that can be opened and is closed at the start."""
-    inside = {entity.name for entity in scene.entities if entity.category in OPENING}
+    scene, atoms = task.scene, task.goal.atoms
+    fixtures = {entity.name for entity in scene.entities if entity.category in OPENING}
     open_now = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
-    return scene.owner(place) in inside and not {place, scene.owner(place)} & open_now
+    opened = {scene.owner(atom.arguments[0]) for atom in atoms if atom.predicate is Predicate.OPEN}
+    return {
+        place
+        for place in (atom.arguments[1] for atom in atoms if atom.predicate is Predicate.IN)
+        if scene.owner(place) in fixtures - opened and open_now.isdisjoint({place, scene.owner(place)})
+    }

@@ -12,7 +12,7 @@ from assay.episodes.spec import Label
 from assay.errors import ExperimentError, PerturbationError
 from assay.experiments.base import Experiment, Variant
 from assay.perturb import Say
-from assay.perturb.words.distance.pride import ALPHA, Distance, cached_attempts
+from assay.perturb.words.distance.pride import DistanceError, cached_attempts
 from assay.perturb.words.grid.cells import cell_of
 from assay.perturb.words.grid.generate import paraphrases
 from assay.perturb.words.grid.table import GridRow, plain, read, with_tasks
@@ -68,7 +68,9 @@ class Wordings:
             tasks = sorted(self._tasks)
             more = ", ..." if len(tasks) > MAX_TASKS_NAMED else ""
             listed = ", ".join(tasks[:MAX_TASKS_NAMED])
-            raise ExperimentError(f"{self.place} has no paraphrase of {task.id}; valid: {listed}{more}")
+            raise ExperimentError(
+                f"{self.place} has no paraphrase of {task.id}; choose one of {listed}{more}"
+            )
         return variants_of(self.name, self.place, task, self._sample(task, rows))
 
     @cached_property
@@ -125,24 +127,13 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> t
     variants: list[Variant] = []
     for row, text in zip(rows, texts, strict=True):
         condition, labels = _cell(name, f"{place}:{row.line}", row)
-        if row.s_k is not None and row.s_t is not None:
-            labels |= {
-                "s_k": row.s_k,
-                "s_t": row.s_t,
-                "pd": 1 - (ALPHA * row.s_k + (1 - ALPHA) * row.s_t),
-                # A parser is named in tables that `assay words score` wrote.
-                **({"parser": row.parser, "scores": COMPUTED} if row.parser else {"scores": PUBLISHED}),
-            }
-        elif isinstance(distance := next(distances), Distance):
-            labels |= {
-                "s_k": distance.s_k,
-                "s_t": distance.s_t,
-                "pd": distance.pd,
-                "parser": distance.parser,
-                "scores": COMPUTED,
-            }
-        else:  # a text without a distance: PRIDE leaves it out and counts it
+        score = row if row.s_k is not None else next(distances)
+        if isinstance(score, DistanceError):  # PRIDE leaves the text out and counts it
             labels["scores"] = NONE
+        else:
+            labels |= {"s_k": score.s_k, "s_t": score.s_t, "pd": score.pd}
+            # A parser is named in tables that `assay words score` wrote.
+            labels |= {"parser": score.parser, "scores": COMPUTED} if score.parser else {"scores": PUBLISHED}
         occurrences[condition, text] += 1
         variants.append(Variant(condition, (Say(text),) * occurrences[condition, text], labels))
     return tuple(variants)
@@ -186,14 +177,7 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
 @lru_cache(maxsize=64)
 def _generate(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
     rows = [
-        GridRow(
-            0,
-            task.id,
-            str(paraphrase.cell.object_type),
-            str(paraphrase.cell.action_type),
-            "",
-            paraphrase.text,
-        )
-        for paraphrase in paraphrases(task, per_cell, seed)
+        GridRow(0, task.id, made.cell.object_type.value, made.cell.action_type.value, "", made.text)
+        for made in paraphrases(task, per_cell, seed)
     ]
     return variants_of("para", "", task, rows)

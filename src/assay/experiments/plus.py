@@ -82,7 +82,7 @@ def _language(task: Task) -> dict[str, Levels]:
 
 
 def _background(task: Task) -> dict[str, Levels]:
-    table = Surface.TABLE
+    table, patterns = Surface.TABLE, (Pattern.GRADIENT, Pattern.STRIPES, Pattern.CHECKER)
     room: tuple[Surface, ...] = (Surface.WALLS, Surface.FLOOR)
     if task.scene.arena is Arena.LIVING_ROOM:  # its camera sees neither, for sofas
         room = (*room, table)
@@ -91,9 +91,7 @@ def _background(task: Task) -> dict[str, Levels]:
             (
                 Repaint(table, (0.85, 0.8, 0.72)),
                 Repaint(table),
-                Repaint(table, pattern=Pattern.GRADIENT),
-                Repaint(table, pattern=Pattern.STRIPES),
-                Repaint(table, pattern=Pattern.CHECKER),
+                *(Repaint(table, pattern=pattern) for pattern in patterns),
             )
         ),
         "room": {
@@ -109,13 +107,8 @@ def _background(task: Task) -> dict[str, Levels]:
 _AROUND = (0.15, -0.3, 0.45, -0.65, 0.85)
 """Camera angles about the vertical, radians, alternating between both sides."""
 _NAMES = {1: ObjectType.ADDITION, 3: ObjectType.CONTEXTUAL, 5: ObjectType.HABITUAL}
-_DIRECTNESS = {
-    1: ActionType.NEED,
-    2: ActionType.EMBEDDED,
-    3: ActionType.PERMISSION,
-    4: ActionType.QUESTION,
-    5: ActionType.HINT,
-}
+_DIRECTNESS = dict(zip(DIFFICULTIES, list(ActionType)[-5:], strict=True))
+"""Difficulty -> action type, from a stated need to a hint."""
 DIMENSIONS: Mapping[str, Mapping[str, Levels] | Callable[[Task], Mapping[str, Levels]]] = MappingProxyType(
     {
         "layout": {

@@ -76,9 +76,12 @@ def pro(
     def variants(task: Task) -> Iterator[Variant | LazyVariant]:
         yield from _dimensions(task)
         if experiments:
-            yield from _displacements(task, distances, axis)
+            # A cabinet has no room to be displaced.
+            for distance in distances if carrier(task.scene, target(task)) in movable(task) else ():
+                labels: dict[str, Label] = {"axis": "world", "plausible": True, "distance": distance}
+                change = Displace(distance) if axis == "any" else DisplaceAlong(WorkspaceAxis(axis), distance)
+                yield Variant(f"pro/displace={distance:g}", (change,), labels)
             yield from _ladders(task)
-            yield from _milder(task)
 
     return Experiment(
         name="pro",
@@ -123,20 +126,11 @@ def _request(
     return Variant(condition, (OtherTask(other.text, other.atoms),), labels, steps=steps)
 
 
-def _displacements(
-    task: Task, distances: tuple[float, ...], axis: Literal["x", "y", "any"]
-) -> Iterator[Variant]:
-    if carrier(task.scene, target(task)) not in movable(task):
-        return  # a cabinet has no room
-    for distance in distances:
-        labels: dict[str, Label] = {"axis": "world", "plausible": True, "distance": distance}
-        change = Displace(distance) if axis == "any" else DisplaceAlong(WorkspaceAxis(axis), distance)
-        yield Variant(f"pro/displace={distance:g}", (change,), labels)
-
-
 def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
-    """Yield the ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the
-    length.
+    """Yield ladders and milder changes.
+
+    Ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the length. Milder than
+    LIBERO-PRO's own: first object only, second-best place, most similar room, a known goal.
     """
     for name, change, labels in LADDER:
         yield Variant(f"pro/words={name}", (change,), {"axis": "words", **labels})
@@ -155,12 +149,6 @@ def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
         return Variant("pro/task=two", (change,), labels, steps=2 * horizon(task.id))
 
     yield LazyVariant("pro/task=two", compose)
-
-
-def _milder(task: Task) -> Iterator[Variant | LazyVariant]:
-    """Yield changes milder than LIBERO-PRO's: first object only, second-best place, most similar room, a known
-    goal.
-    """
     pattern = Recolour(pattern=Pattern.CHECKER)
     first = (
         *((pattern,) if pattern.is_true(task) else ()),

@@ -57,10 +57,15 @@ def read_times(file: str) -> ReferenceTimes:
         for line, fields in rows(path, ("task", tuple(UNITS))):
             units = [name for name in UNITS if fields.get(name, "").strip()]
             if len(units) != 1 or not fields["task"].strip():
-                raise ExperimentError(f"{path}:{line}: valid: a task, and either seconds or steps")
-            by_task[display_name(fields["task"].strip())].append(
-                _steps(fields[units[0]], units[0], f"{path}:{line}")
-            )
+                raise ExperimentError(f"{path}:{line}: expected a task, and either seconds or steps")
+            text, unit = fields[units[0]], units[0]
+            try:
+                value = float(text)
+            except ValueError:
+                value = math.nan
+            if not 0 < value < math.inf:
+                raise ExperimentError(f"{path}:{line}: {unit} is '{text[:40]}': expected a number above 0")
+            by_task[display_name(fields["task"].strip())].append(value * UNITS[unit])
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     except PerturbationError as error:
         raise ExperimentError(str(error)) from None
@@ -79,7 +84,7 @@ def with_reference_times(
     """
     low, high = TIMES
     if time != "unlimited" and not low <= time <= high:
-        raise ExperimentError(f"{experiment.name}: time={time}; valid: {low:g} to {high:g}, or unlimited")
+        raise ExperimentError(f"{experiment.name}: time={time}: expected {low:g} to {high:g}, or unlimited")
     limit = 0.0 if time == "unlimited" else time
     if not times:
         return replace(experiment, limit=limit)
@@ -99,13 +104,3 @@ def apply_time_limit(spec: EpisodeSpec, limit: float | None, reference: float) -
     labels = {**spec.labels, "reference_steps": reference, "limit_factor": limit or None}
     steps = max(1, round(limit * reference)) if limit else spec.steps
     return replace(spec, steps=steps, labels=labels)
-
-
-def _steps(text: str, unit: str, place: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value > 0):
-        raise ExperimentError(f"{place}: {unit} is '{text[:40]}'; valid: a number above 0")
-    return value * UNITS[unit]

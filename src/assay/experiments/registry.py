@@ -51,19 +51,13 @@ def load_experiment(address: str) -> Experiment:
     if len(selections) > 1:
         raise ExperimentError(f"'{query}': '{CONDITIONS}' should be given once, with commas")
     query = "&".join(own)
-    if isinstance(source, Experiment):
-        if query:
-            raise ExperimentError(f"'{address}': {name} has no fields to set but {CONDITIONS}")
-        experiment = source
-    elif callable(source):
-        experiment = call_with_fields(source, query, address, ExperimentError)
-    else:
-        raise ExperimentError(
-            f"'{address}' is a {type(source).__name__}, not an experiment or what makes one"
-        )
-    if not isinstance(experiment, Experiment):
-        raise ExperimentError(f"'{address}' made a {type(experiment).__name__}, not an Experiment")
-    experiment = replace(experiment, name=f"{name}?{query}" if query else name)
+    if isinstance(source, Experiment) and query:
+        raise ExperimentError(f"'{address}': {name} has no fields to set but {CONDITIONS}")
+    made = call_with_fields(source, query, address, ExperimentError) if callable(source) else source
+    if not isinstance(made, Experiment):
+        verb = "made" if callable(source) else "is"
+        raise ExperimentError(f"'{address}' {verb} a {type(made).__name__}, not an Experiment")
+    experiment = replace(made, name=f"{name}?{query}" if query else name)
     return experiment.only(selections[0] if selections else None)
 
 
@@ -76,7 +70,7 @@ def latency(steps: tuple[int, ...] = (1, 2, 4, 8)) -> Experiment:
     """Inference latencies in control steps of 50 ms; the control has none."""
     if not steps or len(set(steps)) < len(steps) or not all(1 <= step <= MOST_LATENCY for step in steps):
         raise ExperimentError(
-            f"latency?steps={steps!r:.60}: valid: different numbers from 1 to {MOST_LATENCY}"
+            f"latency?steps={steps!r:.60}: expected different numbers from 1 to {MOST_LATENCY}"
         )
     labels: dict[str, Label] = {"axis": "senses", "change": Change.LATENCY, "plausible": True}
     return Experiment(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Literal
 
 from assay.episodes import EpisodeSpec
@@ -84,19 +83,9 @@ def _labels(task: Task, level: int) -> dict[str, Label]:
 
 
 def _in_turn(spec: EpisodeSpec) -> bool:
-    """Return whether an episode's attribute is scheduled for its seed: each seed has one of three, with an offset
-    by task.
-    """
+    """Whether an episode's attribute is scheduled for its seed: each seed has one of three, with an offset by task."""
     for perturbation in spec.perturbations:
         if isinstance(perturbation, VariedTarget):
-            return (
-                perturbation.attribute
-                is tuple(Attribute)[(_first_turn(spec.task) + spec.world_seed) % len(Attribute)]
-            )
+            first = int(stream("x", "attribute", spec.task).integers(len(Attribute)))
+            return perturbation.attribute is tuple(Attribute)[(first + spec.world_seed) % len(Attribute)]
     return True
-
-
-@lru_cache(maxsize=1024)
-def _first_turn(task: str) -> int:
-    """Return the index of a task's attribute at seed 0."""
-    return int(stream("x", "attribute", task).integers(len(Attribute)))

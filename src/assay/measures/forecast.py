@@ -131,9 +131,8 @@ def forecast(
     demonstrator = plan.experiment.played_in.traits.demonstrator
     steps = plan.options.steps
     needed = certificates(plan)
-    earlier = EarlierRuns(None, None, 0)
-    if policy is not None:
-        earlier = earlier_runs(policy, plan.pack, folders, steps)
+    nothing = EarlierRuns(None, None, 0)
+    earlier = nothing if policy is None else earlier_runs(policy, plan.pack, folders, steps)
     pace, certifying, broke = earlier.pace, None, ""
     if demonstrator is not None and needed.missing:
         certifying = earlier_runs(demonstrator, plan.pack, folders, steps).pace
@@ -213,7 +212,8 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
     every = _plan_frame(specs)
     rows = every.filter(pl.col("condition") != CONTROL)
     sensible = plausible(rows)
-    lost = sensible.drop_nulls("change").filter(pl.col("change") != Change.TASK)
+    changed = sensible.drop_nulls("change")
+    lost = changed.filter(pl.col("change") != Change.TASK)
     named = _count_named(every, rows, lost)
     ways = lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS)
     searched = (  # the patterns of `search`
@@ -224,15 +224,13 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
         + (sum(1 for _ in search_phrasings(0, ways.with_columns(success=pl.lit(1)))) if len(ways) else 0)
     )
     changes = []
-    for (change,), group in sensible.drop_nulls("change").group_by("change", maintain_order=True):
+    for (change,), group in changed.group_by("change", maintain_order=True):
         alone = len(shown_by(str(change))) == 1
         starts = group.select("task", "start").n_unique()
         conditions = tuple(group["condition"].unique(maintain_order=True))
         changes.append(PlannedTest(str(change), conditions, starts, named if alone else searched, alone))
-    without = rows.filter(~pl.col("plausible") & ~pl.col("guessable"))["condition"].unique(
-        maintain_order=True
-    )
-    return ExpectedTests(tuple(changes), named, searched, tuple(without))
+    unexpected = rows.filter(~pl.col("plausible") & ~pl.col("guessable"))["condition"]
+    return ExpectedTests(tuple(changes), named, searched, tuple(unexpected.unique(maintain_order=True)))
 
 
 def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:

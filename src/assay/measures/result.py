@@ -15,8 +15,6 @@ __all__ = ["FOR_DRAWING", "MeasureError", "Missing", "Result", "attempt"]
 
 T = TypeVar("T")
 P = ParamSpec("P")
-_DAMAGED = (sqlite3.DatabaseError, zlib.error)
-"""Exceptions raised by a damaged run file, which affect all measures and are handled by the reader of the run."""
 
 
 class MeasureError(AssayError):
@@ -41,7 +39,10 @@ def attempt(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -
         return function(*arguments, **options)
     except MeasureError as error:
         return Missing(str(error))
-    except _DAMAGED:
+    except (
+        sqlite3.DatabaseError,
+        zlib.error,
+    ):  # a damaged file affects all measures; the reader of the run reports it
         raise
     except Exception as error:
         return Missing(f"failed with {one_line(error)}")

@@ -275,10 +275,8 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
         for case in finding.evidence[:_MOST_CASES]:
             how, usual = describe_change(case.part), f"{percent(case.reference, 0)} unperturbed"
             if case.measure == PatternKind.SAYING.name.lower():
-                how, usual = (
-                    f"phrased as {case.part}",
-                    f"{format_unperturbed(case)} otherwise, all names kept",
-                )
+                how = f"phrased as {case.part}"
+                usual = f"{format_unperturbed(case)} otherwise, all names kept"
             cases.append(f"{case.task} {how}: {_hits(case)} succeed, {usual}".lstrip())
         return "; ".join(cases), f"and {more} more" if more > 0 else ""
     counts = f"{_hits(first)} " if first.count is not None else ""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from assay.episodes import CONTROL
 from assay.measures.frames import plausible
 from assay.measures.result import MeasureError
 from assay.measures.success.drops import Drop, drops
@@ -46,21 +45,6 @@ class ConditionRate:
         )
 
 
-class Cost:
-    """Difference in success between perturbed episodes and their controls, over all conditions."""
-
-    change: float
-    """Perturbed success minus success of the controls: negative for a loss."""
-    low: float
-    """Lower end of the 95 % interval."""
-    high: float
-    pairs: int
-
-    def __str__(self) -> str:
-        points = (100 * value for value in (self.change, self.low, self.high))
-        return "drop: {:+.1f} points ({:+.1f} to {:+.1f}; {} pairs)".format(*points, self.pairs)
-
-
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Main numbers of a run for a dashboard, a training loop or a model card."""
@@ -73,27 +57,17 @@ class Summary:
     """Number of recorded episodes, including errors."""
     errors: int
 
-    @property
-    def control(self) -> ConditionRate | None:
-        """Success of the controls."""
-        return self.rates.get(CONTROL)
-
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
         """Return flat numbers for a logger: ``assay/rate/control``, ``assay/low/control``, ``assay/drop``, ..."""
         numbers: dict[str, float] = {}
-        for name, share in self.rates.items():
-            numbers |= {
-                f"{prefix}rate/{name}": share.rate,
-                f"{prefix}low/{name}": share.low,
-                f"{prefix}high/{name}": share.high,
-                f"{prefix}episodes/{name}": share.episodes,
-            }
+        for name, rate in self.rates.items():
+            for field in ("rate", "low", "high", "episodes"):
+                numbers[f"{prefix}{field}/{name}"] = getattr(rate, field)
         if self.drop is not None:
-            interval = self.drop.interval
             numbers |= {
                 f"{prefix}drop": self.drop.change,
-                f"{prefix}drop_low": interval.low,
-                f"{prefix}drop_high": interval.high,
+                f"{prefix}drop_low": self.drop.interval.low,
+                f"{prefix}drop_high": self.drop.interval.high,
             }
         return numbers | {f"{prefix}errors": float(self.errors)}
 

@@ -117,11 +117,11 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
     shown = [
         set(list(part)[:MOST_CATEGORIES]) for part in (result.predicates, result.objects, result.containers)
     ]
-    merged: dict[tuple[str, ...], int] = {}
+    merged: Counter[tuple[str, ...]] = Counter()
     for triple, count in result.flows.items():
         names = zip(triple, shown, strict=True)
         key = tuple(what if what in kept else (OTHERS if what else NOTHING) for what, kept in names)
-        merged[key] = merged.get(key, 0) + count.tasks
+        merged[key] += count.tasks
     columns = []
     for place in range(3):
         totals: Counter[str] = Counter()
@@ -161,10 +161,9 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
                 axes.text(**side, y=top + count / 2, s=text, va="center", fontsize=7)
         for start in (0, 1):
             used = [dict(tops[start]), dict(tops[start + 1])]
-            bands: dict[tuple[str, str, str], int] = {}
+            bands: Counter[tuple[str, str, str]] = Counter()
             for triple, count in merged.items():
-                key = (triple[0], triple[start], triple[start + 1])
-                bands[key] = bands.get(key, 0) + count
+                bands[triple[0], triple[start], triple[start + 1]] += count
             order = [list(columns[place]) for place in (0, start, start + 1)]
             for key in sorted(bands, key=lambda band: [order[n].index(band[n]) for n in (1, 2, 0)]):
                 root, near, far = key

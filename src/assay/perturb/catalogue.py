@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
-import textwrap
 from dataclasses import MISSING, Field, dataclass, fields
 from enum import Enum
 from typing import Any, get_args, get_type_hints
 
 from assay.episodes import Perturbation, kinds
 from assay.episodes.fields import valid_range
+from assay.support.docstrings import field_docs
 
 RELEASE = "release/"
 """Prefix of the kinds that reproduce changes of other benchmarks' releases."""
@@ -41,7 +40,7 @@ def catalogue() -> tuple[Description, ...]:
     """Return the descriptions of all perturbations."""
     descriptions = []
     for kind, cls in listed().items():
-        docs, hints = _field_docs(cls), get_type_hints(cls)
+        docs, hints = field_docs(cls), get_type_hints(cls)
         described = tuple(
             _describe_field(field, hints[field.name], docs.get(field.name, ""))
             for field in fields(cls)  # type: ignore[arg-type]
@@ -82,26 +81,6 @@ def _describe_field(field: Field[Any], hint: Any, doc: str) -> str:
         for member in option
     ]
     valid = valid_range(field) if "valid" in field.metadata else ", ".join(choices)
-    first = doc.split(". ")[0].rstrip(".").replace("``", "`")
+    first = " ".join(doc.split()).split(". ")[0].rstrip(".").replace("``", "`")
     sentence = first[:1].lower() + first[1:]
     return f"`{name}`" + (f" ({valid})" if valid else "") + (f": {sentence}" if sentence else "")
-
-
-def _field_docs(cls: type) -> dict[str, str]:
-    """Return the docstrings below the fields of a class and its bases, on one line each."""
-    docs: dict[str, str] = {}
-    for base in reversed(cls.__mro__[:-1]):
-        if not hasattr(base, "__dataclass_fields__"):
-            continue
-        try:
-            source = inspect.getsource(base)
-        except (OSError, TypeError):  # defined in a session that keeps no source
-            continue
-        (body,) = ast.parse(textwrap.dedent(source)).body
-        assert isinstance(body, ast.ClassDef)
-        for one, other in zip(body.body, body.body[1:], strict=False):
-            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-                text = other.value if isinstance(other, ast.Expr) else None
-                if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    docs[one.target.id] = " ".join(text.value.split())
-    return docs

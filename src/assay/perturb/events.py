@@ -58,18 +58,22 @@ class Knock(MidEpisodeChange):
         before = simulation.state().vector.copy()
         hand = simulation.controller.seen_pose[0]
         start = rng.uniform(0, 2 * np.pi)
+        rested = _ground(simulation, held, float(then[0]), float(then[1]), float(then[2]) + FROM)
         for number in range(DIRECTIONS):
             angle = start + 2 * np.pi * number / DIRECTIONS
             x, y = hand[:2] + self.distance * np.array([np.cos(angle), np.sin(angle)])
             below = _ground(simulation, held, float(x), float(y), float(hand[2]) + FROM)
-            rested = _ground(simulation, held, float(then[0]), float(then[1]), float(then[2]) + FROM)
             if below is None or rested is None or abs(below - rested) > ABOVE:
                 continue  # off the table, or on something that stands there
             vector = before.copy()
             vector[1 + first : 8 + first] = (x, y, below + then[2] - rested + ABOVE, *then[3:])
             dof = 1 + model.nq + int(model.jnt_dofadr[held.joints[-1]])
             vector[dof : dof + 6] = 0.0
-            if _is_free(simulation, held, vector):
+            trial = mujoco.MjData(model)
+            trial.qpos[:], trial.qvel[:] = vector[1 : 1 + model.nq], vector[1 + model.nq :]
+            mujoco.mj_forward(model, trial)
+            mine = np.isin(trial.contact.geom[: trial.ncon], list(held.geoms))
+            if (mine[:, 0] == mine[:, 1]).all():  # it touches nothing
                 simulation.overwrite(vector)
                 mujoco.mj_forward(model, data)
                 env.become(env.task)
@@ -144,20 +148,6 @@ def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, heig
         if hit < 0:
             return None
         point = point + distance * down
-        if hit in thing.geoms or robot[hit] or not solid[hit]:
-            point = point - (0.0, 0.0, 1e-6)
-            continue
-        if hit in owned:
-            return None
-        return float(point[2])
-
-
-def _is_free(simulation: Simulation, thing: EntityIndex, vector: np.ndarray) -> bool:
-    """Whether an object is free of contacts in a state; the simulation is not changed."""
-    model = simulation.model
-    trial = mujoco.MjData(model)
-    trial.qpos[:], trial.qvel[:] = vector[1 : 1 + model.nq], vector[1 + model.nq :]
-    mujoco.mj_forward(model, trial)
-    pairs = trial.contact.geom[: trial.ncon]
-    mine = np.isin(pairs, list(thing.geoms))
-    return not bool((mine[:, 0] != mine[:, 1]).any())
+        if hit not in thing.geoms and not robot[hit] and solid[hit]:
+            return None if hit in owned else float(point[2])
+        point = point - (0.0, 0.0, 1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import numpy as np
 from assay.episodes import CONTROL, EpisodeSpec, Sense, Senses
 from assay.errors import AssayError
 from assay.perturb.world.staging import MoveCamera
+from assay.report.scene_images import open_scene
 from assay.report.sheets import SheetCell, save_sheet
-from assay.sim import Simulation, compile_scene, load_pack
+from assay.sim import Simulation
 from assay.sim.render import CAMERAS
 from assay.sim.world import LIBERO_WORLD
 from assay.tasks import Task
@@ -60,8 +62,9 @@ def draw_conditions(
         first = {spec.condition: spec for spec in reversed(plan)}
         variants = Counter(spec.condition for spec in plan)
         cells.append(f"{task}: {LIBERO_WORLD.task(plan[0].control()).instruction}")
-        renderer = _ConditionRenderer(plan[0].control())
-        try:
+        control = plan[0].control()
+        with open_scene(LIBERO_WORLD.task(control).scene, control.pack) as world:
+            renderer = _ConditionRenderer(control, world)
             for spec in reversed(first.values()):
                 on_condition(f"{task} {spec.condition}")
                 shown.append(renderer.render(spec))
@@ -72,8 +75,6 @@ def draw_conditions(
                 changes = ", ".join(change.kind for change in spec.perturbations)
                 lines = (shown[-1].text or "(no instruction)", changes)
                 cells.append(SheetCell(title, lines, shown[-1].images))
-        finally:
-            renderer.world.close()
     heading = f"{specs[0].experiment}, seed {specs[0].seed}: control on the left, condition on the right"
     save_sheet(path, heading, cells)
     return tuple(shown)
@@ -82,10 +83,9 @@ def draw_conditions(
 class _ConditionRenderer:
     """Renders the conditions of one task; keeps the control's world and images."""
 
-    def __init__(self, control: EpisodeSpec) -> None:
-        self._control = control
+    def __init__(self, control: EpisodeSpec, world: Simulation) -> None:
+        self._control, self._world = control, world
         self._control_task = LIBERO_WORLD.task(control)
-        self.world = Simulation(compile_scene(self._control_task.scene, load_pack(control.pack)))
         self._images: dict[tuple[str, bool], np.ndarray] = {}
 
     def render(self, spec: EpisodeSpec) -> ConditionImages:
@@ -119,14 +119,10 @@ class _ConditionRenderer:
         self, spec: EpisodeSpec, task: Task, cameras: Sequence[str], *, moving: bool
     ) -> list[np.ndarray]:
         """Render the observations at the start, or after some steps of motion."""
-        own_world = task.scene != self._control_task.scene
-        world = Simulation(compile_scene(task.scene, load_pack(spec.pack))) if own_world else self.world
-        try:
+        is_same = task.scene == self._control_task.scene
+        with nullcontext(self._world) if is_same else open_scene(task.scene, spec.pack) as world:
             senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
             observation = senses.observe(world.reset(world.sample(spec.world_seed)))
             for _ in range(MOTION_STEPS if moving else 0):
                 observation = senses.observe(world.step(senses.act(MOTION, world.steps)))
             return [observation.image(camera, SIZE) for camera in cameras]
-        finally:
-            if own_world:
-                world.close()

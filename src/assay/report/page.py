@@ -26,8 +26,7 @@ from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import KeyNumber, between, percent, plural
 from assay.report.comparison import ComparedGroup
-from assay.report.glossary import GLOSSARY
-from assay.report.rendering import render
+from assay.report.rendering import GLOSSARY, render
 from assay.report.run_report import RunReport
 from assay.report.summary import Advice, advice, banners, describe_results, joint_diagnoses
 from assay.runs.description import in_utc

@@ -1,14 +1,25 @@
-"""Rendering of this package's page templates; values are escaped, undefined values are errors."""
+"""Rendering of this package's page templates, and the glossary that pages show.
+
+Values are escaped, and undefined values are errors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assay.support.console import readable
+
+GLOSSARY: Mapping[str, str] = MappingProxyType(
+    yaml.safe_load(Path(__file__).with_name("glossary.yaml").read_text(encoding="utf-8"))
+)
+"""Definitions of the terms that reports, the web app and the documentation use, in alphabetical order."""
 
 
 def render(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:

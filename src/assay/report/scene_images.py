@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -43,14 +43,9 @@ ASSET_COLUMNS = 7
 TABLE_COLOUR = np.array([0.72, 0.66, 0.58])
 
 
-@contextmanager
-def open_scene(scene: Scene, pack: str) -> Iterator[Simulation]:
-    """Open a simulation of a scene with the assets of a pack, and close it at the end."""
-    world = Simulation(compile_scene(scene, load_pack(pack)))
-    try:
-        yield world
-    finally:
-        world.close()
+def open_scene(scene: Scene, pack: str) -> closing[Simulation]:
+    """Return a simulation of a scene with the assets of a pack, as a context manager that closes it."""
+    return closing(Simulation(compile_scene(scene, load_pack(pack))))
 
 
 def save_task_image(

@@ -5,8 +5,6 @@ A docstring below a field is its help text and its documentation. A new option i
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
 import shlex
 from collections.abc import Iterable, Mapping
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from assay.errors import AssayError, ExperimentError, RunError, TaskError
+from assay.support.docstrings import field_docs
 from assay.support.extras import require
 
 MEASURED: Literal["measured"] = "measured"
@@ -150,14 +149,7 @@ class RunOptionsDict(TypedDict, total=False):
 @cache
 def option_help() -> Mapping[str, str]:
     """Help text by option: the docstrings below the fields of `RunOptions`."""
-    (declared,) = ast.parse(inspect.getsource(RunOptions)).body
-    assert isinstance(declared, ast.ClassDef)
-    texts: dict[str, str] = {}
-    for statement, text in zip(declared.body, declared.body[1:], strict=False):
-        if isinstance(statement, ast.AnnAssign) and isinstance(text, ast.Expr):
-            assert isinstance(statement.target, ast.Name)
-            texts[statement.target.id] = ast.literal_eval(text.value)
-    return texts
+    return field_docs(RunOptions)
 
 
 def join_names(

@@ -132,7 +132,7 @@ def paint(model: mujoco.MjModel, document: Element) -> None:
 
 @cache
 def _share(pattern: Pattern) -> np.ndarray:
-    """Fraction of the second colour in each pixel of a tile, (PIXELS, PIXELS): rows are v, columns u."""
+    """Return the fraction of the second colour in each pixel of a tile, (PIXELS, PIXELS): rows are v, columns u."""
     fine = 4  # antialiasing: 4 x 4 samples per pixel
     along = (np.arange(fine * PIXELS) + 0.5) / (fine * PIXELS)
     u, v = np.meshgrid(along, along)

@@ -56,7 +56,7 @@ class Observation:
     def segmentation(
         self, camera: str = "agentview", height: int = 256, width: int | None = None
     ) -> np.ndarray:
-        """Labels: 0 for the arena, 1 for the robot, 2 and up for the scene's entities: int32, (height, width)."""
+        """Return labels: 0 the arena, 1 the robot, 2 and up the scene's entities: int32, (height, width)."""
         return self.picture("segmentation", camera, height, width)
 
     def picture(self, kind: ImageKind, camera: str, height: int, width: int | None = None) -> np.ndarray:

@@ -21,7 +21,7 @@ from assay.sim.compose import GRIPPER, MOUNT, ROBOT
 from assay.sim.controller import ARM
 from assay.sim.layout import HOME_FINGERS
 from assay.support.streams import stream
-from assay.tasks.scene import Atom, Predicate, Rectangle, Region
+from assay.tasks.scene import INSIDE, UPON, Atom, Rectangle, Region
 
 CLEARANCE = 0.002
 """Gap between an object and its support before it settles, metres."""
@@ -70,9 +70,6 @@ CEILING = 0.15
 
 WORKSPACE_TOLERANCE = 0.06
 """Largest depth of an object below the workspace's nominal height, metres; deeper objects are beside it."""
-
-_INSIDE = (Predicate.IN, Predicate.EXACT_IN)
-_UPON = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
 
 
 class RejectedLayoutError(PlacementError):
@@ -348,7 +345,7 @@ class _LayoutSampler:
                 low, high = mechanism.active_range if active else mechanism.passive_range
                 for joint in entity.inner_joints if region is None else region.inner_joints:
                     self._scratch.set_joint(joint, self._uniform(entity.name, low, high, "joints"))
-            elif atom.predicate in _UPON + _INSIDE:
+            elif atom.predicate in UPON + INSIDE:
                 placing.append(atom)
             else:
                 raise PlacementError(f"the initial relation '{atom}' places nothing")
@@ -366,7 +363,7 @@ class _LayoutSampler:
 
     def workspace_region(self, atom: Atom) -> Region | None:
         """Return the region of the workspace in which an atom places an entity; None for other atoms."""
-        region = self._scene.region(atom.arguments[-1]) if atom.predicate in _UPON else None
+        region = self._scene.region(atom.arguments[-1]) if atom.predicate in UPON else None
         return region if region is not None and region.target == self._scene.arena.workspace else None
 
     def fixture_pose(self, name: str, region: Region) -> np.ndarray:
@@ -426,7 +423,7 @@ class _LayoutSampler:
         else:
             position, half = self._scratch.region_box(region.site)
             ceiling = position[2] + half[2]
-            if atom.predicate not in _INSIDE:
+            if atom.predicate not in INSIDE:
                 # LIBERO samples from the middle half of a region when an object stands on it.
                 x, y = half[:2] / 2 - self._compiled.entities[name].radius
                 position = position + (self._uniform(name, -x, x), self._uniform(name, -y, y), 0.0)

@@ -214,7 +214,7 @@ class AppearanceDifference:
 
 
 def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> AppearanceDifference:
-    """Return difference in appearance of two entities at the same position; ``pack`` defaults to the planning pack."""
+    """Return the difference in appearance of two entities at one position; ``pack`` defaults to the planning pack."""
     pack = pack or planning_pack()
     # A common name, because portraits are cached by entity.
     anonymous = (Entity("entity", entity.category, entity.finish, entity.size) for entity in (one, other))

@@ -6,7 +6,6 @@ Positions are those of root bodies. The kinematics and contacts of ``data`` must
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import mujoco
 import numpy as np
@@ -173,7 +172,7 @@ class Predicates:
         )
 
     def _exact_in(self, data: mujoco.MjData, inner: EntityIndex, outer: Element) -> bool:
-        """LIBERO-X: the object is inside and rests on the floor of its container."""
+        """Return whether an object is inside a container and rests on its floor, as LIBERO-X requires."""
         sink = 0.0
         low, high = self.box_of(data, outer)
         if isinstance(outer, RegionIndex):
@@ -183,24 +182,20 @@ class Predicates:
         return _is_within(data, inner, outer, low, high) and bool(lowest - (low[2] + sink) <= REST_HEIGHT)
 
 
-_RULES: Mapping[Predicate, Callable[..., bool]] = MappingProxyType(
-    {
-        Predicate.ON: Predicates._on,
-        Predicate.IN: lambda self, data, inner, outer: _is_within(
-            data, inner, outer, *self.box_of(data, outer)
-        ),
-        Predicate.UP: lambda self, data, element: _position(data, element)[2] >= UP_HEIGHT,
-        Predicate.STACK: Predicates._stack,
-        Predicate.IN_CONTACT: lambda self, data, one, other: in_contact(data, one, other),
-        Predicate.EXACT_IN: Predicates._exact_in,
-        Predicate.UPRIGHT_ON: lambda self, data, upper, lower: (
-            self._on(data, upper, lower) and _up_cosine(data, upper, lower) >= UPRIGHT_COSINE
-        ),
-        Predicate.SIDE_ON: lambda self, data, upper, lower: (
-            self._on(data, upper, lower) and abs(_up_cosine(data, upper, lower)) <= SIDE_COSINE
-        ),
-    }
-)
+_RULES: Mapping[Predicate, Callable[..., bool]] = {
+    Predicate.ON: Predicates._on,
+    Predicate.IN: lambda self, data, inner, outer: _is_within(data, inner, outer, *self.box_of(data, outer)),
+    Predicate.UP: lambda self, data, element: _position(data, element)[2] >= UP_HEIGHT,
+    Predicate.STACK: Predicates._stack,
+    Predicate.IN_CONTACT: lambda self, data, one, other: in_contact(data, one, other),
+    Predicate.EXACT_IN: Predicates._exact_in,
+    Predicate.UPRIGHT_ON: lambda self, data, upper, lower: (
+        self._on(data, upper, lower) and _up_cosine(data, upper, lower) >= UPRIGHT_COSINE
+    ),
+    Predicate.SIDE_ON: lambda self, data, upper, lower: (
+        self._on(data, upper, lower) and abs(_up_cosine(data, upper, lower)) <= SIDE_COSINE
+    ),
+}
 
 
 def in_contact(data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:

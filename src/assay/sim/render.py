@@ -90,7 +90,7 @@ class Renderer:
         return self._read_pixels()
 
     def raw_depth(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """GL's depth buffer, from 0 at the near plane to 1 at the far one: float32, (height, width), top row first."""
+        """Return GL's depth buffer, 0 (near plane) to 1 (far plane): float32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=False)
         raw = np.empty((height, width), dtype=np.float32)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZERONEAR

@@ -94,7 +94,7 @@ def _contact_forces(  # type: ignore[no-untyped-def]
     owner,  # (ngeom,)
     elliptic,
 ):
-    """Geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts with its surroundings."""
+    """Return geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts with its surroundings."""
     most = len(geom)
     geoms, owners, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     forces = np.zeros((most, 3))

@@ -127,27 +127,23 @@ class Still:
         same = (there == view.there) & (looks == view.looks).all(axis=1)
         view.pictures = np.where(same, view.pictures + 1, 0)
         view.there, view.looks, view.mirrors, view.clear = there, looks, drawn.mirrors, drawn.clear
-        plan = self._choose(view)
-        if plan.under is None:
-            return plan
+        under, is_new = view.kept, False
+        if under is not None:
+            joining = there & ~under & (view.pictures >= JOINS_AFTER)
+            is_current = np.array_equal(looks[under], np.asarray(view.as_kept))
+            if not is_current or self._triangles[joining].sum() >= MIN_TRIANGLES / 4:
+                under = None
+        if under is None:
+            view.kept = view.as_kept = None
+            under, is_new = there & (view.pictures >= STATIC_AFTER), True
+            if self._triangles[under].sum() < MIN_TRIANGLES:
+                return RenderPlan()
         # A layer is wrong if a moving geom is mirrored in it or seen through it: render such images completely.
         special = np.concatenate([view.mirrors, view.clear])
-        moving = view.there & ~plan.under
-        is_valid = plan.under[special].all() and self._culling.is_separate(
-            data, place[0], moving, view.mirrors, view.clear
+        is_valid = under[special].all() and self._culling.is_separate(
+            data, place[0], there & ~under, view.mirrors, view.clear
         )
-        return plan if is_valid else RenderPlan()
-
-    def _choose(self, view: _ViewState) -> RenderPlan:
-        if view.kept is not None and np.array_equal(view.looks[view.kept], np.asarray(view.as_kept)):
-            joining = view.there & ~view.kept & (view.pictures >= JOINS_AFTER)
-            if self._triangles[joining].sum() < MIN_TRIANGLES / 4:
-                return RenderPlan(view.kept)
-        view.kept = view.as_kept = None
-        still = view.there & (view.pictures >= STATIC_AFTER)
-        return (
-            RenderPlan(still, is_new=True) if self._triangles[still].sum() >= MIN_TRIANGLES else RenderPlan()
-        )
+        return RenderPlan(under, is_new) if is_valid else RenderPlan()
 
     def keep(self, place: Place, still: np.ndarray) -> None:
         """Store the image just rendered, of the geoms ``still`` (a mask, (ngeom,)), as the layer of a place."""

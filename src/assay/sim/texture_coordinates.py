@@ -85,7 +85,16 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
     assets = root.find("asset")
     assert assets is not None
     meshes = {str(mesh.get("name")): mesh for mesh in assets.iter("mesh")}
-    texts = {id(geom): text for geom in geoms if (text := _read_geom(geom, meshes)) is not None}
+    texts: dict[int, _GeomText] = {}
+    for geom in geoms:  # without file meshes, planes, colliding geoms and rotations that are not quaternions
+        kind = geom.get("type", "sphere")
+        mesh = meshes[str(geom.get("mesh"))] if kind == "mesh" else None
+        is_drawn = geom.get("contype") == "0" and geom.get("conaffinity") == "0"
+        has_shape = kind in _SOLIDS if mesh is None else "vertex" in mesh.attrib
+        if is_drawn and has_shape and not _OTHER_ROTATIONS.intersection(geom.attrib):
+            shape = [geom.get(key, "") for key in ("size", "pos", "quat", "fromto")]
+            shape += ["" if mesh is None else mesh.get(key, "") for key in ("vertex", "face", "scale")]
+            texts[id(geom)] = _GeomText(kind, *shape)
     bodies = [
         own
         for body in (*root.iter("worldbody"), *root.iter("body"))
@@ -112,23 +121,6 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
         if old is not None and not any(other.get("mesh") == old for other in root.iter("geom")):
             assets.remove(meshes[old])
     return [geom for geom in geoms if id(geom) in texts]
-
-
-def _read_geom(geom: Element, meshes: dict[str, Element]) -> _GeomText | None:
-    """Return a geom's shape; None for file meshes, planes, colliding geoms and rotations that are not quaternions."""
-    if (
-        geom.get("contype") != "0"
-        or geom.get("conaffinity") != "0"
-        or _OTHER_ROTATIONS.intersection(geom.attrib)
-    ):
-        return None
-    kind = geom.get("type", "sphere")
-    mesh = meshes[str(geom.get("mesh"))] if kind == "mesh" else None
-    if kind not in _SOLIDS and (mesh is None or "vertex" not in mesh.attrib):
-        return None
-    own = (geom.get(key, "") for key in ("size", "pos", "quat", "fromto"))
-    of_mesh = ("" if mesh is None else mesh.get(key, "") for key in ("vertex", "face", "scale"))
-    return _GeomText(kind, *own, *of_mesh)
 
 
 @lru_cache(maxsize=64)
@@ -169,7 +161,11 @@ def _surface(geom: _GeomText) -> _Surface:
     """Return the triangles of a geom."""
     if geom.kind != "mesh":
         points, faces = _solid(geom)
-        faces = _outwards(points, faces)
+        corners = points[faces]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        # Orient the faces counter-clockwise seen from outside; the solid is convex around the origin.
+        inward = np.einsum("ij,ij->i", normals, corners.mean(axis=1)) < 0
+        faces = np.where(inward[:, None], faces[:, ::-1], faces)
     else:
         points = parse_numbers(geom.vertex).reshape(-1, 3) * parse_numbers(geom.scale or "1 1 1")
         if geom.face:
@@ -214,7 +210,7 @@ def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats, NDArray[np.int64]]:
-    """Surfaces of revolution around z, each from its profile of (radius, z)."""
+    """Return surfaces of revolution around z, each from its profile of (radius, z)."""
     angles = np.linspace(0.0, 2.0 * np.pi, SIDES, endpoint=False)
     points: list[Floats] = []
     faces: list[tuple[int, int, int]] = []
@@ -230,14 +226,6 @@ def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats,
     corners = stacked[np.array(faces)]
     area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     return stacked, np.array(faces)[area > 1e-12]
-
-
-def _outwards(points: Floats, faces: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return faces of a convex solid around the origin, oriented counter-clockwise seen from outside."""
-    corners = points[faces]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inward = np.einsum("ij,ij->i", normals, corners.mean(axis=1)) < 0
-    return np.where(inward[:, None], faces[:, ::-1], faces)
 
 
 def _axis(surface: _Surface) -> _Axis | None:

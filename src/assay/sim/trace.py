@@ -8,15 +8,14 @@ from collections.abc import Callable
 import mujoco
 import numpy as np
 
-from assay.episodes import Intervals
-from assay.episodes.conduct import Aftermath, SideEffects
+from assay.episodes import Intervals, Record, Trajectory
+from assay.episodes.conduct import Aftermath
 from assay.episodes.episode import Position
+from assay.sim.conduct import MOVED, TURNED, EffectWatch, StageWatch
 from assay.sim.controller import ARM, Controller
 from assay.sim.observation import Observation
 from assay.sim.robot_contacts import RobotContacts
-from assay.sim.side_effects import EffectWatch
-from assay.sim.simulation import SUBSTEPS, Simulation
-from assay.sim.stages import MOVED, TURNED, StageWatch
+from assay.sim.simulation import ACTION_SIZE, SUBSTEPS, Simulation
 from assay.tasks import Task
 from assay.tasks.scene import Goal
 
@@ -113,56 +112,39 @@ class Trace:
         hinge = compiled.model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE
         self._limits = np.where(hinge, TURNED, MOVED)
 
-    @property
-    def holds(self) -> bool:
-        """Whether every atom was true at the last observation."""
-        return bool(self._true) and bool(self._true[-1]) and all(self._true[-1])
+    def record(self, *, is_withdrawn: bool) -> Record:
+        """Return the record; after success, simulate on with an open gripper and record the stages reached.
 
-    def simulate_aftermath(self) -> Aftermath | None:
-        """Simulate on with an open gripper after success, and record the stages reached; None if it diverges."""
-        steps = len(self._positions) - 1
-        predicates = self._simulation.predicates
-
-        def watch(data: mujoco.MjData, step: int) -> None:
-            true = [predicates.holds(atom, data) for atom in self._goal.atoms]
-            self._stages(data, self._contacts.now(data), true, steps + step)
-
-        return simulate_aftermath(self._simulation, self._goal, watch)
-
-    @property
-    def stages(self) -> dict[str, dict[str, int | None]]:
-        """Progress of each atom that did not hold at the start: stage -> control step."""
-        return self._stages.stages
-
-    @property
-    def side_effects(self) -> SideEffects:
-        """Changes and contacts that the goal did not require."""
-        return self._effects.effects(self._simulation.data, self.end_effector)
-
-    @property
-    def contacts(self) -> dict[str, Intervals]:
-        """Intervals of contact between the robot and each entity, in the order of first contact."""
-        return {name: tuple(spans) for name, spans in self._touched.items()}
-
-    @property
-    def end_effector(self) -> np.ndarray:
-        """Positions of the grip site, metres, float32, (steps + 1, 3)."""
-        return np.array(self._positions, np.float32).reshape(-1, 3)
-
-    @property
-    def gripper(self) -> np.ndarray:
-        """Distance between the fingers, metres, float32, (steps + 1,)."""
-        return np.array(self._gripper, np.float32)
-
-    @property
-    def truth(self) -> dict[str, Intervals]:
-        """Intervals in which each atom was true."""
-        intervals: dict[str, Intervals] = {}
+        ``is_withdrawn``: the request was withdrawn, so that neither progress nor success counts.
+        """
+        path = np.array(self._positions, np.float32).reshape(-1, 3)
+        contacts = {name: tuple(spans) for name, spans in self._touched.items()}
+        truth: dict[str, Intervals] = {}
         for number, atom in enumerate(self._goal.atoms):
             column = [False, *(row[number] for row in self._true), False]
             edges = np.flatnonzero(np.diff(np.array(column, dtype=int))).reshape(-1, 2)
-            intervals[str(atom)] = tuple((int(first), int(last)) for first, last in edges)
-        return intervals
+            truth[str(atom)] = tuple((int(first), int(last)) for first, last in edges)
+
+        def watch(data: mujoco.MjData, step: int) -> None:
+            true = [self._simulation.predicates.holds(atom, data) for atom in self._goal.atoms]
+            self._stages(data, self._contacts.now(data), true, len(path) - 1 + step)
+
+        has_succeeded = self._simulation.runs and self._true and self._true[-1] and all(self._true[-1])
+        aftermath = None
+        if has_succeeded and not is_withdrawn:
+            aftermath = simulate_aftermath(self._simulation, self._goal, watch)
+        gripper = np.array(self._gripper, np.float32)
+        return Record(
+            Trajectory(path, gripper, np.zeros((0, ACTION_SIZE), np.float32)),
+            next(iter(contacts), None),
+            self.moved,
+            truth,
+            self.initial_positions,
+            contacts,
+            stages={} if is_withdrawn else self._stages.stages,
+            side_effects=self._effects.effects(self._simulation.data, path),
+            aftermath=aftermath,
+        )
 
 
 def simulate_aftermath(

@@ -16,10 +16,10 @@ from assay.sim.controller import ARM
 from assay.sim.robot_contacts import Fingers
 from assay.sim.simulation import Simulation
 from assay.tasks import Atom, Goal, Predicate, Task
+from assay.tasks.scene import INSIDE
 
 PLACING_HEIGHT = 0.02
 """Height above its initial one at which a held object counts as carried to its destination, metres."""
-_INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 
 
 def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], bool]:
@@ -70,12 +70,18 @@ def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], 
 
 def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
     """Trigger: the grip site is within ``metres`` of the bounding box of an object still to be moved or operated."""
-    grip = simulation.model.site(f"{GRIPPER}grip_site").id
+    compiled, model = simulation.compiled, simulation.model
+    grip = model.site(f"{GRIPPER}grip_site").id
 
     def holds() -> bool:
         position = simulation.data.site_xpos[grip]
         for atom in [atom for atom in task.goal.atoms if not simulation.holds(atom)]:
-            low, high = bounding_box(simulation.model, simulation.data, _geoms(simulation, atom.arguments[0]))
+            region = compiled.regions.get(atom.arguments[0])
+            entity = compiled.entities[atom.arguments[0] if region is None else region.parent or ""]
+            # For a drawer's region, only the geoms that move with the drawer.
+            bodies = model.jnt_bodyid[list(() if region is None else region.inner_joints)]
+            moving = [geom for geom in entity.geoms if model.geom_bodyid[geom] in bodies]
+            low, high = bounding_box(model, simulation.data, moving or entity.geoms)
             if np.linalg.norm(position - np.clip(position, low, high)) <= metres:
                 return True
         return False
@@ -88,7 +94,7 @@ def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
     atoms = dict.fromkeys(task.goal.atoms)
     for atom in task.goal.atoms:  # a drawer or door must be opened before an object can be put inside
-        region = regions.get(atom.arguments[-1]) if atom.predicate in _INSIDE else None
+        region = regions.get(atom.arguments[-1]) if atom.predicate in INSIDE else None
         if region is not None and region.inner_joints and entities[region.parent or ""].category in OPENING:
             atoms[Atom(Predicate.OPEN, (region.name,))] = None
     missing = [atom for atom in atoms if not simulation.holds(atom)]
@@ -97,16 +103,6 @@ def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable
             f"subgoal: {task.id} has {len(missing)} unfinished parts; expected at most {max(len(missing) - 1, 0)}"
         )
     return lambda: sum(map(simulation.holds, missing)) >= parts
-
-
-def _geoms(simulation: Simulation, name: str) -> list[int]:
-    """Return the geoms of an entity or, for a drawer's region, those that move with the drawer."""
-    compiled, model = simulation.compiled, simulation.model
-    region = compiled.regions.get(name)
-    entity = compiled.entities[name if region is None else region.parent or ""]
-    bodies = {int(model.jnt_bodyid[joint]) for joint in (region.inner_joints if region is not None else ())}
-    moving = [geom for geom in entity.geoms if int(model.geom_bodyid[geom]) in bodies]
-    return moving or list(entity.geoms)
 
 
 def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:

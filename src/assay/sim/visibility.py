@@ -28,7 +28,18 @@ from assay.sim.packs.registry import planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.support.jit import machine_code
-from assay.tasks.scene import Arena, Atom, CameraChange, Entity, Predicate, RobotStart, Scene, Staging
+from assay.tasks.scene import (
+    INSIDE,
+    UPON,
+    Arena,
+    Atom,
+    CameraChange,
+    Entity,
+    Predicate,
+    RobotStart,
+    Scene,
+    Staging,
+)
 
 MAIN = CAMERAS[0]
 """The camera that shows the entire workspace."""
@@ -41,14 +52,6 @@ PIXELS = 20
 
 MARGIN = 2.0
 """Factor by which a planned object must exceed the visibility limits, as its position varies by episode."""
-_PLACING = (
-    Predicate.ON,
-    Predicate.IN,
-    Predicate.EXACT_IN,
-    Predicate.UPRIGHT_ON,
-    Predicate.SIDE_ON,
-    Predicate.STACK,
-)
 _DROP_HEIGHT = 0.02
 """Height above a region from which its support is searched, metres."""
 
@@ -75,10 +78,6 @@ class Boxes:
     def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
         """Return the boxes with their common frame at a position (3,) with a rotation (3, 3)."""
         return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
-
-    def scale(self, factor: float) -> Boxes:
-        """Return the boxes scaled about the origin of their frame."""
-        return Boxes(self.centre * factor, self.axes, self.half * factor)
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -262,7 +261,7 @@ def _clearness(views: Iterable[Visibility]) -> float:
 
 
 def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
-    """Visibility, to each camera, of each movable object whose position is known."""
+    """Return the visibility, to each camera, of each movable object whose position is known."""
     return _planned_sights(scene, planning_pack())
 
 
@@ -272,7 +271,9 @@ def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]
     movable = {obj.name for obj in scene.objects}
     opened = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}
     placed: dict[str, _PlacedEntity] = {}
-    waiting = [atom for atom in scene.initial if atom.predicate in _PLACING and atom.arguments[0] in entities]
+    waiting = [
+        atom for atom in scene.initial if atom.predicate in UPON + INSIDE and atom.arguments[0] in entities
+    ]
     while waiting:  # objects on or in others follow their supports
         later = []
         for atom in waiting:
@@ -293,7 +294,8 @@ def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]
             turn = np.array(
                 [[np.cos(yaw), -np.sin(yaw), 0.0], [np.sin(yaw), np.cos(yaw), 0.0], [0.0, 0.0, 1.0]]
             )
-            boxes = shape.scale(entity.size).transform(np.zeros(3), turn)
+            scaled = Boxes(shape.centre * entity.size, shape.axes, shape.half * entity.size)
+            boxes = scaled.transform(np.zeros(3), turn)
             origin = foot - (0.0, 0.0, float(boxes.bounds[0][:, 2].min()))
             placed[entity.name] = _PlacedEntity(
                 boxes.transform(origin, np.eye(3)),
@@ -343,7 +345,7 @@ def _place(scene: Scene, atom: Atom, placed: Mapping[str, _PlacedEntity]) -> tup
 def _shape(
     pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
 ) -> tuple[Boxes, dict[str, tuple[np.ndarray, float]]]:
-    """Boxes of a category at rest, relative to its origin, and centre (3,) and half-height of its regions, metres.
+    """Return the boxes of a category at rest, and centre (3,) and half-height of its regions, metres.
 
     ``opened`` names the regions that are initially open, or is an empty name for the entity itself.
     """

@@ -19,7 +19,6 @@ from assay.episodes import (
     Perturbation,
     Record,
     Traits,
-    Trajectory,
     Trigger,
     World,
     apply_perturbations,
@@ -81,7 +80,7 @@ class LiberoWorld(World):
             return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """Maximum length of an episode, control steps."""
+        """Return the maximum length of an episode, control steps."""
         return horizon(spec.task) if spec.steps is None else spec.steps
 
     def pack_source(self, pack: str) -> object:
@@ -89,7 +88,7 @@ class LiberoWorld(World):
         return PACKS[pack]
 
     def digest(self, pack: str) -> str:
-        """Hash of the content of an asset pack. Raises AssetError."""
+        """Return a hash of the content of an asset pack. Raises AssetError."""
         return load_pack(pack).digest()
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
@@ -185,23 +184,8 @@ class SceneEnv(Env):
 
     def record(self) -> Record:
         """Return trajectory, contacts, progress and side effects; after success, also whether the goal persists."""
-        trace = self._trace
-        assert trace is not None
-        path = Trajectory(trace.end_effector, trace.gripper, np.zeros((0, ACTION_SIZE), np.float32))
-        is_withdrawn = self.ending is not None
-        has_aftermath = self.simulation.runs and trace.holds and not is_withdrawn
-        after = trace.simulate_aftermath() if has_aftermath else None
-        return Record(
-            path,
-            next(iter(trace.contacts), None),
-            trace.moved,
-            trace.truth,
-            trace.initial_positions,
-            trace.contacts,
-            stages={} if is_withdrawn else trace.stages,
-            side_effects=trace.side_effects,
-            aftermath=after,
-        )
+        assert self._trace is not None
+        return self._trace.record(is_withdrawn=self.ending is not None)
 
     def frame(self, observation: Observation) -> np.ndarray:
         """Return images of both cameras side by side, (256, 512, 3)."""
@@ -384,7 +368,7 @@ def _addresses(model: mujoco.MjModel, joint: int) -> tuple[np.ndarray, np.ndarra
 
 
 def _place(simulation: Simulation, entity: EntityIndex) -> slice:
-    """Slice of the state vector that holds the position (3,) of a movable object."""
+    """Return the slice of the state vector that holds the position (3,) of a movable object."""
     first = 1 + int(simulation.model.jnt_qposadr[entity.joints[-1]])
     return slice(first, first + 3)
 

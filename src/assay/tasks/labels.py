@@ -10,19 +10,16 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from assay.tasks.language.lexicon import THING
 
-FAMILIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "interaction": ("placement", "state change", "composite"),
-        "subtasks": ("1", "2", "3+"),
-        "relation": ("surface", "container", "left-right", "ordinal", "relative distance"),
-        "attribute": ("colour", "size", "pattern", "category"),
-    }
-)
+FAMILIES: Mapping[str, tuple[str, ...]] = {
+    "interaction": ("placement", "state change", "composite"),
+    "subtasks": ("1", "2", "3+"),
+    "relation": ("surface", "container", "left-right", "ordinal", "relative distance"),
+    "attribute": ("colour", "size", "pattern", "category"),
+}
 """Label family -> its labels, in the paper's order."""
 UNSEEN, CONFOUNDING = "unseen", "confounding"
 """The two halves of level 4: targets of unseen categories, and target variants among similar objects."""
@@ -39,12 +36,12 @@ def read(text: str | None) -> tuple[str, ...]:
 
 
 def family_order(family: str) -> tuple[int, str]:
-    """Sort key of families: the paper's order, then alphabetical."""
+    """Return the sort key of a family: the paper's order, then alphabetical."""
     return _rank(family, tuple(FAMILIES)), family
 
 
 def label_order(family: str, label: str) -> tuple[int, str]:
-    """Sort key of the labels in a family: the paper's order, then alphabetical."""
+    """Return the sort key of a label in its family: the paper's order, then alphabetical."""
     return _rank(label, FAMILIES.get(family, ())), label
 
 

@@ -202,6 +202,10 @@ class Predicate(StrEnum):
         return 1 if self in _UNARY else 2
 
 
+INSIDE = (Predicate.IN, Predicate.EXACT_IN)
+"""Predicates about an object in a container."""
+UPON = (Predicate.ON, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Predicate.STACK)
+"""Predicates about an object on a support."""
 _UNARY = {Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF, Predicate.UP}
 
 
@@ -248,6 +252,11 @@ class Scene:
     def entities(self) -> tuple[Entity, ...]:
         """All objects, then all fixtures: their order in a compiled model."""
         return self.objects + self.fixtures
+
+    @property
+    def categories(self) -> dict[str, str]:
+        """Category of each entity, by its name."""
+        return {entity.name: entity.category for entity in self.entities}
 
     @property
     def names(self) -> frozenset[str]:

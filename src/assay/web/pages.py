@@ -45,22 +45,15 @@ def findings(name: str, site: TheSite) -> Response:
 
 
 @router.get(f"{RUN}/report")
-def report_in_app(request: Request, site: TheSite, name: str) -> Response:
-    """Show the report under the app's navigation bar."""
-    path = site.library.path(name)
-    bar = render(request, "report_bar.html", name=name, running=is_running(path))
-    html, _ = site.report(path)
-    html = html.replace("<body>", f"<body>{bar}", 1)
-    return _report_response(html, request, "'unsafe-inline' 'self'")
-
-
 @router.get(f"{RUN}/report.html")
 def report(request: Request, site: TheSite, name: str) -> Response:
-    """Show the report of the finished episodes, as `assay report` writes it."""
-    return _report_response(site.report(site.library.path(name))[0], request, "'unsafe-inline'")
-
-
-def _report_response(html: str, request: Request, styles: str) -> Response:
+    """Show the report of the finished episodes, under the app's navigation bar or as `assay report` writes it."""
+    path = site.library.path(name)
+    html, _ = site.report(path)
+    styles = "'unsafe-inline'"
+    if not request.url.path.endswith(".html"):
+        bar = render(request, "report_bar.html", name=name, running=is_running(path))
+        html, styles = html.replace("<body>", f"<body>{bar}", 1), f"{styles} 'self'"
     if chosen := theme(request):
         html = html.replace("<html ", f'<html data-theme="{chosen}" ', 1)
     # The report embeds its styles and images, and runs no scripts.

@@ -41,7 +41,6 @@ INTEREST_S = 10.0
 """Seconds without a request after which a queued file is dropped. Background tabs poll once a second."""
 FRAME_S = 0.1
 """Simulated seconds between two frames of a video."""
-JPEG_QUALITY = 85
 VIDEO, STILL, NOTE = ".mp4", "-end.jpg", ".json"
 """Endings of an episode's cached files: its video, its last frame, and how the replay differed from the record."""
 
@@ -212,7 +211,7 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
         video.write(path, episode, seconds=FRAME_S)
     else:
         with replacing(path) as part:
-            Image.fromarray(video.picture(episode.steps)).save(part, "JPEG", quality=JPEG_QUALITY)
+            Image.fromarray(video.picture(episode.steps)).save(part, "JPEG", quality=85)
 
 
 @lru_cache(maxsize=2)

@@ -18,9 +18,8 @@ from assay.measures import compare
 from assay.measures.compare import Comparison
 from assay.measures.views.wording import between, p_value, percent, points, thing
 from assay.report.comparison import read_outcomes
-from assay.report.glossary import GLOSSARY
 from assay.report.page import build
-from assay.report.rendering import replace_controls
+from assay.report.rendering import GLOSSARY, replace_controls
 from assay.report.run_report import RunReport
 from assay.web.library import Library, cached, run_address
 from assay.web.queries import read_choices

@@ -23,7 +23,7 @@ from .example import TASK, Built, changed
     [
         (lambda: Replace("ketchap"), "did you mean 'ketchup'?"),
         (lambda: MoveCamera("agentveiw"), "did you mean 'agentview'?"),
-        (lambda: changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "valid: 6 to 80"),
+        (lambda: changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "expected 6 to 80"),
         (lambda: changed(Remove(), task=tasks.load("libero_goal/0")), "is a fixture"),
         (lambda: changed(Confound(), task=tasks.load("libero_goal/0")), "is a fixture"),
         (lambda: changed(Replace("plate"), task=tasks.load("libero_goal/0")), "does not work as"),

@@ -127,7 +127,7 @@ def test_a_camera_is_moved_from_where_it_is():
         (lambda: changed(BOWL, Relight(3.0), Relight(2.0)), "intensity is 6.0; expected 0 to 3"),
         (lambda: changed(BOWL, *[StartPose(base=(0.1, 0.0))] * 2), "base is (0.2, 0.0)"),
         (lambda: changed(BOWL, *[MoveCamera(zoom=1.5)] * 2), "zoom is 2.25"),
-        (lambda: Distractors(1, ("flat_stove",)), "flat_stove is a fixture; valid: movable things"),
+        (lambda: Distractors(1, ("flat_stove",)), "flat_stove is a fixture: expected a movable object"),
         (lambda: changed(BOWL, Distractors(1, ("white_bowl", "plate"))), None),
         (lambda: changed(BOWL, Distractors(1, ("white_bowl",))), "is about all that could be added"),
     ],

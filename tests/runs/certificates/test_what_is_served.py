@@ -10,7 +10,7 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, task_of
 from assay.episodes.senses import Sense
 from assay.errors import PerturbationError
-from assay.experiments.factors import CHANGES, contradiction
+from assay.experiments.factors import changes_to, contradiction
 from assay.perturb import Perturbation, Say
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.words.rewordings.sentences import Synonyms
@@ -57,7 +57,7 @@ def realised(spec: EpisodeSpec) -> Scene | str:
 
 
 AXES = ("words", "world", "senses")  # each is one of the others
-SINGLE = {name: change for name in CHANGES.keys() - AXES for change in CHANGES[name](TASK)}
+SINGLE = {name: change for name, change in changes_to(TASK).items() if name not in AXES}
 FIRST = {name: change for name, change in SINGLE.items() if not change.decides}
 THEN = {name: change for name, change in SINGLE.items() if change.decides}
 
@@ -100,7 +100,7 @@ def test_claim_about_another_goal_has_the_places_that_its_words_allow():
     [
         (changed(Recolour(RED)), "the words call it black"),
         (changed(Synonyms(), Say("be quick"), Synonyms()), "words/synonyms"),
-        (changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "valid: 6 to 80"),
+        (changed(Room(Arena.FLOOR), Orbit(elevation=-0.6)), "expected 6 to 80"),
         (changed(Relight(0.5), Relight(2.0)), "nothing is changed"),
         (changed(MoveCamera(zoom=1.5), MoveCamera(zoom=1.5)), "zoom is 2.25"),
     ],

@@ -94,7 +94,7 @@ def test_statistics_of_parts_join_to_those_of_the_whole():
 
 
 def test_features_have_the_schema_of_lerobots_libero():
-    features = describe_features(256, Orientation.ROTATED)
+    features = describe_features(256, Orientation.ROTATED, {})
     assert features["action"]["shape"] == [7] and features["observation.state"]["shape"] == [8]
     for key in ("observation.images.image", "observation.images.image2"):
         assert (features[key]["dtype"], features[key]["shape"]) == ("video", [256, 256, 3])

@@ -81,7 +81,9 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
                 lines = file.read_text(encoding="utf-8").split("\n")
             except (OSError, UnicodeDecodeError) as error:
                 raise QuestionError(f"{file}: cannot be read: {error}") from None
-            for number, text in ((number, text) for number, text in enumerate(lines, 1) if text.strip()):
+            for number, text in enumerate(lines, 1):
+                if not text.strip():
+                    continue
                 try:
                     content = json.loads(text)
                 except (ValueError, RecursionError) as error:

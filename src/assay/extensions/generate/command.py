@@ -20,11 +20,6 @@ MAX_SHEET_SCENES = 40
 app = typer.Typer(help="Generate scenes with solvable tasks.", no_args_is_help=True)
 
 
-@app.callback()
-def root() -> None:
-    """Generate scenes with solvable tasks."""
-
-
 @app.command()
 def generate(
     out: Annotated[Path, typer.Option(help="Folder for the task files: a new one, or one to extend.")],

@@ -15,11 +15,6 @@ from assay.support.console import number_of, progress_bar, say
 app = typer.Typer(help="Tabletop tasks with multimodal prompts.", no_args_is_help=True)
 
 
-@app.callback()
-def root() -> None:
-    """Tabletop tasks with multimodal prompts."""
-
-
 @app.command()
 def sheet(
     out: Annotated[Path, typer.Option(help="PNG file to write.")],

@@ -221,17 +221,6 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
     return tuple(result)
 
 
-def final_stage(stages: str, truth: str, steps: int) -> str:
-    """Return the furthest stage of the most advanced atom that does not hold at the end."""
-    held = json.loads(truth)
-    open_atoms = [
-        reached
-        for atom, reached in json.loads(stages).items()
-        if not any(last > steps for _, last in held.get(atom, ()))
-    ]
-    return furthest(max(open_atoms, key=atom_progress)) if open_atoms else UNTOUCHED
-
-
 def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table:
     """Make the table of the stages at which failures stop."""
     return Table.of(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Annotated
 
@@ -170,17 +169,18 @@ def _quantity(clusters: Clusters, column: str) -> Quantity | None:
 
 def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
     """Make the table of the side effects of successes and failures in each condition."""
+
+    def read_share(heading: str, of: str, name: str, field: str = "share") -> Column:
+        return Column(
+            heading, "share", value=lambda result: getattr(getattr(result, of).get(name), field, None)
+        )
+
     columns: list[Column] = []
     effects = dict.fromkeys(name for result in results for name in (*result.effects, *result.of_failures))
     for name in effects:
-        read = partial(
-            lambda name, field, result: (part := result.effects.get(name)) and getattr(part, field), name
-        )
-        columns.append(Column(f"success, {name}", "share", value=partial(read, "share")))
-        columns.append(Column("its 95 % interval", "share", value=partial(read, "interval")))
-    for name in effects:
-        read = partial(lambda name, result: (part := result.of_failures.get(name)) and part.share, name)
-        columns.append(Column(f"failure, {name}", "share", value=read))
+        columns.append(read_share(f"success, {name}", "effects", name))
+        columns.append(read_share("its 95 % interval", "effects", name, "interval"))
+    columns += [read_share(f"failure, {name}", "of_failures", name) for name in effects]
     return Table.of(
         "side_effects",
         "Side effects",

@@ -117,9 +117,10 @@ def forest(
     for name, marks in groups.items():
         rows += [name, *marks] if name else [*marks]
     how = printing()
-    character = CHARACTER if how is None else CHARACTER * how.letters / LETTERS
-    if how is not None and how.narrow:
-        heads = heads[:1]  # the others are in the table
+    narrow, character = False, CHARACTER
+    if how is not None:
+        narrow, character = how.narrow, CHARACTER * how.letters / LETTERS
+    heads = heads[:1] if narrow else heads  # the others are in the table
     widths = [
         max(len(text) for text in (head, *(mark.notes[place] for mark in rows if isinstance(mark, Mark))))
         for place, head in enumerate(heads)
@@ -139,13 +140,12 @@ def forest(
             for end, text in zip(ends, row.notes, strict=False):  # a narrow print has no room for all
                 note(axes, text, end, place)
     # A group's name beside the labels would leave no room for a narrow plot.
-    inside = how is not None and how.narrow
-    names = [row.label if isinstance(row, Mark) else "" if inside else row for row in rows]
+    names = [row.label if isinstance(row, Mark) else "" if narrow else row for row in rows]
     axes.set_yticks(range(len(rows)), names)
     for place, (tick, row) in enumerate(zip(axes.get_yticklabels(), rows, strict=True)):
         if isinstance(row, str):
             tick.set_fontweight("bold")
-            if inside:
+            if narrow:
                 middle = ("axes fraction", "data")
                 axes.annotate(row, (0.0, place), xycoords=middle, va="center", ha="left", fontweight="bold")
     axes.set_ylim(len(rows) - 0.4, -0.6 if not heads else -1.6)
@@ -153,7 +153,7 @@ def forest(
     axes.spines["left"].set_visible(False)
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(along)
-    axes.xaxis.set_major_locator(MaxNLocator(5 if how is None or not how.narrow else 3))
+    axes.xaxis.set_major_locator(MaxNLocator(3 if narrow else 5))
     if zero is not None:
         axes.axvline(zero, color=FAINT, linewidth=0.9, zorder=1)
         axes.update_datalim([(zero - least, 0), (zero + least, 0)], updatey=False)

@@ -87,10 +87,8 @@ def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if none exist."""
     labels = [names for names in (("object", "action"), ("scores",)) if set(names) <= set(frame.columns)]
-    has_labels = [pl.all_horizontal(pl.col(names).is_not_null()) for names in labels]
-    rows = frame[:0]
-    if labels:
-        rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(has_labels))
+    has_labels = [pl.lit(False), *(pl.all_horizontal(pl.col(names).is_not_null()) for names in labels)]
+    rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(has_labels))
     if not len(rows):
         raise MeasureError("no episode has the labels of a paraphrase")
     return rows

@@ -144,11 +144,10 @@ SURFACE_LABEL = "surface"
 
 def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test the cost of all forms together, and of each form, the costliest first."""
-    runs = tuple(run for run, profile in profiles if profile.get(SURFACE) is not None)
+    runs, results = select_results(profiles, SURFACE)
     by_form: dict[str, list[Drop]] = {}
-    for _, profile in profiles:
-        for drop in profile.get(SURFACE) or ():
-            by_form.setdefault(str(drop.group[SURFACE_LABEL]), []).append(drop)
+    for drop in (drop for result in results for drop in result):
+        by_form.setdefault(str(drop.group[SURFACE_LABEL]), []).append(drop)
     forms = [(form, drop) for form, parts in by_form.items() if (drop := pool_drops(parts)).control]
     if not forms:
         return

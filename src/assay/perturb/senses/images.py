@@ -41,7 +41,9 @@ class PictureSense(Sense):
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         if not isinstance(self.cameras, tuple):
-            raise PerturbationError(f"{self.kind}: cameras is {self.cameras!r:.60}; valid: a tuple of names")
+            raise PerturbationError(
+                f"{self.kind}: cameras is {self.cameras!r:.60}: expected a tuple of names"
+            )
         for camera in self.cameras:
             if camera not in CAMERAS:
                 raise PerturbationError(
@@ -107,7 +109,7 @@ class Optical(PictureSense):
 
 @dataclass(frozen=True, slots=True)
 class Severe(Optical):
-    """Changes colour images by a severity level. Lengths are shares of the image sides."""
+    """Changes colour images by a severity level. Lengths are fractions of the image sides."""
 
     severity: int = within(1, MAX_SEVERITY)
     """From 1, barely visible, to 10, image barely recognisable."""
@@ -119,7 +121,7 @@ class GaussianNoise(Severe):
 
     kind = "senses/gaussian_noise"
     DEVIATION: ClassVar[float] = 0.03
-    """Standard deviation per severity level, as a share of white."""
+    """Standard deviation per severity level, as a fraction of white."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Add normal noise to each pixel and channel."""
@@ -135,10 +137,10 @@ class Fog(Severe):
 
     kind = "senses/fog"
     DENSITY: ClassVar[float] = 0.085
-    """Share of the image lost per severity level, at average thickness."""
+    """Fraction of the image lost per severity level, at average thickness."""
     COLOUR: ClassVar[tuple[int, int, int]] = (222, 226, 230)
     DRIFT: ClassVar[float] = 0.004
-    """Drift per control step, as a share of the image sides."""
+    """Drift per control step, as a fraction of the image sides."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Mix each pixel with the colour of the fog by its thickness."""
@@ -210,7 +212,7 @@ class MotionBlur(Severe):
 
     kind = "senses/motion_blur"
     LENGTH: ClassVar[float] = 0.014
-    """Length per severity level, as a share of the longer side."""
+    """Length per severity level, as a fraction of the longer side."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Average the image along a line."""
@@ -265,9 +267,9 @@ class GlassBlur(Severe):
 
     kind = "senses/glass_blur"
     REACH: ClassVar[float] = 0.0035
-    """Largest displacement per severity level, as a share of the image sides."""
+    """Largest displacement per severity level, as a fraction of the image sides."""
     SOFTNESS: ClassVar[float] = 0.0004
-    """Growth of the radius of the subsequent blur per severity level, as a share of the longer side."""
+    """Growth of the radius of the subsequent blur per severity level, as a fraction of the longer side."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Replace every pixel by a near one, then blur a little."""
@@ -291,7 +293,7 @@ class Patch(PictureSense):
 
     kind = "senses/patch"
     size: float = within(0.01, 1.0)
-    """Height and width of the patch as a share of the image's."""
+    """Height and width of the patch as a fraction of the image's."""
     x: float | None = within(0.0, 1.0, default=None)
     """Position between the left edge (0) and the right edge (1); drawn for each camera if None."""
     y: float | None = within(0.0, 1.0, default=None)
@@ -378,7 +380,7 @@ def _to_uint8(values: np.ndarray) -> np.ndarray:
 
 
 def _stretch_tile(tile: np.ndarray, height: int, width: int, drift: np.ndarray) -> np.ndarray:
-    """Stretch a periodic square tile over (height, width), shifted by shares of its sides (2,)."""
+    """Stretch a periodic square tile over (height, width), shifted by fractions of its sides (2,)."""
     cells = len(tile)
     left, top = cells * (1 + drift % 1)
     box = (left, top, left + cells, top + cells)

@@ -27,15 +27,15 @@ class ActionNoise(Sense):
     kind = "senses/action_noise"
 
     translation: float = within(0.0, 1.0, default=0.0)
-    """Standard deviation of the translation, as a share of the largest command, 50 mm."""
+    """Standard deviation of the translation, as a fraction of the largest command, 50 mm."""
     rotation: float = within(0.0, 1.0, default=0.0)
-    """Standard deviation of the rotation, as a share of the largest command, 0.5 rad."""
+    """Standard deviation of the rotation, as a fraction of the largest command, 0.5 rad."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         if not (self.translation or self.rotation):
             raise PerturbationError(
-                f"{self.kind}: nothing is changed; valid: a translation or rotation above 0"
+                f"{self.kind}: nothing is changed: expected a translation or rotation above 0"
             )
 
     def begin(self, key: Key) -> Filter:
@@ -98,7 +98,7 @@ class _Misjudged(Sense):
         Perturbation.__post_init__(self)
         if not (self.position or self.rotation or self.joints or self.gripper):
             raise PerturbationError(
-                f"{self.kind}: nothing is changed; valid: a position, rotation, joints or gripper above 0"
+                f"{self.kind}: nothing is changed: expected a position, rotation, joints or gripper above 0"
             )
 
     def begin(self, key: Key) -> Filter:

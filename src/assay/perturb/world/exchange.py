@@ -13,7 +13,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, move_entity
+from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movable, move_entity, named_entity
 from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
 from assay.sim.packs.pack import AssetPack
@@ -211,8 +211,7 @@ def _with_room(
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
     """Whether the moved objects have room, and the goal regions on the table stay free."""
     ground = Ground(scene, task.goal, snug=snug)
-    entities = {entity.name: entity for entity in scene.entities}
-    if not all(fits(ground, entities[name], 0.0, 0.0) for name in moves):
+    if not all(fits(ground, named_entity(scene, name), 0.0, 0.0) for name in moves):
         return False
     regions = (scene.region(name) for atom in task.goal.atoms for name in atom.arguments)
     places = (

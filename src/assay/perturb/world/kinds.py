@@ -128,7 +128,7 @@ def check_category(category: str, *, movable: bool = False) -> None:
     for pack in _packs():
         if category in pack.categories:
             if movable and category in pack.fixtures:
-                raise PerturbationError(f"{category} is a fixture; valid: movable things")
+                raise PerturbationError(f"{category} is a fixture: expected a movable object")
             return
         categories |= pack.categories
     raise PerturbationError(f"there is no category '{category}': {did_you_mean(category, categories)}")

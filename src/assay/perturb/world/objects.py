@@ -17,7 +17,7 @@ from assay.perturb.world.spoken import colours_said, true_to
 from assay.sim.categories import OPENING, SWITCHING
 from assay.sim.footprints import footprint
 from assay.sim.packs.registry import planning_pack
-from assay.tasks import Entity, Scene, Task
+from assay.tasks import Entity, Task
 from assay.tasks.language import COLOURS
 from assay.tasks.scene import Colour, Finish, Pattern
 
@@ -253,30 +253,20 @@ class Remove(Perturbation):
     """Name of the object; the target, if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Remove the object from the scene; the goal still refers to it and cannot be reached."""
-        entity = movable_entity(task, self.thing, self.kind, "are removed")
-        return replace(task, scene=without(task.scene, entity))
-
-
-def without(scene: Scene, entity: Entity) -> Scene:
-    """Return a scene without a movable object and without the objects on it."""
-    gone = {entity.name}
-    while True:
-        resting = {
-            atom.arguments[0]
-            for atom in scene.initial
-            if len(atom.arguments) == 2
-            and not gone.isdisjoint({atom.arguments[1], scene.owner(atom.arguments[1])})
-        }
-        if resting <= gone:
-            break
-        gone |= resting
-    return replace(
-        scene,
-        objects=tuple(obj for obj in scene.objects if obj.name not in gone),
-        absent=(*scene.absent, *sorted(gone)),
-        initial=tuple(atom for atom in scene.initial if atom.arguments[0] not in gone),
-    )
+        """Remove the object and the objects on it; the goal still refers to it and cannot be reached."""
+        scene = task.scene
+        gone, before = {movable_entity(task, self.thing, self.kind, "are removed").name}, set[str]()
+        while gone != before:
+            before = set(gone)
+            placed = (atom.arguments for atom in scene.initial if len(atom.arguments) == 2)
+            gone |= {name for name, place in placed if not before.isdisjoint({place, scene.owner(place)})}
+        scene = replace(
+            scene,
+            objects=tuple(obj for obj in scene.objects if obj.name not in gone),
+            absent=(*scene.absent, *sorted(gone)),
+            initial=tuple(atom for atom in scene.initial if atom.arguments[0] not in gone),
+        )
+        return replace(task, scene=scene)
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:

@@ -14,15 +14,7 @@ import numpy as np
 from assay.episodes import Change, Effect, Perturbation, perturbation
 from assay.episodes.fields import check_change, within
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import (
-    TRIES,
-    Ground,
-    Spot,
-    carrier,
-    move_entity,
-    named_entity,
-    target,
-)
+from assay.perturb.world.ground import TRIES, Ground, Spot, carrier, move_entity, named_entity, target
 from assay.perturb.world.spoken import Spoken
 from assay.sim.layout import layout_of
 from assay.sim.packs.pack import AssetPack
@@ -155,7 +147,7 @@ class DisplaceAlong(Perturbation):
 class Relocate(Perturbation):
     """Moves every object on the workspace further than a jitter does.
 
-    The radius of a move is ``share`` of the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's second
+    The radius of a move is ``share`` times the distance to the nearest neighbour; 0.5 corresponds to LIBERO-X's second
     level. The target moves by at least a quarter of its radius, up to 3 cm. If it is a fixture, or on or in one, the
     fixture moves.
     """
@@ -165,7 +157,7 @@ class Relocate(Perturbation):
     change = Change.POSITION
 
     share: float = within(0.05, 2.0, default=0.5)
-    """Radius of a move as a share of the distance to the nearest neighbour."""
+    """Radius of a move as a fraction of the distance to the nearest neighbour."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move objects one after the other."""
@@ -213,10 +205,10 @@ class Swap(Perturbation):
         pairs = [(a, b) for a in firsts for b in seconds if looks[a] != looks[b] and {a, b} <= spots.keys()]
         for ground, (a, b) in product(_grounds(task), pairs):
             here, there = ground.spots[a], ground.spots[b]
-            fits = [
-                ground.free(replace(here, x=there.x, y=there.y), without=(a, b)),
-                ground.free(replace(there, x=here.x, y=here.y), without=(a, b)),
-            ]
+            fits = (
+                ground.free(replace(spot, x=place.x, y=place.y), without=(a, b))
+                for spot, place in ((here, there), (there, here))
+            )
             dx, dy = there.x - here.x, there.y - here.y
             after = {**spots, a: spots[a].shift(dx, dy), b: spots[b].shift(-dx, -dy)}
             swapped = move_entity(move_entity(scene, a, dx, dy), b, -dx, -dy)
@@ -305,15 +297,12 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
     there = here.shift(dx, dy)
     if entity not in scene.fixtures:
         return ground.free(there, without=(name,), after=here if lenient else None)
-    places = [here, *([ground.doorways[name]] if name in ground.doorways else [])]
-    return (
-        _stands(scene, there)
-        and ground.reachable(there)
-        and all(
-            ground.clear(place.shift(dx, dy), without=(name,), after=place if lenient else None)
-            for place in places
-        )
+    places = (here, ground.doorways.get(name, here))
+    are_clear = (
+        ground.clear(place.shift(dx, dy), without=(name,), after=place if lenient else None)
+        for place in places
     )
+    return _stands(scene, there) and ground.reachable(there) and all(are_clear)
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:

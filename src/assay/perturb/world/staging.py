@@ -17,16 +17,7 @@ from assay.perturb.world.objects import HUES
 from assay.sim.layout import LAYOUTS, layout_of
 from assay.sim.render import CAMERAS
 from assay.tasks import Arena, Atom, Scene, Task
-from assay.tasks.scene import (
-    CameraChange,
-    Colour,
-    Finish,
-    Lighting,
-    Pattern,
-    RobotStart,
-    Surface,
-    Vector3,
-)
+from assay.tasks.scene import CameraChange, Colour, Finish, Lighting, Pattern, RobotStart, Surface, Vector3
 
 if TYPE_CHECKING:
     from scipy.spatial.transform import Rotation
@@ -259,7 +250,7 @@ class Orbit(Perturbation):
         if not 0.1 <= height <= 1.4:
             raise PerturbationError(
                 f"{self.kind}: elevation={self.elevation:g} looks at {task.id} from {np.degrees(height):.0f} "
-                "degrees above its workspace; valid: 6 to 80"
+                "degrees above its workspace: expected 6 to 80"
             )
         # Up about the camera's own right, then around the world's vertical.
         led = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(

@@ -34,7 +34,7 @@ NEW_SIZES = {"small": 0.75, "large": 1.25}
 OTHER_COLOUR = 2 * COLOUR
 """Minimum distance of two mean colours for a colour name to distinguish the objects, CIELAB."""
 PARTLY, GREYISH, SAME_HUE = 0.2, 0.08, 0.85
-"""Minimum share of pixels for an object to be partly of a colour; maximum distance from grey of a pixel without
+"""Minimum fraction of pixels for an object to be partly of a colour; maximum distance from grey of a pixel without
 hue (red, green, blue, 0 to 1); minimum cosine of two similar hues.
 """
 NARROW = 0.056
@@ -292,7 +292,7 @@ def _fits(task: Task, thing: Entity, category: str) -> bool:
     Only low objects fit into a drawer or onto a rack. Inside another object, only objects that protrude from it can
     be grasped.
     """
-    scene, categories = task.scene, {entity.name: entity.category for entity in task.scene.entities}
+    scene, categories = task.scene, task.scene.categories
     height = footprint(category).height
     for atom in (*task.goal.atoms, *scene.initial):
         if atom.arguments[0] != thing.name or len(atom.arguments) < 2:

@@ -74,7 +74,7 @@ class KeywordPolicy(FlawedPolicy):
         unnamed = [name for name in atom.arguments if not _is_named(match, name, text)]
         if not unnamed:
             return atom
-        about = {_owner(task, other) for task in (match, self._task) for other in names_in(task.goal)}
+        about = {task.scene.owner(other) for task in (match, self._task) for other in names_in(task.goal)}
         others = [entity.name for entity in self.movable_objects() if entity.name not in about]
         wrong = next(
             (other for other in others if other > unnamed[0]), others[0] if others else MISSING_OBJECT
@@ -95,17 +95,10 @@ def word_overlap(text: str, instruction: str) -> float:
     return len(content & present) / len(content)
 
 
-def _owner(task: Task, name: str) -> str:
-    """Return the entity with a name or, for a region's name, the entity that the region belongs to."""
-    region = task.scene.region(name)
-    return region.target if region is not None else name
-
-
 def _is_named(task: Task, name: str, text: str) -> bool:
     """Return whether a text contains a trained name of the entity; always true for tables."""
-    owner = _owner(task, name)
-    entity = next((entity for entity in task.scene.entities if entity.name == owner), None)
-    return entity is None or any(mentions(text, form) for form in names_of(entity.category))
+    category = task.scene.categories.get(task.scene.owner(name))
+    return category is None or any(mentions(text, form) for form in names_of(category))
 
 
 @dataclass

@@ -18,6 +18,7 @@ from assay.sim.categories import OPENING, SWITCHING, Mechanism
 from assay.sim.compile import EntityIndex
 from assay.sim.predicates import UP_HEIGHT
 from assay.tasks import Atom, Goal, Predicate
+from assay.tasks.scene import INSIDE
 
 MAX_ROUNDS = 3
 """Maximum number of passes over all atoms of a goal."""
@@ -31,7 +32,6 @@ _MECHANISMS = {
     Predicate.TURN_OFF: (SWITCHING, False),
 }
 """Mechanisms by category, and whether the predicate is about their active state."""
-_INSIDE = (Predicate.IN, Predicate.EXACT_IN)
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
 """Order of predicates: switches first, then opening, placing (2), and closing last."""
 
@@ -75,7 +75,7 @@ def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) ->
         return
     region = scene.regions.get(atom.arguments[1])
     support = scene.entities.get(atom.arguments[1] if region is None else region.parent or "")
-    if atom.predicate in _INSIDE and region is not None and support is not None and region.inner_joints:
+    if atom.predicate in INSIDE and region is not None and support is not None and region.inner_joints:
         opens = OPENING.get(support.category)
         if opens is not None and not any(opens.active.holds(scene.joint(j)) for j in region.inner_joints):
             yield _operate(scene, support, region.inner_joints, opens, active=True)

@@ -113,7 +113,7 @@ def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
 
 
 def locate_states(folder: Path | None = None) -> Path:
-    """LIBERO's folder of initial states: from the argument, the environment, or beside LIBERO's assets."""
+    """Return LIBERO's folder of initial states: the argument's, the environment's, or the one beside its assets."""
     named = folder or _from_environment(STATES_VARIABLE)
     if named is not None:
         if not named.is_dir():

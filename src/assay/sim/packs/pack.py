@@ -89,7 +89,7 @@ class AssetPack:
         return self.categories & with_variants(stems).keys()
 
     def digest(self) -> str:
-        """SHA-256, in hexadecimal, of the pack's files and its table of variants."""
+        """Return the SHA-256 of the pack's files and its table of variants, in hexadecimal."""
         return self._digest
 
     @cached_property
@@ -108,7 +108,19 @@ class AssetPack:
         root = read_mjcf(self.files.get(variant.base) or self.folder / "templates" / f"{variant.base}.xml")
         root.set("model", category)
         if variant.colour is not None:
-            _recolour(root, variant)
+            # Paint every drawn geom in a shade of one colour, or a mix of two, by its luminance.
+            drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
+            old_colours = [parse_numbers(geom.get("rgba", "1 1 1 1")) for geom in drawn]
+            luminances = [float(old[:3] @ LUMINANCE) for old in old_colours]
+            least, most = min(luminances), max(luminances)
+            for geom, old, luminance in zip(drawn, old_colours, luminances, strict=True):
+                if variant.dark is None:
+                    shade = np.array(variant.colour) * np.sqrt(luminance / most)
+                else:
+                    fraction = (luminance - least) / (most - least)
+                    shade = fraction * np.array(variant.colour) + (1.0 - fraction) * np.array(variant.dark)
+                geom.attrib.pop("material", None)
+                geom.set("rgba", " ".join(f"{value:.7f}" for value in (*shade, old[3])))
         frame, assets = root.find("./worldbody/body"), root.find("asset")
         if variant.size != 1.0 and frame is not None and assets is not None:
             resize(frame, assets, variant.size)
@@ -171,20 +183,3 @@ def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] =
     }
     digest.update(repr(sorted(contents)).encode())
     return digest.hexdigest()
-
-
-def _recolour(root: Element, variant: CategoryVariant) -> None:
-    """Paint every drawn geom in a shade of one colour, or a mix of two, by its luminance relative to the brightest."""
-    drawn = [geom for geom in root.iter("geom") if geom.get("group") == "1"]
-    for geom in drawn:
-        geom.attrib.pop("material", None)
-    old_colours = [parse_numbers(geom.get("rgba", "1 1 1 1")) for geom in drawn]
-    luminances = [float(old[:3] @ LUMINANCE) for old in old_colours]
-    least, most = min(luminances), max(luminances)
-    for geom, old, luminance in zip(drawn, old_colours, luminances, strict=True):
-        if variant.dark is None:
-            shade = np.array(variant.colour) * np.sqrt(luminance / most)
-        else:
-            fraction = (luminance - least) / (most - least)
-            shade = fraction * np.array(variant.colour) + (1.0 - fraction) * np.array(variant.dark)
-        geom.set("rgba", " ".join(f"{value:.7f}" for value in (*shade, old[3])))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,23 +17,22 @@ STATE_NAMES = (
     *("axis_angle_x", "axis_angle_y", "axis_angle_z"),
     *("finger_1", "finger_2"),
 )
-CAMERAS: Mapping[str, str] = MappingProxyType(
-    {"observation.images.image": "agentview", "observation.images.image2": "robot0_eye_in_hand"}
-)
+CAMERAS: Mapping[str, str] = {
+    "observation.images.image": "agentview",
+    "observation.images.image2": "robot0_eye_in_hand",
+}
 """Camera of each image feature that Assay writes."""
-FEATURE_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "agentview": ("observation.images.image", "observation.images.agentview", "image"),
-        "robot0_eye_in_hand": (
-            "observation.images.image2",
-            "observation.images.wrist_image",
-            "observation.images.robot0_eye_in_hand",
-            "wrist_image",
-        ),
-        "state": ("observation.state", "state"),
-        "action": ("action", "actions"),
-    }
-)
+FEATURE_NAMES: Mapping[str, tuple[str, ...]] = {
+    "agentview": ("observation.images.image", "observation.images.agentview", "image"),
+    "robot0_eye_in_hand": (
+        "observation.images.image2",
+        "observation.images.wrist_image",
+        "observation.images.robot0_eye_in_hand",
+        "wrist_image",
+    ),
+    "state": ("observation.state", "state"),
+    "action": ("action", "actions"),
+}
 """Names under which published data sets of LIBERO's robot store each camera, the state and the action."""
 COUNTERS = {
     "timestamp": pl.Float32(),
@@ -50,27 +48,8 @@ VECTORS = {
 }
 
 
-class RobotObservation(Protocol):
-    """The proprioceptive part of an observation."""
-
-    @property
-    def eef_position(self) -> np.ndarray:
-        """Position of the grip site in the world frame, metres, (3,)."""
-        ...
-
-    @property
-    def eef_quaternion(self) -> np.ndarray:
-        """Orientation of the end effector as a quaternion (w, x, y, z), (4,)."""
-        ...
-
-    @property
-    def gripper(self) -> np.ndarray:
-        """Positions of the two finger joints, metres, (2,)."""
-        ...
-
-
-def robot_state(observation: RobotObservation) -> np.ndarray:
-    """Return the robot's state in the layout of policies trained on LIBERO: float32, (8,).
+def robot_state(observation: Any) -> np.ndarray:
+    """Return the robot's state in an observation, in the layout of policies trained on LIBERO: float32, (8,).
 
     The grip site's position, metres; the orientation of the end effector as axis times angle, radians; the two finger
     joints, metres. The angle runs from 0 to 2 pi, because the quaternion's sign is kept.

@@ -283,7 +283,7 @@ def _write_tasks(path: Path, instructions: Sequence[str]) -> None:
 
 
 def describe_features(
-    size: int, orientation: Orientation, extra_columns: Mapping[str, pl.DataType] = MappingProxyType({})
+    size: int, orientation: Orientation, extra_columns: Mapping[str, pl.DataType]
 ) -> dict[str, dict[str, object]]:
     """Return the features of a data set with images of ``size`` x ``size``, as stored in ``meta/info.json``.
 

@@ -265,9 +265,9 @@ class Verb:
         return " ".join(filter(None, (self.participle, self.particle, self.rest)))
 
     def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
-        """Verb and object: "pick up the bowl", "pick it up"; ``apart`` forces the object between verb and particle.
+        """Return verb and object: "pick up the bowl", "pick it up".
 
-        ``form`` is ``base``, ``ing`` or ``participle``.
+        ``apart`` forces the object between verb and particle; ``form`` is ``base``, ``ing`` or ``participle``.
         """
         head = getattr(self, form)
         if self.particle and (apart or thing in PRONOUNS or self.particle in FOLLOWING):

@@ -86,13 +86,11 @@ def read_task(task: Task, lexicon: Lexicon) -> Meaning:
     slotted, mentions = _slot_nouns(text, nouns)
     named = {mention.noun.name for mention in mentions}
     named |= {whole for mention in mentions for whole in mention.noun.part_of}
-    entities = {entity.name: entity for entity in task.scene.entities}
-    for name in (name for atom in task.goal.atoms for name in atom.arguments):
-        region = task.scene.region(name)
-        entity = entities.get(region.target if region is not None else name)
-        if entity is not None and not named & {noun.name for noun in lexicon.of_category(entity.category)}:
+    for name in task.goal_entities:
+        category = task.scene.categories.get(name)
+        if category is not None and not named & {noun.name for noun in lexicon.of_category(category)}:
             raise PerturbationError(
-                f"{task.id}: the goal is about {entity.name}, which the instruction does not name: "
+                f"{task.id}: the goal is about {name}, which the instruction does not name: "
                 f"'{' '.join(original.split())}'"
             )
     try:
@@ -170,8 +168,12 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
     """
     named: dict[str, str] = {}
     wanted = tuple(dict.fromkeys(categories))
-
-    def rename_phrase(phrase: str) -> str:
+    steps: list[Step] = []
+    for step in read_steps(text):
+        steps.append(step)
+        if not step.preposition:
+            continue
+        phrase = step.thing
         both, rest = re.fullmatch(r"(both )?(.*)", without_place(phrase)).groups("")  # type: ignore[union-attr]
         parts = rest.removeprefix("the ").split(" and the ")
         plural = both != "" and not rest.startswith("the ")
@@ -186,15 +188,10 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
             # The noun at the end of the phrase: "mug" for "yellow and white mug".
             ends = [name for name in _nouns(kind) if f" {part}".endswith(f" {name}")] if kind else []
             new.append(rename(kind, max(ends, key=len, default=part), plural) if kind else None)
-        if not any(new):
-            return phrase
-        names = [name or part for name, part in zip(new, parts, strict=True)]
-        return f"{both}{names[0]}" if plural else f"{both}the {' and the '.join(names)}"
-
-    steps = [
-        replace(step, thing=rename_phrase(step.thing)) if step.preposition else step
-        for step in read_steps(text)
-    ]
+        if any(new):
+            names = [name or part for name, part in zip(new, parts, strict=True)]
+            renamed = f"{both}{names[0]}" if plural else f"{both}the {' and the '.join(names)}"
+            steps[-1] = replace(step, thing=renamed)
     missing = [category for category in wanted if category not in named]
     if missing:
         raise PerturbationError(f"'{text}' does not mention {missing[0]} by a name in the lexicon")

@@ -153,7 +153,13 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if not body:
             continue
         puts = [sense for sense in senses if sense == "push" or sense.startswith("put_")]
-        placed = _match_place(body) if puts else None
+        placed = _PLACED_FIRST.fullmatch(body) if puts else None
+        if puts and (placed is None or placed["thing"] not in PRONOUNS):
+            # Of two places ("the bowl on the tray on the plate") the first identifies the object, unless the object
+            # is "it" ("it on the plate on the tray"); "in the middle" is never a destination.
+            placed = _PLACED_LAST.fullmatch(body) or placed
+        if placed is not None and not placed["target"] and placed["preposition"] != "inside":
+            placed = None
         if "take" in senses and (placed is None or taken_up):
             return Step("take", verb, body)
         if not puts:
@@ -165,18 +171,6 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         return Step(sense, verb, placed["thing"], placed["preposition"], placed["target"] or "")
     verbs = ", ".join(name for names in verb_table().plain.values() for name in names)
     raise PerturbationError(f"{quote(clause)} does not begin with a known verb, such as {verbs}")
-
-
-def _match_place(body: str) -> re.Match[str] | None:
-    """Match object, preposition and target; None without a destination.
-
-    With two places ("the bowl on the tray on the plate") the first identifies the object, unless the object is "it"
-    ("it on the plate on the tray"); "in the middle" is never a destination.
-    """
-    first = _PLACED_FIRST.fullmatch(body)
-    if first is None or first["thing"] not in PRONOUNS:
-        first = _PLACED_LAST.fullmatch(body) or first
-    return first if first is not None and (first["target"] or first["preposition"] == "inside") else None
 
 
 def write_steps(steps: Sequence[Step], *, joint: str = " and ") -> str:

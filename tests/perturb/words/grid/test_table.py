@@ -8,15 +8,7 @@ from assay import tasks
 from assay.errors import PerturbationError
 from assay.perturb.words.grid.cells import CELLS
 from assay.perturb.words.grid.generate import grid
-from assay.perturb.words.grid.table import (
-    COLUMNS,
-    GridRow,
-    grid_stats,
-    read,
-    read_grid,
-    with_tasks,
-    write,
-)
+from assay.perturb.words.grid.table import COLUMNS, GridRow, grid_stats, read, read_grid, with_tasks, write
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

@@ -148,8 +148,8 @@ def _lines(
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for place, (label, points) in enumerate(list(lines.items())[: len(SERIES)]):
-            axes.plot(*zip(*points, strict=True), label=label[:34], **series(place))
+        for place, (model, points) in enumerate(list(lines.items())[: len(SERIES)]):
+            axes.plot(*zip(*points, strict=True), label=model[:34], **series(place))
         axes.axhline(chance, color=FAINT, linewidth=0.9, linestyle="--")
         share_limits(axes)
         axes.set_xscale(scale)

@@ -15,7 +15,7 @@ from assay.extensions.eqa.scoring.figures import FIGURES
 from assay.extensions.eqa.scoring.results import ModelFacts, ReportData
 from assay.extensions.eqa.scoring.score import ModelScore, Score
 from assay.extensions.eqa.scoring.tables import TABLES
-from assay.measures.result import Result
+from assay.measures.result import Missing, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value, declared_columns
@@ -80,7 +80,8 @@ def warnings(score: Score) -> Iterator[str]:
     if few := [f"{cell} ({count})" for cell, count in sizes.items() if count < MIN_CELL_QUESTIONS]:
         yield f"Few questions with full weight in means: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
     if len(score.views) > 1:
-        yield f"Means pool {plural(len(score.views), 'view')} of the same items ({', '.join(score.views)}); see Views."
+        views = f"{plural(len(score.views), 'view')} of the same items ({', '.join(score.views)})"
+        yield f"Means pool {views}; see Views and contrasts."
     for name, asked in score.silent.items():
         yield f"{name}: not scored; none of {plural(asked, 'question')} was answered."
     for name, model in score.models.items():
@@ -118,7 +119,7 @@ def summarise(model: ModelScore, chance: float) -> str:
     return f"{percent(standing.overall.share)}{verdict}; {listed(levels)}{direction}{form}."
 
 
-def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table]:
+def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table | Missing]:
     """Yield the overall accuracy as a figure, and the accuracy by data set and kind."""
     marks = []
     for name, model in list(data.score.models.items())[:MOST]:
@@ -136,7 +137,7 @@ def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table]:
         unit="share",
         zero=data.score.chance,
     )
-    yield from _results_table(
+    yield _results_table(
         "kinds",
         "Accuracy by data set and kind",
         [(name, cell) for name, model in data.score.models.items() for cell in model.standing.accuracies],
@@ -175,20 +176,20 @@ def levels_table(data: ReportData) -> Table:
     )
 
 
-def contrast_tables(data: ReportData) -> Iterator[Table]:
+def contrast_tables(data: ReportData) -> Iterator[Table | Missing]:
     """Yield the contrasts of models, of directions and of views."""
     note = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
     models = data.score.models.items()
     if data.score.comparisons:
         yield Table.of("models", "Models on the same questions", data.score.comparisons, note=note)
     directions = [(name, contrast) for name, model in models for contrast in model.directions]
-    yield from _results_table("directions", "Both directions between the same two moments", directions, note)
+    yield _results_table("directions", "Both directions between the same two moments", directions, note)
     views = [(name, contrast) for name, model in models for contrast in model.view_contrasts]
-    yield from _results_table("views", "Two views of the same items", views, note)
+    yield _results_table("views", "Two views of the same items", views, note)
 
 
-def components_table(data: ReportData) -> Iterator[Table]:
-    """Yield errors by component and dimension of the action at the mid and the low level."""
+def components_table(data: ReportData) -> Table | Missing:
+    """Return errors by component and dimension of the action at the mid and the low level."""
     rows = [
         (f"{name}, {level}", errors)
         for name, model in data.score.models.items()
@@ -199,7 +200,7 @@ def components_table(data: ReportData) -> Iterator[Table]:
     note = (
         "n: questions that involve the component. Proportion: the rate divided by the sum of the three rates."
     )
-    yield from _results_table("components", "Errors by component of the action", rows, note)
+    return _results_table("components", "Errors by component of the action", rows, note)
 
 
 def check_tables(data: ReportData) -> Iterator[Table]:
@@ -259,9 +260,10 @@ OWN_EXHIBITS: Mapping[str, tuple[str, Make]] = {
 """Title and function of each exhibit of this module."""
 
 
-def _results_table(name: str, title: str, rows: Sequence[tuple[str, Result]], note: str) -> Iterator[Table]:
-    """Yield a table with the model and the declared columns of each result; nothing if there are no rows."""
-    if rows:
-        declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
-        values = tuple((model, *(getattr(result, field) for field in declared)) for model, result in rows)
-        yield Table(name, title, (Column("model"), *declared.values()), values, note)
+def _results_table(name: str, title: str, rows: Sequence[tuple[str, Result]], note: str) -> Table | Missing:
+    """Return a table with the model and the declared columns of each result."""
+    if not rows:
+        return Missing(f"(no data): {title}")
+    declared = declared_columns(type(rows[0][1]))  # type: ignore[arg-type]  # classes are hashable
+    values = tuple((model, *(getattr(result, field) for field in declared)) for model, result in rows)
+    return Table(name, title, (Column("model"), *declared.values()), values, note)

@@ -13,7 +13,7 @@ from assay.perturb.words.distance.parser import Parse, Parser, edit_distance
 from assay.perturb.words.distance.pride import Distance, DistanceError
 
 ENGLISH = 0.6
-"""Minimum share of words in an English dictionary for a text to be scored without a warning."""
+"""Minimum fraction of words in an English dictionary for a text to be scored without a warning."""
 NO_DISTANCE = 0.005
 """Value of pd below which the distance is negligible."""
 DIGITS = 9
@@ -97,16 +97,6 @@ def _warnings(texts: Mapping[str, tuple[str, Parse]], pd: float) -> Iterator[str
         yield f"pd is {pd:.2f} although the texts differ: it does not see in what"
 
 
-def _refusal(*pair: object) -> DistanceError | None:
-    """Return an error if one of two texts cannot be parsed."""
-    try:
-        for text, name in zip(pair, ("the original", "the paraphrase"), strict=True):
-            check_text(text, name)
-    except DistanceError as error:
-        return error
-    return None
-
-
 MOST_CHARACTERS = 2000
 """Maximum length of a text, characters. Instructions have about a hundred; comparing trees takes up to the fourth
 power of their size.
@@ -114,15 +104,20 @@ power of their size.
 _UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs": "half a surrogate pair"}
 
 
-def check_text(text: object, what: str) -> None:
-    """Raise DistanceError if a text cannot be parsed; ``what`` names it in the message."""
-    if not isinstance(text, str):
-        raise DistanceError(f"{what} must be text, not {type(text).__name__}")
-    if not text.strip():
-        raise DistanceError(f"{what} is empty")
-    if len(text) > MOST_CHARACTERS:
-        raise DistanceError(f"{what} has {len(text)} characters: at most {MOST_CHARACTERS} can be compared")
-    for place, character in enumerate(text, start=1):
-        kind = _UNREADABLE.get(unicodedata.category(character))
-        if kind is not None:
-            raise DistanceError(f"{what} holds {kind} (U+{ord(character):04X}) at place {place}: take it out")
+def _refusal(*pair: object) -> DistanceError | None:
+    """Return an error if one of two texts cannot be parsed."""
+    for text, what in zip(pair, ("the original", "the paraphrase"), strict=True):
+        if not isinstance(text, str):
+            return DistanceError(f"{what} must be text, not {type(text).__name__}")
+        if not text.strip():
+            return DistanceError(f"{what} is empty")
+        if len(text) > MOST_CHARACTERS:
+            return DistanceError(
+                f"{what} has {len(text)} characters: at most {MOST_CHARACTERS} can be compared"
+            )
+        for place, character in enumerate(text, start=1):
+            kind = _UNREADABLE.get(unicodedata.category(character))
+            if kind is not None:
+                code = f"U+{ord(character):04X}"
+                return DistanceError(f"{what} holds {kind} ({code}) at place {place}: take it out")
+    return None

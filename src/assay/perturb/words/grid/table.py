@@ -81,16 +81,9 @@ def write(
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow((*COLUMNS, *more))
         for paraphrase in paraphrases:
-            writer.writerow(
-                (
-                    paraphrase.task.id,
-                    paraphrase.cell.object_type,
-                    paraphrase.cell.action_type,
-                    paraphrase.task.instruction.text,
-                    paraphrase.text,
-                    *(value(paraphrase) for value in more.values()),
-                )
-            )
+            task, cell = paraphrase.task, paraphrase.cell
+            own = (task.id, cell.object_type, cell.action_type, task.instruction.text, paraphrase.text)
+            writer.writerow((*own, *(value(paraphrase) for value in more.values())))
 
 
 def read(path: Path, *, with_cells: bool = False) -> tuple[GridRow, ...]:
@@ -126,7 +119,7 @@ def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
 
     def complete(row: GridRow) -> GridRow:
         if row.task:
-            return row if row.original else replace(row, original=texts.get(row.task, ""))
+            return replace(row, original=row.original or texts.get(row.task, ""))
         original = plain(row.original)
         ids = next((place[original] for place in places if original in place), [])
         task = ids[0] if len(ids) == 1 else ""

@@ -183,9 +183,8 @@ class Substitute(_SharedWords):
         chosen = order[: self.count(len(content))]
         strangers = [word for word in UNRELATED if word not in named]
         # Words repeat only if more are replaced than there are.
-        drawn = np.concatenate(
-            [rng.permutation(len(strangers)) for _ in range(0, len(chosen), len(strangers))]
-        )
+        rounds = range(0, len(chosen), len(strangers))
+        drawn = np.concatenate([rng.permutation(len(strangers)) for _ in rounds])
         for index, stranger in zip(sorted(chosen), drawn, strict=False):
             changed[index] = strangers[stranger]
         return " ".join(changed)

@@ -96,7 +96,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
         (alternative for other in others for alternative in _like(other)),
         _two_at_once(task),
     )
-    categories = {entity.name: entity.category for entity in task.scene.entities}
+    categories = task.scene.categories
 
     def is_beyond(atom: Atom) -> bool:
         """Whether the oracle is known to fail: an oven, any drawer but the highest, or lifting a plate."""
@@ -137,14 +137,14 @@ def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
         if apart and _is_alone(task.scene, other) and not _is_occupied(other.name, task.scene):
             text = task.instruction.text.replace(step.thing, f"the {names_of(other.category)[0]}", 1)
             yield Alternative(text, _map_arguments(task.goal, {name: other.name}))
+    fixtures = {fixture.name: names_of(fixture.category)[0] for fixture in task.scene.fixtures}
+    relations = {"cook_region": "on", "top_side": "on top of"}
     for region in task.scene.regions:
-        fixture = next((fixture for fixture in task.scene.fixtures if fixture.name == region.target), None)
-        relation = {"cook_region": "on", "top_side": "on top of"}.get(region.name)
-        if fixture is None or relation is None or _is_occupied(region.full_name, task.scene):
-            continue
-        place = f"{relation} the {names_of(fixture.category)[0]}"
-        goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
-        yield Alternative(f"pick up {step.thing} and place it {place}", goal)
+        is_free = not _is_occupied(region.full_name, task.scene)
+        if region.target in fixtures and region.name in relations and is_free:
+            place = f"{relations[region.name]} the {fixtures[region.target]}"
+            goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
+            yield Alternative(f"pick up {step.thing} and place it {place}", goal)
 
 
 def _two_at_once(task: Task) -> Iterator[Alternative]:
@@ -152,14 +152,15 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
     if len(task.goal.atoms) != 1 or task.goal.atoms[0].predicate is not Predicate.IN:
         return
     own, place = task.goal.atoms[0].arguments
-    container = next(entity for entity in task.scene.entities if entity.name == task.scene.owner(place))
+    container = task.scene.owner(place)
     free = [
         obj
         for obj in task.scene.objects
-        if obj.name not in (own, container.name) and obj.category not in _LEFT and _is_alone(task.scene, obj)
+        if obj.name not in (own, container) and obj.category not in _LEFT and _is_alone(task.scene, obj)
     ]
     for one, other in combinations(free, 2):
-        first, second, last = (names_of(entity.category)[0] for entity in (one, other, container))
+        categories = (one.category, other.category, task.scene.categories[container])
+        first, second, last = (names_of(category)[0] for category in categories)
         goal = Goal(tuple(Atom(Predicate.IN, (entity.name, place)) for entity in (one, other)))
         yield Alternative(f"put both the {first} and the {second} in the {last}", goal)
 
@@ -176,11 +177,11 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
     """
     suite, wanted = task.id.split("/")[0], set(alternative.goal.atoms)
     owners = {task.scene.owner(name) for atom in wanted for name in atom.arguments}
-    here = {entity.name: entity.category for entity in task.scene.entities}
+    here = task.scene.categories
     for other in tasks.trained_with(suite):
         if other.instruction.text.lower() == alternative.text.lower():
             return True
-        there = {entity.name: entity.category for entity in other.scene.entities}
+        there = other.scene.categories
         beside = len(wanted) > 1 or other.scene == task.scene or other.id.split("/")[0] == suite
         same = beside and all(here.get(name) == there.get(name) for name in owners)
         # A drawer is open when an object is put inside.
@@ -192,13 +193,13 @@ def _is_trained(alternative: Alternative, task: Task) -> bool:
 
 def _names_the_same(other: Task, scene: Scene) -> bool:
     """Whether the instruction of a task from another scene has the same meaning in this one."""
-    here = {entity.name: entity.category for entity in scene.entities}
-    there = {entity.name: entity.category for entity in other.scene.entities}
+    here, there = scene.categories, other.scene.categories
     for atom in other.goal.atoms:
         for name in (other.scene.owner(argument) for argument in atom.arguments):
-            if name not in there:  # a place on a table: another scene does not know where that is
+            # A place on a table has no category: another scene does not know where it is.
+            if name not in there or here.get(name) != there[name]:
                 return False
-            if here.get(name) != there[name] or not _is_alone(scene, Entity(name, there[name])):
+            if list(here.values()).count(there[name]) != 1:
                 return False
             # A fixture that faces away from the robot may be out of its reach.
             if atom.predicate in _OPERATED and _facing(scene, name) != _facing(other.scene, name):
@@ -242,30 +243,23 @@ def _derived_goals(task: Task) -> Iterator[Alternative]:
             if relation is not None and region.target != name:
                 goal = Goal((Atom(Predicate.ON, (name, region.full_name)),))
                 yield Alternative(f"put the {mention} {relation}", goal)
-    yield from _with_another_part(task)
-    # A device that is on at the start, turned off.
-    for atom in task.scene.initial:
-        if atom.predicate is Predicate.TURN_ON:
-            entity = next(entity for entity in task.scene.entities if entity.name == atom.arguments[0])
-            goal = Goal((Atom(Predicate.TURN_OFF, atom.arguments),))
-            yield Alternative(f"turn off the {names_of(entity.category)[0]}", goal)
-
-
-def _with_another_part(task: Task) -> Iterator[Alternative]:
-    """Yield the task's goal with another drawer, compartment or side."""
-    text = task.instruction.text
+    # Another drawer, compartment or side.
     names = {
         name for atom in task.goal.atoms for name in atom.arguments if task.scene.region(name) is not None
     }
     for name in sorted(names):
-        words = name.split("_")
-        pairs = (pair for parts in _PARTS for pair in permutations(parts, 2) if words.count(pair[0]) == 1)
-        for part, other in pairs:
-            changed = re.sub(rf"(?<![a-z_]){part}(?=_)|(?<=_){part}(?=_)", other, name)
-            if task.scene.region(changed) is not None and len(re.findall(rf"\b{part}\b", text)) == 1:
-                yield Alternative(
-                    re.sub(rf"\b{part}\b", other, text), _map_arguments(task.goal, {name: changed})
-                )
+        for part, other_part in (pair for parts in _PARTS for pair in permutations(parts, 2)):
+            if name.split("_").count(part) != 1:
+                continue
+            changed = re.sub(rf"(?<![a-z_]){part}(?=_)|(?<=_){part}(?=_)", other_part, name)
+            text, count = re.subn(rf"\b{part}\b", other_part, task.instruction.text)
+            if task.scene.region(changed) is not None and count == 1:
+                yield Alternative(text, _map_arguments(task.goal, {name: changed}))
+    # A device that is on at the start, turned off.
+    for atom in task.scene.initial:
+        if atom.predicate is Predicate.TURN_ON:
+            device = names_of(task.scene.categories[atom.arguments[0]])[0]
+            yield Alternative(f"turn off the {device}", Goal((Atom(Predicate.TURN_OFF, atom.arguments),)))
 
 
 def _relation(region: Region, scene: Scene) -> str | None:

@@ -1,0 +1,28 @@
+"""Docstrings below the fields of dataclasses, from which help texts and reference pages are made."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from itertools import pairwise
+
+
+def field_docs(cls: type) -> dict[str, str]:
+    """Return the docstrings below the fields of a dataclass and its bases, by field name."""
+    docs: dict[str, str] = {}
+    for base in reversed(cls.__mro__[:-1]):
+        if not hasattr(base, "__dataclass_fields__"):
+            continue
+        try:
+            source = inspect.getsource(base)
+        except (OSError, TypeError):  # defined in a session that keeps no source
+            continue
+        (declared,) = ast.parse(textwrap.dedent(source)).body
+        assert isinstance(declared, ast.ClassDef)
+        for field, text in pairwise(declared.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                doc = text.value if isinstance(text, ast.Expr) else None
+                if isinstance(doc, ast.Constant) and isinstance(doc.value, str):
+                    docs[field.target.id] = doc.value
+    return docs
