@@ -1,4 +1,4 @@
-"""Web pages for answering questions, reviewing them, and categorising the mistakes of models."""
+"""Web pages for answering questions, reviewing them, and categorising models' mistakes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AnnotationDesk:
     """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
     def results(self) -> Mapping[str, Mapping[str, HumanAnswer | Review]]:
-        """Return the answers or, in review mode, the reviews by person and question."""
+        """Return the answers or, in review mode, the reviews, by person and question."""
         if not self.review:
             return self.annotations.answers()
         reviews: dict[str, dict[str, Review]] = {}
@@ -60,7 +60,7 @@ class AnnotationDesk:
         return reviews
 
     def results_of(self, name: str) -> Mapping[str, HumanAnswer | Review]:
-        """Return the answers or reviews of a person by question."""
+        """Return a person's answers or reviews by question."""
         return self.results().get(name, {})
 
     def done(self, name: str) -> set[str]:
@@ -97,7 +97,7 @@ def _desk(request: Request) -> AnnotationDesk:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Return the fields of a form; requests from other sites are rejected."""
+    """Return the fields of a submitted form; reject requests from other sites."""
     origin = request.headers.get("origin", "null")
     same_site = request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
     if not same_site or origin not in ("null", f"{request.url.scheme}://{request.headers.get('host', '')}"):
@@ -133,7 +133,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
 
 @router.get(f"/{PICTURES}/{{name}}")
 def image_file(desk: TheDesk, name: str) -> Response:
-    """Send an image of a question."""
+    """Send one of the images of a question."""
     try:
         return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
@@ -163,7 +163,7 @@ def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
 def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
     """Show a model's wrong answer with the correct one.
 
-    A person who has not answered the question yet sees the question first.
+    A person who has not yet answered the question is shown the question first.
     """
     wrong = _nth(desk.wrong, number)
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}

@@ -122,7 +122,7 @@ class _ImportedLine:
     content: Mapping[str, Any]
     file: Path
     root: Path
-    """Folder of the set; images must be inside it or beside the file."""
+    """Folder of the set; images must be inside it or next to the file."""
     out: Path
 
     def question(self, dataset: str, view: str) -> Question:
@@ -252,7 +252,7 @@ def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]
 
 
 def parse_label(label: str) -> tuple[int, int] | None:
-    """Return dimension and sign of a motion label of Assay or ActionEQA, with or without amount; None if unknown."""
+    """Return dimension and sign of an Assay or ActionEQA motion label, with or without an amount; None if unknown."""
     words = set(re.findall(r"[a-z]+", label.lower()))
     if "gripper" in words:
         return (6, 1) if "open" in words else (6, -1) if "close" in words else None

@@ -1,6 +1,6 @@
 """Questions and the folder they are stored in.
 
-questions.jsonl    one question per line, the kinds in rotation
+questions.jsonl    one question per line, cycling through the kinds
 metadata.jsonl     the same for Hugging Face's ``imagefolder``
 pictures/          PNG files named by a hash of their content
 build.json         sources, counts, reasons for skipped episodes, and a hash of the questions
@@ -74,13 +74,13 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     kind: QuestionKind
     dataset: str
     episode: str
-    """Id of the episode of the images before the options."""
+    """Id of the episode shown in the images before the options."""
     group: str
     """Scene, episode or instruction around which the options were chosen."""
     view: str
     text: str
     pictures: tuple[str, ...]
-    """Image files relative to the folder: one before the action, or two before and after it."""
+    """Image files relative to the folder: one before the action, or one before and one after it."""
     options: tuple[str, ...]
     """Four actions as texts or numbers; empty if the question asks for a state."""
     option_pictures: tuple[str, ...]
@@ -89,11 +89,11 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     moments: tuple[str, ...]
     """Episode and frame of every image."""
     states: tuple[tuple[float, ...], ...]
-    """State of every image, (7,) each; empty at the high level."""
+    """State shown in every image, (7,) each; empty at the high level."""
     actions: tuple[tuple[float, ...], ...]
     """The action in question, or one for each option, (7,) each: differences, or signs at the mid level."""
     achieved: tuple[bool, ...]
-    """High level only: whether each option was achieved, or shows the goal achieved; empty if unknown."""
+    """At the high level, whether each option was achieved, or shows the goal achieved; empty if unknown."""
     thresholds: tuple[float, ...]
     """Thresholds of the data set, (7,)."""
     turning: Turning

@@ -1,4 +1,4 @@
-"""Reviews of questions, keep or drop with a comment, and the reviewed question set."""
+"""Reviews of questions (keep or drop, with a comment), and the reviewed question set."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ReviewSummary:
     verdicts: Mapping[str, Counter[str]]
     """Number of each verdict by reviewer."""
     dropped: Mapping[str, tuple[Review, ...]]
-    """Reviews against each dropped question."""
+    """Reviews that reject each dropped question."""
     unreviewed: int
     """Number of questions without a verdict, which are kept."""
     agreement: tuple[AnnotatorAgreement, ...]
-    """Agreement of all reviewers, and of each pair."""
+    """Agreement between all reviewers, and between each pair."""
 
     @classmethod
     def of(cls, questions: Sequence[Question], reviews: Sequence[Review]) -> ReviewSummary:
@@ -113,7 +113,7 @@ class ReviewSummary:
 
 
 def as_csv(questions: Sequence[Question], reviews: Sequence[Review]) -> str:
-    """Format one row for each review, and an empty row for each question without a review."""
+    """Format reviews as CSV: one row per review, and an empty row for each question without a review."""
     by_question: defaultdict[str, list[Review]] = defaultdict(list)
     for review in reviews:
         by_question[review.question].append(review)

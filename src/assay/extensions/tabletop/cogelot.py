@@ -84,7 +84,7 @@ def _select(
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
     """Yield name, training data and rates (level -> kind -> rate) of the runs that belong to a block.
 
-    A run belongs to the block with its training data, or to the first block of the condition if none has them.
+    A run belongs to the block with its training data, or to the first block of the condition if there is no such block.
     """
     same_condition = [
         other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
@@ -115,7 +115,7 @@ def _no_condition(blocks: Sequence[TableBlock]) -> MeasureError:
 
 @by_run(_read_scores)
 def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Table:
-    """Return a table of success by level: the unweighted mean over tasks, with intervals."""
+    """Return a table of success rates by level: unweighted means over tasks, with intervals."""
     rows: list[tuple[Value, ...]] = []
     for block in blocks:
         for name, trained, rates in _select(results, block, blocks):
@@ -156,7 +156,7 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
 
 @by_run(_read_scores)
 def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Table]:
-    """Yield tables of success by task and level in the paper's layout, and of the 95 % intervals."""
+    """Yield tables of success rates by task and level in the paper's layout, and of their 95 % intervals."""
     rates: list[tuple[Value, ...]] = []
     intervals: list[tuple[Value, ...]] = []
     for block in blocks:
@@ -185,7 +185,7 @@ def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
 
 
 def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
-    """Return condition, number of prompts, and mean and deviation of their lengths in words and in sub-words."""
+    """Return condition, number of prompts, and mean and standard deviation of their lengths in words and sub-words."""
     rows: list[tuple[Value, ...]] = []
     for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
         texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()

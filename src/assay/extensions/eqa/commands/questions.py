@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.build import InstructionCase
 
 MAX_UNDETECTED = 0.5
-"""Largest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
+"""Detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
 HEARD = "heard"
-"""Value of --distractors for instructions of the data set."""
+"""Value of --distractors that takes wrong instructions from the data set."""
 
 
 def build(

@@ -65,7 +65,7 @@ def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[...
 
 
 def parse_kinds(text: str) -> list[QuestionKind]:
-    """Parse ``all``, or comma-separated kinds."""
+    """Parse ``all`` or comma-separated kinds."""
     from assay.extensions.eqa.question import QuestionError, QuestionKind
 
     kinds = list(QuestionKind)
@@ -79,7 +79,7 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 
 
 def choose(option: str, name: str, valid: Sequence[T]) -> T:
-    """Return the value called ``name``. Raises QuestionError for another one."""
+    """Return the valid value called ``name``. Raises QuestionError if there is none."""
     from assay.extensions.eqa.question import QuestionError
 
     for value in valid:
@@ -125,7 +125,7 @@ def show_estimate(estimate: Ledger, price: Price, what: str, *, aside: bool) -> 
 
 
 def format_cost(ledger: Ledger, price: Price) -> str:
-    """Format the cost as the end of a sentence; empty without a price."""
+    """Format the cost as the end of a sentence; empty if no price is set."""
     return f", cost {ledger.cost(price):.4f}" if price.prompt or price.answer else ""
 
 

@@ -37,20 +37,20 @@ Cell = tuple[str, QuestionKind]
 
 @dataclass(frozen=True, slots=True)
 class ReplySummary(Result):
-    """Replies of one model that were not scored, and its request settings."""
+    """Missing answers of one model, and its request settings."""
 
     unparsed: dict[str, int]
     """Number of replies without an answer by reason; they are scored as wrong."""
     unanswered: int
     """Number of questions that the endpoint did not answer; they are not scored."""
     strangers: int
-    """Number of answers to questions of other folders, which are ignored."""
+    """Number of answers to questions in other folders, which are ignored."""
     asked_with: tuple[str, ...]
     """Endpoints and parameters (JSON); several entries if answers differ in them."""
     tokens: tuple[int, int]
-    """Numbers of tokens sent and received, as far as the endpoint counted them."""
+    """Numbers of input and output tokens, where the endpoint counted them."""
     days: tuple[str, str]
-    """Times of the first and the last answer, ISO 8601."""
+    """Times of the first and the last answer in ISO 8601 format."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class AnswerSheet:
     def read(
         cls, questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
     ) -> AnswerSheet:
-        """Read the answers of files and people to questions. Raises QuestionError if there are no answers."""
+        """Read the answers to questions from files and annotators. Raises QuestionError if there are none."""
         index = pl.DataFrame(
             {
                 "question": [question.id for question in questions],

@@ -32,14 +32,14 @@ from assay.measures.views.style import (
 )
 
 MAX_MODELS = 5
-"""Maximum number of models of a type in a figure."""
+"""Maximum number of models of each type in a figure."""
 MIN_LABELLED_SHARE = 0.05
 """Minimum height of a labelled segment in a stacked bar, as a fraction of the axis."""
 _CHANCE = "the dashed line is chance."
 
 
 def best_figures(data: ReportData) -> Iterator[Drawing]:
-    """Draw the best models and people by kind, and the best open and proprietary models overall."""
+    """Plot the best models and people by kind, and the best open and proprietary models overall."""
     rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[:MAX_MODELS]}
     if data.people:
         shares = [data.shares_by_kind(person) for person in data.people.values()]
@@ -70,13 +70,13 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
 
 
 def kinds_figure(data: ReportData) -> Drawing:
-    """Draw the accuracy of the best models by kind, mean over data sets."""
+    """Plot the accuracy of the best models by kind, averaged over data sets."""
     rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(SERIES)]}
     return _grouped_bars("The best models by kind, mean over data sets", rows, data.score.chance)
 
 
 def size_figure(data: ReportData) -> Drawing:
-    """Draw the overall mean against the number of parameters, one line per model family."""
+    """Plot the overall mean against the number of parameters, with one line per model family."""
     families: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, model in data.models.items():
         fact = data.fact(name)
@@ -89,7 +89,7 @@ def size_figure(data: ReportData) -> Drawing:
 
 
 def camera_figures(data: ReportData) -> Iterator[Drawing]:
-    """Draw the overall mean against the number of cameras, and mid-level errors by component, mean over models."""
+    """Plot the overall mean by number of cameras, and mid-level errors by component, averaged over models."""
     views = data.several_views(STATIC_VIEWS)
     lines = {
         name: [(float(camera_count(view)), data.overall(model, view)) for view in views]
@@ -107,7 +107,7 @@ def camera_figures(data: ReportData) -> Iterator[Drawing]:
 
 
 def mistakes_figure(data: ReportData) -> Drawing:
-    """Draw the proportions of the taxonomy's two groups and four parts at each level."""
+    """Plot the proportions of the taxonomy's two groups and four parts at each level."""
     counts: Counter[tuple[str, str]] = Counter()
     totals: Counter[str] = Counter()
     for mistake in data.score.mistakes:
@@ -127,7 +127,7 @@ def mistakes_figure(data: ReportData) -> Drawing:
 
 
 def counts_figure(data: ReportData) -> Drawing:
-    """Draw the number of questions by kind, stacked by data set."""
+    """Plot the number of questions by kind, stacked by data set."""
     counts = Counter((question.dataset, question.kind) for question in data.questions)
     stacks = {
         dataset[:30]: np.array([counts[dataset, kind] for kind in QuestionKind]) for dataset in data.datasets
@@ -144,7 +144,7 @@ def _lines(
     label: str,
     scale: str = "linear",
 ) -> Drawing:
-    """Draw one line per label through points (x, accuracy)."""
+    """Plot one line per label through points (x, accuracy)."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -172,7 +172,7 @@ def _stacked_bars(
     *,
     shares: bool = True,
 ) -> Drawing:
-    """Draw stacked bars, segment by segment from below: labelled fractions, or counts of questions."""
+    """Plot stacked bars, segment by segment from the bottom: labelled fractions, or counts of questions."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -197,7 +197,7 @@ def _stacked_bars(
 
 
 def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], chance: float) -> Drawing:
-    """Draw bars of each model, grouped by kind."""
+    """Plot one bar per model, grouped by kind."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""The report about answers: the tables and figures of the ActionEQA paper, contrasts, and checks.
+"""The report on answers: the tables and figures of the ActionEQA paper, contrasts, and checks.
 
 Accuracies are means over the data sets of each kind, as in the paper. With several views, the main one is a single
 static camera. Averages over models exclude people and baselines.
@@ -48,7 +48,7 @@ SECTIONS = (
 )
 """Title, description and exhibits of each section; exhibits without a number are not in the paper."""
 MIN_CELL_QUESTIONS = 10
-"""Minimum number of questions of a data set and kind; fewer cause a warning."""
+"""Number of questions per data set and kind below which a warning is shown."""
 UNEVEN_P = 0.001
 """p-value of the letter frequencies below which a warning is shown."""
 MAX_UNPARSED = 0.05
@@ -56,7 +56,7 @@ MAX_UNPARSED = 0.05
 
 
 def report(score: Score, questions: Sequence[Question], facts: Mapping[str, ModelFacts]) -> PaperReport:
-    """Create the tables and figures for which there are answers."""
+    """Create the report, with the tables and figures for which there are answers."""
     exhibits = {**TABLES, **FIGURES, **OWN_EXHIBITS}
     plans = (ExhibitPlan(label, *plan) for label, plan in exhibits.items())
     sections = tuple(plan_sections(SECTIONS, plans)(ReportData(score, questions, facts)))
@@ -120,7 +120,7 @@ def summarise(model: ModelScore, chance: float) -> str:
 
 
 def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table | Missing]:
-    """Yield the overall accuracy as a figure, and the accuracy by data set and kind."""
+    """Yield the overall accuracy as a figure, and the accuracy by data set and kind as a table."""
     marks = []
     for name, model in list(data.score.models.items())[:MOST]:
         overall = model.standing.overall
@@ -146,7 +146,7 @@ def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table | Missing]:
 
 
 def levels_table(data: ReportData) -> Table:
-    """Return the means of each model by view, level and direction, and inference minus prediction."""
+    """Return a table of each model's means by view, level and direction, and of inference minus prediction."""
 
     def cell(mean: Mean | None, is_change: bool = False) -> str | None:
         if mean is None:
@@ -177,7 +177,7 @@ def levels_table(data: ReportData) -> Table:
 
 
 def contrast_tables(data: ReportData) -> Iterator[Table | Missing]:
-    """Yield the contrasts of models, of directions and of views."""
+    """Yield tables of the contrasts between models, directions and views."""
     note = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
     models = data.score.models.items()
     if data.score.comparisons:
@@ -189,7 +189,7 @@ def contrast_tables(data: ReportData) -> Iterator[Table | Missing]:
 
 
 def components_table(data: ReportData) -> Table | Missing:
-    """Return errors by component and dimension of the action at the mid and the low level."""
+    """Return a table of errors by component and dimension of the action at the mid and the low level."""
     rows = [
         (f"{name}, {level}", errors)
         for name, model in data.score.models.items()
@@ -204,7 +204,7 @@ def components_table(data: ReportData) -> Table | Missing:
 
 
 def check_tables(data: ReportData) -> Iterator[Table]:
-    """Yield letter frequencies, questions without an answer, request settings and the agreement of annotators."""
+    """Yield tables of letter frequencies, questions without an answer, request settings and annotator agreement."""
     score = data.score
     yield Table(
         "letters",
@@ -257,7 +257,7 @@ OWN_EXHIBITS: Mapping[str, tuple[str, Make]] = {
     "Components": ("Error rates by component and dimension", components_table),
     "Checks": ("Letters, missing answers, request settings and agreement of annotators", check_tables),
 }
-"""Title and function of each exhibit of this module."""
+"""Title and function of each exhibit defined in this module."""
 
 
 def _results_table(name: str, title: str, rows: Sequence[tuple[str, Result]], note: str) -> Table | Missing:

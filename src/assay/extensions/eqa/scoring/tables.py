@@ -35,7 +35,7 @@ def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
 
 
 def main_table(results: ReportData) -> Table:
-    """Accuracy of every model by data set and kind, averages of data sets and the overall mean; people last."""
+    """Return the accuracy of every model by data set and kind, with means per data set and overall; people last."""
     occurring = {(question.dataset, question.kind) for question in results.questions}
     kinds = {
         dataset: [kind for kind in QuestionKind if (dataset, kind) in occurring]
@@ -73,7 +73,7 @@ def main_table(results: ReportData) -> Table:
 
 
 def consistency_table(results: ReportData) -> Table:
-    """Averages of each model on each data set, and their range."""
+    """Return the mean accuracy of each model on each data set, and the range of these means."""
     datasets = results.datasets
     if len(datasets) < 2:
         raise MeasureError("needs questions from two data sets")
@@ -99,7 +99,7 @@ def consistency_table(results: ReportData) -> Table:
 
 
 def cameras_table(results: ReportData) -> Table:
-    """Accuracy by kind and number of static cameras on the same items, for each model and their mean."""
+    """Return the accuracy by kind and number of static cameras on the same items, per model and on average."""
     views = results.several_views(STATIC_VIEWS)
 
     def row(name: str, label: str, shares: Sequence[float | None]) -> tuple[Value, ...]:
@@ -129,7 +129,7 @@ def cameras_table(results: ReportData) -> Table:
 
 
 def perspectives_table(results: ReportData) -> Table:
-    """Accuracy by kind and perspective, for each model and their mean."""
+    """Return the accuracy by kind and perspective, per model and on average."""
     views = results.several_views(tuple(PERSPECTIVES))
     rows: Rows = []
     for name, model in results.models.items():
@@ -145,7 +145,7 @@ def perspectives_table(results: ReportData) -> Table:
 
 
 def view_value_table(results: ReportData) -> Table:
-    """Means over models: the best single view, and the gain from using both views."""
+    """Return means over models: the best single view, and the gain from using both views."""
     views = results.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
         raise MeasureError("needs all three of ego, exo and both")
@@ -167,7 +167,7 @@ def view_value_table(results: ReportData) -> Table:
 
 
 def proportions_table(results: ReportData) -> Table:
-    """Normalised error proportions at the mid level, by model and view."""
+    """Return normalised error proportions at the mid level, by model and view."""
     rows: Rows = []
     for name, model in results.models.items():
         own = []
@@ -191,7 +191,7 @@ def proportions_table(results: ReportData) -> Table:
 
 
 def mean_proportions_table(results: ReportData) -> Table:
-    """Normalised error proportions at the mid level by view, mean over models."""
+    """Return normalised error proportions at the mid level by view, averaged over models."""
     rows: Rows = [(view, *shares) for view, shares in results.mean_proportions(results.score.views).items()]
     if len(rows) > 1:
         rows.append(("average", *means_of([row[1:] for row in rows])))
@@ -200,7 +200,7 @@ def mean_proportions_table(results: ReportData) -> Table:
 
 
 def mistakes_table(results: ReportData) -> Table:
-    """Count and proportion of every error category at each level and direction."""
+    """Return the count and proportion of every error category at each level and direction."""
     kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
     counts: Counter[tuple[str, str]] = Counter()
     for mistake in results.score.mistakes:
@@ -223,7 +223,7 @@ def mistakes_table(results: ReportData) -> Table:
 
 
 def verbs_table(results: ReportData) -> Table:
-    """Frequencies of the first words of each data set's instructions."""
+    """Return the frequencies of the first words of each data set's instructions."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for question in results.questions:
         if question.kind.level is ActionLevel.HIGH:
@@ -242,7 +242,7 @@ def verbs_table(results: ReportData) -> Table:
 
 
 def statistics_table(results: ReportData) -> Table:
-    """Number of questions, items, images and episodes of each data set."""
+    """Return the numbers of questions, items, images and episodes in each data set."""
     rows: Rows = []
     for name in (*results.datasets, "all"):
         own = [question for question in results.questions if name in (question.dataset, "all")]
@@ -255,7 +255,7 @@ def statistics_table(results: ReportData) -> Table:
 
 
 def counts_table(results: ReportData) -> Table:
-    """Number of questions of each data set by level and direction."""
+    """Return the number of questions in each data set by level and direction."""
     counts = Counter((question.dataset, question.kind) for question in results.questions)
     rows: Rows = []
     for name in results.datasets:

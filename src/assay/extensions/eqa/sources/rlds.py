@@ -36,7 +36,7 @@ class TFRecord:
 
     path: Path
     offset: int
-    """Start of the record's content in the file, bytes."""
+    """Start of the record's content in the file, in bytes."""
     length: int
 
     def read(self) -> example_pb2.Example:
@@ -75,7 +75,7 @@ def records(path: Path) -> Iterator[TFRecord]:
 
 
 class RldsSource:
-    """Episodes of a folder of TFRecord files."""
+    """Episodes in a folder of TFRecord files."""
 
     threads = 2
 
@@ -95,7 +95,7 @@ class RldsSource:
         self.total = None
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield usable episodes, see `EpisodeSource`."""
+        """Yield usable episodes; see `EpisodeSource`."""
         for path in self.files:
             try:
                 for number, record in enumerate(records(path)):

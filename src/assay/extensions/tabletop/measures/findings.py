@@ -1,4 +1,4 @@
-"""Hypotheses that the diagnosis tests in tabletop runs: reliance on the prompt, the order of objects, retries, ...
+"""Hypotheses that the diagnosis tests on tabletop runs: reliance on the prompt, object order, retries and others.
 
 Nonsense or masked prompts no longer specify the task. A policy that needs its prompt then succeeds only by chance;
 the fraction of successes it keeps shows how much of its success has other causes. Hypotheses with too few successes
@@ -41,11 +41,11 @@ from assay.measures.views.wording import percent
 from assay.support.stats.intervals import Interval
 
 ABLE = 0.1
-"""Success rate in controls significantly below which a policy counts as unable to do the tasks."""
+"""Threshold for the success rate in controls; a policy significantly below it is unable to perform the tasks."""
 RARE = 0.2
-"""Fraction significantly below which something counts as rare."""
+"""Threshold for a fraction; a significantly smaller fraction counts as rare."""
 UNHARMED = 0.1
-"""Loss significantly below which a policy counts as unharmed."""
+"""Threshold for a loss; a policy with a significantly smaller loss counts as unharmed."""
 UNTOLD: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         PromptFlaw.UNTOLD: ("mask=instruction", "instruction=other"),
@@ -205,7 +205,7 @@ def _describe_condition(name: str) -> str:
 
 
 def tabletop_wording(finding: Finding) -> tuple[str, str]:
-    """Return the evidence of a tabletop run as a sentence, and a caveat."""
+    """Return the evidence from a tabletop run as a sentence, and a caveat."""
     first, *rest = finding.evidence
     if finding.flaw == PromptFlaw.NOVELTY:
         levels = [

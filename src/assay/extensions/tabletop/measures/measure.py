@@ -44,7 +44,7 @@ from assay.report.run_report import RunReport
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
 CHANCE = "Chance by the paper's convention: 1/800 per required action."
 _SEPARATE = ("order=", "difficulty=")
-"""Prefixes of the conditions that have a table of their own."""
+"""Prefixes of the conditions that have a separate table."""
 _NO_MISTAKES = ", no mistakes"
 S = TypeVar("S", LevelScore, TaskScore)
 
@@ -88,7 +88,7 @@ def _contrasts_table(
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
-    """Return a table of scores of several runs by condition and level, in the paper's layout."""
+    """Return a table of the scores of several runs by condition and level, in the paper's layout."""
     scores = {
         (score.condition, run, score.level): score for run, result in runs.items() for score in result.levels
     }
@@ -124,7 +124,7 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
 
 
 def numbers(measured: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
-    """Yield the scores of the levels."""
+    """Yield the score at each level."""
     for control in _controls(measured.levels):
         about = f"Success in controls of level {control.level}, mistakes allowed: the mean over its tasks."
         yield KeyNumber.of(
@@ -133,7 +133,7 @@ def numbers(measured: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
 
 
 def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
-    """Yield sentences on the scores of the levels, and on whether the policy needs words or images more."""
+    """Yield sentences on the score at each level, and on whether the policy needs words or images more."""
     usual = list(_controls(measured.levels))
     if usual:
         names = ", ".join(
@@ -155,7 +155,7 @@ def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
 
 
 def levels_table(measured: Tabletop, report: RunReport) -> Table:
-    """Return a table of success by condition and level."""
+    """Return a table of success rates by condition and level."""
     return Table.of(
         "table-levels",
         "Success by condition and level",
@@ -169,7 +169,7 @@ def levels_table(measured: Tabletop, report: RunReport) -> Table:
 
 
 def tasks_table(measured: Tabletop, report: RunReport) -> Table:
-    """Return a table of success by condition, level and task."""
+    """Return a table of success rates by condition, level and task."""
     return Table.of(
         "table-tasks",
         "Success by condition, level and task",
@@ -189,7 +189,7 @@ def _controls(scores: Sequence[S]) -> Iterator[S]:
 
 
 def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the success of each unperturbed task at each level, with mistakes allowed and without."""
+    """Plot the success rate on each unperturbed task at each level, with and without mistakes allowed."""
     scores = {(task.kind, task.level): task for task in _controls(measured.tasks)}
     kinds = sorted({kind for kind, _ in scores}, key=lambda kind: int(kind[1:]))
     levels = sorted({level for _, level in scores})
@@ -223,7 +223,7 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the score of each condition at each level."""
+    """Plot the score of each condition at each level."""
     scores = measured.levels
     conditions = list(dict.fromkeys(score.condition for score in scores))
     levels = sorted({score.level for score in scores})
@@ -267,7 +267,7 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the fraction of a policy's unperturbed successes that it keeps under each condition."""
+    """Plot the fraction of a policy's unperturbed successes that it keeps under each condition."""
     groups: dict[str, list[Mark]] = {}
     for retained in measured.kept:
         name = f"the prompt {'specifies' if retained.plausible else 'does not specify'} the task"
@@ -294,7 +294,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
-    """Draw the unperturbed scores by level of several runs, one line for each."""
+    """Plot the unperturbed scores of several runs by level, with one line per run."""
     controls = {
         run: {score.level: score for score in _controls(result.levels)} for run, result in runs.items()
     }

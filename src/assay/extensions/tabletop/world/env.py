@@ -36,11 +36,11 @@ from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect
 PACK = "tabletop"
 """Name used in place of an asset pack; shapes and textures are generated procedurally."""
 START_XY = (0.5, 0.0)
-"""First point of a trajectory, the centre of the table, metres."""
+"""First point of a trajectory, the centre of the table, in metres."""
 MOVED_DISTANCE = 0.02
-"""Displacement from which an object counts as moved, metres."""
+"""Minimum displacement at which an object counts as moved, in metres."""
 FRAME_WIDTH = 512
-"""Width of each view in a video, pixels."""
+"""Width of each view in a video, in pixels."""
 FRAME_MARGIN = 12
 
 
@@ -244,7 +244,7 @@ def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Pat
 def experiment_sheet(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> list[str]:
-    """Draw a sheet of episodes; return the reasons why some cannot be drawn, always empty."""
+    """Draw a sheet of episodes; return the reasons why some cannot be drawn, which is always empty."""
 
     def rows() -> Iterator[tuple[str, TableTask]]:
         for spec in specs:
