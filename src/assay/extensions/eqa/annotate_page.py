@@ -101,7 +101,7 @@ async def _form(request: Request) -> dict[str, str]:
     origin = request.headers.get("origin", "null")
     same_site = request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
     if not same_site or origin not in ("null", f"{request.url.scheme}://{request.headers.get('host', '')}"):
-        raise HTTPException(403, "only pages of this app may send answers")
+        raise HTTPException(403, "answers are accepted only from this app's pages")
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -110,7 +110,7 @@ async def _form(request: Request) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10))
     except ValueError:
-        raise HTTPException(400, "not the fields of a form") from None
+        raise HTTPException(400, "the request is not a valid form") from None
 
 
 TheDesk = Annotated[AnnotationDesk, Depends(_desk)]
@@ -218,7 +218,7 @@ def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")
     if choice not in (*valid, ""):
-        raise HTTPException(400, f"{field}: choose one of {', '.join(valid)}")
+        raise HTTPException(400, f"{field}: choose from {', '.join(valid)}")
     choice = choice or desk.results_of(name).get(question.id, HumanAnswer()).choice
     if desk.review:
         desk.annotations.review(Review(name, question.id, choice, comment))
@@ -237,5 +237,5 @@ def _next_open(desk: AnnotationDesk, name: str, number: int) -> Response:
 
 def _nth(items: Sequence[T], number: int) -> T:
     if not 1 <= number <= len(items):
-        raise NotFoundError(f"number {number} is out of range: 1 to {len(items)}")
+        raise NotFoundError(f"number {number} is out of range; expected 1 to {len(items)}")
     return items[number - 1]

@@ -196,7 +196,7 @@ def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) ->
     rated = np.stack(list(letters.values()), axis=1).astype(np.int64)  # (questions, annotators)
     ratings = rated[(rated >= 0).sum(axis=1) > 1]
     if not len(ratings):
-        raise MeasureError("agreement: no question was answered by two annotators")
+        raise MeasureError("agreement: no question was answered by at least two annotators")
     counts = np.stack([(ratings == label).sum(axis=1) for label in range(classes)], axis=1)
     raters = counts.sum(axis=1)
     same, all_pairs = (counts * (counts - 1)).sum(axis=1) / 2, raters * (raters - 1) / 2

@@ -120,7 +120,7 @@ def build(
             }
         if not questions:
             reasons = "; ".join(f"{name}: {tally.summary()}" for name, tally in tallies.items())
-            raise QuestionError(f"no question could be made; {reasons}")
+            raise QuestionError(f"no questions could be built: {reasons}")
         info = {
             "version": __version__,
             **(settings or {}),
@@ -214,7 +214,7 @@ def write_questions(
 
 
 def save_image(out: Path, image: np.ndarray) -> str:
-    """Write an image and return its name relative to ``out``: a hash of its pixels, which does not reveal the answer."""
+    """Write an image and return its name relative to ``out``: an uninformative hash of its pixels."""
     digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
     name = f"{PICTURES}/{digest}.png"
     if not (out / name).exists():

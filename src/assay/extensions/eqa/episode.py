@@ -133,11 +133,11 @@ class EpisodeSource(Protocol):
 def state_fault(states: np.ndarray) -> str:
     """Return the reason why states (frames, 7) are unusable; empty if they are usable."""
     if states.ndim != 2 or states.shape[1] != SIZE:
-        return "states without seven numbers each"
+        return "states that are not seven numbers each"
     if len(states) < 2:
         return "fewer than two frames"
     if not np.isfinite(states).all():
         return "non-finite states"
     if states[:, 6].min() < -0.1 or states[:, 6].max() > 1.1:
-        return "gripper values outside the scale of the data set"
+        return "gripper values outside the data set's range"
     return ""

@@ -66,11 +66,9 @@ class ReviewSummary:
         """Write the kept questions to a new folder, with a version and the list of dropped questions."""
         kept = [question for question in questions if question.id not in self.dropped]
         if not kept:
-            raise QuestionError(f"{folder}: no question is left after review")
+            raise QuestionError(f"{folder}: no questions are left after the review")
         if not self.verdicts:
-            raise QuestionError(
-                f"{folder}: none of its questions has a review; use assay eqa annotate --review"
-            )
+            raise QuestionError(f"{folder}: no question has been reviewed; use assay eqa annotate --review")
         try:
             info = json.loads((folder / BUILD).read_text(encoding="utf-8"))
             if not isinstance(info, dict) or not isinstance(info.get("review", {}), dict):
@@ -105,7 +103,7 @@ class ReviewSummary:
                 try:
                     os.link(folder / name, new / name)  # takes no disk space
                 except FileNotFoundError:
-                    raise QuestionError(f"{folder / name}: a question's picture is missing") from None
+                    raise QuestionError(f"{folder / name}: this image of a question is missing") from None
                 except OSError:
                     shutil.copyfile(folder / name, new / name)
             save(new, kept, info)

@@ -110,7 +110,7 @@ def _select(
 
 def _no_condition(blocks: Sequence[TableBlock]) -> MeasureError:
     conditions = dict.fromkeys(block.condition for block in blocks)
-    return MeasureError(f"no run has one of its conditions ({', '.join(conditions)})")
+    return MeasureError(f"no run contains any of the conditions ({', '.join(conditions)})")
 
 
 @by_run(_read_scores)
@@ -149,7 +149,7 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
         "Success by level",
         (*map(Column, heads), *columns),
         tuple(rows),
-        "In percent: unweighted means over tasks; 95 % Wilson intervals, stratified by task; errors are excluded."
+        "Unweighted means over tasks, in percent; 95 % Wilson intervals, stratified by task; errors are excluded."
         + (f" Published: {PUBLISHED_SOURCE}." if beside else ""),
     )
 
@@ -180,8 +180,8 @@ def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
     )
     note = "In percent. " + (f"Published: {PUBLISHED_SOURCE}." if beside else "")
     yield Table("tasks", "Success by task", columns, tuple(rates), note)
-    note = "In percent: Wilson intervals; that of the mean is stratified by task."
-    yield Table("intervals", "95 % intervals of success by task", columns, tuple(intervals), note)
+    note = "Wilson intervals, in percent; that of the mean is stratified by task."
+    yield Table("intervals", "95 % intervals of success rates by task", columns, tuple(intervals), note)
 
 
 def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
@@ -245,7 +245,7 @@ BLOCKS = (
     TableBlock("1 F.2", "Paraphrases", "paraphrase", trained=ORIGINAL),
     TableBlock("1 3 4 F.3", "Original instructions", CONTROL),
     TableBlock("1 F.3", "Paraphrases", "paraphrase"),
-    TableBlock("2 F.4", "With images, the same tasks", CONTROL, same_tasks_as="referents=text"),
+    TableBlock("2 F.4", "With images, on the same tasks", CONTROL, same_tasks_as="referents=text"),
     TableBlock("2 F.4", "With descriptions", "referents=text"),
     TableBlock("3 F.5", "Gobbledygook tokens", "gobbledygook=tokens"),
     TableBlock("3 F.5", "Gobbledygook words", "gobbledygook=words"),
@@ -299,12 +299,12 @@ def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator
         target.append(exhibit(f"Table {number}", title, make, runs, blocks, beside))
     yield PaperSection(
         "Success by level",
-        "Tables 1 to 8. Each run is one model; its policy states what it was trained on.",
+        "Tables 1 to 8. Each run is one model; its policy states its training data.",
         tuple(by_level),
     )
     title = "Length of original and nonsense prompts"
     yield PaperSection("Prompts", "", (exhibit("Table D.1", title, lengths_table, runs),))
-    yield PaperSection("Success by task", "Tables F.2 to F.14: the same scores task by task.", tuple(by_task))
+    yield PaperSection("Success by task", "Tables F.2 to F.14: the same scores by task.", tuple(by_task))
 
 
 PAPER = Paper(

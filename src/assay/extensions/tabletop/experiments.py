@@ -64,7 +64,7 @@ def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
     """
     return _design(
         "tabletop",
-        "Tasks told in words and pictures at four levels of novelty, and harder (after CoGeLoT).",
+        "Tasks with multimodal prompts at four levels of novelty and several difficulties (after CoGeLoT).",
         lambda entry: [Variant(f"difficulty={difficulty}", (Harder(difficulty),)) for difficulty in HARDER],
         mistakes,
         actions,
@@ -108,7 +108,7 @@ def prompts(
 
     return _design(
         "prompts",
-        "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
+        "Tabletop tasks with paraphrased, masked, nonsense or exchanged prompts, and with permuted objects.",
         variants,
         mistakes,
         actions,

@@ -103,7 +103,7 @@ def check_target(path: Path, folder: Path, model: str, style: str) -> None:
         try:
             owners = read(path).select("model", "style").unique().rows()
         except QuestionError as error:
-            raise QuestionError(f"{error}; it is not replaced, choose another file") from None
+            raise QuestionError(f"{error}; not overwritten, choose another file") from None
         if owners != [(model, style)]:
             names = ", ".join(sorted(f"{name} ({prompt})" if prompt else name for name, prompt in owners))
             raise QuestionError(f"{path}: contains answers from {names}; choose another file for {model}")
@@ -113,16 +113,16 @@ def check_target(path: Path, folder: Path, model: str, style: str) -> None:
 def read(path: Path) -> pl.DataFrame:
     """Read an answer file, one column per field. Raises QuestionError if the file is invalid."""
     if not path.is_file():
-        raise QuestionError(f"{path}: file not found; assay eqa ask writes answers")
+        raise QuestionError(f"{path}: file not found; use assay eqa ask to write answers")
     try:
         frame = pl.read_ndjson(path, schema=SCHEMA)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:120]
-        raise QuestionError(f"{path}: not a file of answers: {reason}") from None
+        raise QuestionError(f"{path}: not an answer file: {reason}") from None
     texts = [name for name, kind in SCHEMA.items() if kind == pl.String and name not in _REQUIRED]
     frame = frame.with_columns(pl.col(texts).fill_null(""))
     if not len(frame) or frame.select(_REQUIRED).null_count().sum_horizontal().item():
-        raise QuestionError(f"{path}: not a file of answers: model, question or state is missing")
+        raise QuestionError(f"{path}: not an answer file: model, question or state is missing")
     answered = pl.col("state") == AnswerState.ANSWERED
     valid_state = pl.col("state").is_in([*AnswerState])
     invalid = frame.filter(~valid_state | (answered != pl.col("letter").is_in([*LETTERS])))

@@ -111,7 +111,7 @@ class LocalModel:
 
     def __init__(self, name: str, settings: ModelSettings, cache: Cache, ledger: Ledger) -> None:
         """Load the model ``name``, a Hugging Face repository or a local folder."""
-        require("vlm", "models on this machine need transformers and torch", LLMError)
+        require("vlm", "local models need transformers and torch", LLMError)
         self._name, self._cache, self._ledger = name, cache, ledger
         self._most_tokens = settings.most_tokens
         self._torch: Any = import_module("torch")
@@ -124,7 +124,7 @@ class LocalModel:
                 name, dtype="auto", **trust, **spread
             ).eval()
         except (OSError, ValueError, ImportError) as error:
-            hint = "; --remote-code lets it" if "trust_remote_code" in str(error) else ""
+            hint = "; allow this with --remote-code" if "trust_remote_code" in str(error) else ""
             raise LLMError(f"local:{name}: {one_line(str(error))}{hint}") from None
         if not settings.device_map:
             self._model.to("cuda" if self._torch.cuda.is_available() else "cpu")

@@ -99,20 +99,22 @@ class Prompting:
             return cls.of(Style(name))
         path = Path(name)
         if not path.is_file():
-            raise QuestionError(f"unknown prompt '{name}'; choose {', '.join(Style)} or a YAML file")
+            raise QuestionError(
+                f"unknown prompt '{name}'; choose from {', '.join(Style)}, or give a YAML file"
+            )
         try:
             file = PromptFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
         except ValidationError as error:
-            raise QuestionError(f"{path}: not a file of prompts: {validation_reason(error)}") from None
+            raise QuestionError(f"{path}: not a prompt file: {validation_reason(error)}") from None
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             reason = " ".join(str(error).split())[:150]
-            raise QuestionError(f"{path}: not a file of prompts: {reason}") from None
+            raise QuestionError(f"{path}: not a prompt file: {reason}") from None
         for kind, text in file.question.items():
             placeholders = ("text", "action", "views", *(() if kind.predicts else LETTERS))
             _fill(text, dict.fromkeys(placeholders, ""), path)
         name = file.name or path.stem
         if name in list(Style) or not name.isprintable() or not name.strip():
-            raise QuestionError(f"{path}: '{name}' cannot be its name, which is stored with answers")
+            raise QuestionError(f"{path}: '{name}' is not a valid prompt name; set another name in the file")
         built_in = cls.of(file.style)
         system, ask = {**built_in.system, **file.system}, {**built_in.ask, **file.ask}
         return cls(name, file.style, system, ask, file.question)
@@ -161,7 +163,7 @@ def find_image(folder: Path, name: str) -> ModelImage:
     """Return one of a question's images. Raises QuestionError unless it is in the folder ``pictures``."""
     path = (folder / name).resolve()
     if path.parent != (folder / PICTURES).resolve() or path.suffix != ".png" or not path.is_file():
-        raise QuestionError(f"{folder}: no image '{name[:100]}' in its folder {PICTURES}")
+        raise QuestionError(f"{folder}: no image '{name[:100]}' in the folder {PICTURES}")
     return ModelImage(path, path.name)
 
 
@@ -176,7 +178,7 @@ def _fill(text: str, values: Mapping[str, str], path: Path) -> str:
         return text.format(**values)
     except (KeyError, IndexError, ValueError) as error:
         valid = ", ".join(f"{{{value}}}" for value in values)
-        raise QuestionError(f"{path}: valid placeholders of a question are {valid}; not {error}") from None
+        raise QuestionError(f"{path}: invalid placeholder: {error}; expected {valid}") from None
 
 
 def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> Ledger:

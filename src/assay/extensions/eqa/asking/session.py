@@ -140,9 +140,9 @@ def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
     refusals = failures[-MAX_REFUSALS:]
     if refusals[0] and list(refusals) == [refusals[0]] * MAX_REFUSALS:
         hint = "; --no-temperature may help" if "temperature" in refusals[0].lower() else ""
-        return f"{MAX_REFUSALS} questions in a row: {error}{hint}"
+        return f"{MAX_REFUSALS} questions in a row were refused: {error}{hint}"
     if len(failures) >= MAX_FAILURES:
-        return f"{MAX_FAILURES} questions in a row without an answer, the last: {error}"
+        return f"{MAX_FAILURES} questions in a row without an answer; last error: {error}"
     return ""
 
 
@@ -284,7 +284,7 @@ def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str
     """Return three wrong instructions that differ from each other and the correct one, or why there are none."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
-        return (), f"{len(wrong)} instructions, not {DISTRACTORS}"
+        return (), f"{len(wrong)} instructions instead of {DISTRACTORS}"
     if not all(text.isprintable() and len(text) <= MAX_INSTRUCTION for text in wrong):
         return (), "not an instruction"
     if not all(is_different(one, two) for one, two in combinations((instruction, *wrong), 2)):

@@ -85,7 +85,7 @@ def choose(option: str, name: str, valid: Sequence[T]) -> T:
     for value in valid:
         if value == name:
             return value
-    raise QuestionError(f"{option} '{name}': choose one of {', '.join(valid)}")
+    raise QuestionError(f"{option} '{name}': choose from {', '.join(valid)}")
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Ite
     ledger = model.ledger
     say(
         f"{ledger.requests:,} requests ({ledger.retries:,} retries), {ledger.cached:,} cached replies; "
-        f"{ledger.prompt_tokens:,} tokens sent, {ledger.answer_tokens:,} received"
+        f"{ledger.prompt_tokens:,} input tokens, {ledger.answer_tokens:,} output tokens"
         f"{format_cost(ledger, settings.price)}"
     )
     if ledger.uncounted:
@@ -118,7 +118,7 @@ def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Ite
 def show_estimate(estimate: Ledger, price: Price, what: str, *, aside: bool) -> None:
     """Print the estimated tokens and cost."""
     say(
-        f"about {estimate.prompt_tokens:,} tokens to send and {estimate.answer_tokens:,} to receive for "
+        f"about {estimate.prompt_tokens:,} input tokens and {estimate.answer_tokens:,} output tokens for "
         f"{estimate.requests:,} {what}{format_cost(estimate, price)}",
         aside=aside,
     )

@@ -28,9 +28,9 @@ __all__ = ["METHODS", "NEEDS", "Draft", "OptionMethod", "Plan", "Shot", "WrongIn
 
 NEEDS = {
     QuestionKind.H_SP: "four tasks performed from one initial state, or an episode with four distinct moments",
-    QuestionKind.M_SP: "four moments of one episode that labels distinguish",
+    QuestionKind.M_SP: "four moments of one episode that the labels distinguish",
     QuestionKind.L_SP: "four distinct moments of one episode",
-    QuestionKind.H_AI: "four instructions of one initial state, or of the data set",
+    QuestionKind.H_AI: "four instructions for one initial state, or from the data set",
     QuestionKind.M_AI: "four actions with the same components and different signs",
     QuestionKind.L_AI: "four distinct actions",
 }

@@ -90,7 +90,7 @@ class AnswerSheet:
             for (model, style), rows in answers.read(file).group_by("model", "style", maintain_order=True):
                 name = f"{model} ({style})" if style else str(model)
                 if name in models:
-                    raise QuestionError(f"{file}: answers of {name} are given twice")
+                    raise QuestionError(f"{file}: duplicate answers from {name}")
                 models[name] = _match_answers(rows, index)
         for person, given in ({} if annotations is None else annotations.answers()).items():
             content = [
@@ -104,7 +104,7 @@ class AnswerSheet:
         scored = {name: model for name, model in models.items() if (model.right != NONE).any()}
         silent = {name: model.unanswered for name, model in models.items() if name not in scored}
         if not scored:
-            raise QuestionError("none of these questions has an answer")
+            raise QuestionError("no question has an answer")
         return cls(questions, scored, silent)
 
     @cached_property

@@ -19,7 +19,7 @@ from assay.measures.result import MeasureError
 from assay.measures.views.table import Value
 
 STATIC_VIEWS = ("exo", "exo2", "exo3", "exo4")
-NEEDS_MARKS = "needs categorised mistakes: assay eqa judge, or assay eqa annotate --answers"
+NEEDS_MARKS = "requires categorised mistakes (assay eqa judge, or assay eqa annotate --answers)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class ModelFacts:
         except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
             reason = " ".join(str(error).split())[:150]
             raise QuestionError(
-                f"{path}: not facts about models (NAME: {{open: true, size: 7, family: Qwen}}): {reason}"
+                f"{path}: invalid facts about models (expected NAME: {{open: true, size: 7, family: Qwen}}): {reason}"
             ) from None
 
 
@@ -67,7 +67,7 @@ class ReportData:
             if not name.startswith(HUMAN) and name not in BASELINES
         }
         if not models:
-            raise MeasureError("needs answers of a model")
+            raise MeasureError("requires answers from a model")
         return models
 
     @property
@@ -116,7 +116,7 @@ class ReportData:
         """Return the models with answers in the main view, best first. Raises MeasureError if there are none."""
         answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
         if not answered:
-            raise MeasureError(f"needs answers of a model in the view {self.main_view}")
+            raise MeasureError(f"requires answers from a model in the view {self.main_view}")
         return sorted(answered, key=lambda model: -self.overall(model[1]))
 
     def mid_level_errors(self, model: ModelScore, view: str) -> tuple[ComponentErrors, ...]:
@@ -134,14 +134,14 @@ class ReportData:
             if shares:
                 means[view] = tuple(np.mean(np.array(shares, dtype=float), axis=0).tolist())
         if not means:
-            raise MeasureError(f"needs wrong answers at the mid level in the views {', '.join(views)}")
+            raise MeasureError(f"requires wrong answers at the mid level in the views {', '.join(views)}")
         return means
 
     def several_views(self, wanted: Sequence[str]) -> list[str]:
         """Return the requested views that exist. Raises MeasureError if there are fewer than two."""
         views = [view for view in wanted if view in self.score.views]
         if len(views) < 2:
-            raise MeasureError(f"needs questions in several views (--views {','.join(wanted)})")
+            raise MeasureError(f"requires questions in several views (--views {','.join(wanted)})")
         return views
 
 

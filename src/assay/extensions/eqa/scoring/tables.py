@@ -25,7 +25,7 @@ from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import plural, signed
 
 PERSPECTIVES = {"ego": "egocentric", "exo": "exocentric", "both": "combined"}
-_PERCENT = "Percent of right answers."
+_PERCENT = "Percentage of correct answers."
 
 Rows = list[tuple[Value, ...]]
 
@@ -76,7 +76,7 @@ def consistency_table(results: ReportData) -> Table:
     """Return the mean accuracy of each model on each data set, and the range of these means."""
     datasets = results.datasets
     if len(datasets) < 2:
-        raise MeasureError("needs questions from two data sets")
+        raise MeasureError("requires questions from two data sets")
     shared = [
         kind
         for kind in QuestionKind
@@ -94,7 +94,7 @@ def consistency_table(results: ReportData) -> Table:
         *_columns("share", *datasets),
         Column("largest minus smallest", "change"),
     )
-    note = f"Over the kinds of all data sets: {', '.join(shared)}."
+    note = f"Over the kinds that all data sets have: {', '.join(shared)}."
     return Table("consistency", "By data set", columns, tuple(rows), note)
 
 
@@ -148,7 +148,7 @@ def view_value_table(results: ReportData) -> Table:
     """Return means over models: the best single view, and the gain from using both views."""
     views = results.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
-        raise MeasureError("needs all three of ego, exo and both")
+        raise MeasureError("requires the views ego, exo and both")
     rows: Rows = []
     for kind in QuestionKind:
         means = [
@@ -179,14 +179,14 @@ def proportions_table(results: ReportData) -> Table:
         if len(own) > 1:
             rows.append((name, "average", *means_of(own), *[None] * (3 * len(COMPONENTS))))
     if not rows:
-        raise MeasureError("needs wrong answers at the mid level")
+        raise MeasureError("requires wrong answers at the mid level")
     columns = [*_columns("text", "model", "view"), *_columns("share", *COMPONENTS)]
     for name in COMPONENTS:
         columns += [
             Column(f"{name}: n", "count"),
             *_columns("share", f"{name}: error rate", "95 % interval"),
         ]
-    note = "Error rates of questions that involve each component, normalised to their sum; mid level."
+    note = "Error rates at the mid level on questions that involve each component, normalised to sum to 1."
     return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
 
 
@@ -218,7 +218,7 @@ def mistakes_table(results: ReportData) -> Table:
     names = _columns("text", "group", "part", "kind of mistake")
     columns = (*names, Column("marked", "count"), *_columns("share", *totals))
     sizes = ", ".join(f"{kind} {total}" for kind, total in totals.items())
-    note = f"Proportions of the categorised mistakes for each kind of question: {sizes}."
+    note = f"Proportions of the categorised mistakes on each kind of question: {sizes}."
     return Table("mistakes", "Error categories", columns, tuple(rows), note)
 
 
@@ -230,7 +230,7 @@ def verbs_table(results: ReportData) -> Table:
             text = action_of(question.text) if question.kind.predicts else question.options[question.right]
             texts[question.dataset].add(text.lower())
     if not texts:
-        raise MeasureError("needs questions of the high level")
+        raise MeasureError("requires questions at the high level")
     rows = []
     for dataset, instructions in sorted(texts.items()):
         verbs = Counter(text.split()[0] for text in instructions if text.split())
@@ -251,7 +251,9 @@ def statistics_table(results: ReportData) -> Table:
         episodes = {(question.dataset, question.episode) for question in own}
         rows.append((name, len(own), len(items), len(images), len(episodes)))
     columns = (Column("data set"), *_columns("count", "questions", "items", "images", "episodes"))
-    return Table("statistics", "Statistics", columns, tuple(rows), "An item is a question in any view.")
+    return Table(
+        "statistics", "Statistics", columns, tuple(rows), "An item is a question regardless of its view."
+    )
 
 
 def counts_table(results: ReportData) -> Table:
@@ -270,9 +272,9 @@ TABLES: Mapping[str, tuple[str, Callable[[ReportData], Table]]] = {
     "Section C.4": ("Consistency across data sets", consistency_table),
     "Table 2": ("One to four static cameras", cameras_table),
     "Table 3": ("Wrist camera, static camera, and both", perspectives_table),
-    "Table 4": ("Value of the wrist camera and of both", view_value_table),
+    "Table 4": ("Value of the wrist camera and of both cameras", view_value_table),
     "Table 11": ("Normalised error proportions by view", proportions_table),
-    "Table 12": ("Normalised error proportions, mean over models", mean_proportions_table),
+    "Table 12": ("Normalised error proportions, averaged over models", mean_proportions_table),
     "Table 13": ("Error categories in full", mistakes_table),
     "Table 7": ("Verbs of the instructions", verbs_table),
     "Table 8": ("Questions, images and episodes", statistics_table),

@@ -85,7 +85,7 @@ class DemoSource:
                     tally.add("episode: cannot be set up", f"{name}: {error}")
                     continue
                 if episode.outcome is not Outcome.SUCCESS:
-                    tally.add("episode: the oracle did not succeed", name)
+                    tally.add("episode: the oracle failed", name)
                     continue
                 yield watcher.episode(name, text, f"{task_id} {seed}", world, self.compiled, PACK, goals)
             yield from self._tours(task_id, seed, tally)

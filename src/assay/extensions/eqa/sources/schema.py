@@ -158,7 +158,7 @@ def find_schema(
             for key, feature in sorted(features.items())
         )
         raise QuestionError(
-            f"{where}: no schema matches its features ({listed[:300]}); "
+            f"{where}: no schema matches the features ({listed[:300]}); "
             f"choose one with --schema: {', '.join(schema.name for schema in schemas)}"
         )
     return schema if gripper is None else replace(schema, closed=gripper[0], opened=gripper[1])

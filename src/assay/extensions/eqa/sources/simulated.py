@@ -124,7 +124,7 @@ class RolloutWatcher:
         pack: str,
         goals: Mapping[str, Goal],
     ) -> SourceEpisode:
-        """Create the episode while the world is in its final state; ``goals`` maps the scene's instructions to goals."""
+        """Create the episode while the world is in its final state; ``goals`` maps instructions to goals."""
 
         def camera(name: str) -> SimulatedCamera:
             return SimulatedCamera(compiled, world.compiled.scene, pack, name, self._moments)
@@ -212,7 +212,7 @@ class RunSource:
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         """Yield usable episodes; see `EpisodeSource`."""
         tally.add(EPISODES_FOUND, count=len(self._episodes) + self._others)
-        tally.add("episode: not a success", count=self._others)
+        tally.add("episode: not successful", count=self._others)
         for spec, path in sorted(self._episodes, key=lambda episode: episode[0].scene_key):
             try:
                 episode = self._replay(spec, path)
@@ -221,7 +221,7 @@ class RunSource:
                 continue
             fault = state_fault(episode.states)
             if fault or episode.instruction not in episode.achieved:
-                tally.add(f"episode: {fault or 'another outcome when replayed'}", spec.key)
+                tally.add(f"episode: {fault or 'different outcome when replayed'}", spec.key)
             else:
                 yield episode
 

@@ -322,13 +322,13 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
-    """Count the successes that took more than the fewest actions. Raise MeasureError if extra actions were not allowed."""
+    """Count the successes that took more than the fewest actions. Raise MeasureError if only those were allowed."""
     usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
     if len(lost) and (lost["steps"] <= lost["best"]).all():
-        raise MeasureError("the episodes allowed only the fewest actions")
+        raise MeasureError("the episodes allowed only the minimum number of actions")
     if not len(won):
-        raise MeasureError("no control succeeds, excluding sweeping tasks")
+        raise MeasureError("no control succeeds (sweeping tasks excluded)")
     hits = int((won["steps"] > won["best"]).sum())
     share, p = hits / len(won), binomial_at_least(hits, len(won), TOLERATED)
     return Retried(hits, len(won), len(usual), share, wilson_interval(share, len(won)), p)

@@ -289,12 +289,14 @@ class Dataset:
                     examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
                     texts.update(prompts)
             except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-                reason = "it contains no arrays" if "pickle" in str(error) else one_line(str(error), 120)
+                reason = (
+                    "the file contains no arrays" if "pickle" in str(error) else one_line(str(error), 120)
+                )
                 raise DemonstrationError(
                     f"{file} was not written by assay tabletop demos: {reason}"
                 ) from None
         if not examples:
-            raise DemonstrationError(f"{folder} contains no successful episode; record more")
+            raise DemonstrationError(f"{folder} contains no successful episodes; record more")
         examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
         vocabulary = PromptVocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
         return Dataset(form, tuple(examples), vocabulary, paraphrase)

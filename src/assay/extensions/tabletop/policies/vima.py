@@ -89,7 +89,7 @@ def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ActionError(
-                f"expected {pose}_position and {pose}_rotation in the action: {error}"
+                f"the action should contain numeric {pose}_position and {pose}_rotation: {error}"
             ) from None
         if len(position) not in (2, 3) or len(rotation) != 4:
             raise ActionError(

@@ -63,7 +63,7 @@ class Prompt(Instruction):
     def __post_init__(self) -> None:
         pictures = dict(self.pictures)
         for used in self.placeholders:
-            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' without an object"
+            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' without an image"
             if used not in pictures:
                 raise TaskError(f"{wrong}: {did_you_mean(used, pictures)}")
             if not pictures[used].scene.items:

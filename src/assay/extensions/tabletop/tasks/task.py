@@ -156,7 +156,7 @@ class Draw:
         """Draw one of the options, excluding ``but``. Raise PlacementError if none remains."""
         left = [option for option in options if option not in but]
         if not left:
-            raise PlacementError("no option is left to draw from")
+            raise PlacementError("no options are left to draw from")
         return left[int(self.rng.integers(len(left)))]
 
     def some(self, options: Sequence[str], count: int, *, but: Sequence[str] = ()) -> list[str]:

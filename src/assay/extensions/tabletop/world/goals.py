@@ -193,7 +193,7 @@ def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
 
 
 def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
-    """Return which positions (n, 2) a block of half width ``half`` reaches in a straight line clear of a barrier, (n,)."""
+    """Return which positions (n, 2) a block of half width ``half`` can reach straight, clear of a barrier, (n,)."""
     margin = half + KEEP_OFF
     shares = np.linspace(0.05, 1, 24)
     path = start + shares[:, None, None] * (places - start)  # (24, n, 2)

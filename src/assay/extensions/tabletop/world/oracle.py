@@ -281,7 +281,7 @@ class TableOracle:
         return best
 
     def _standing(self, goal: SweepGoal, poses: np.ndarray) -> float:
-        """Return the value of a state: the number of blocks in the zone, plus a little for each that can be pushed there."""
+        """Return the value of a state: the blocks in the zone, plus a fraction for each that can be pushed there."""
         inside = self._progress.inside(poses)
         sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
         wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())

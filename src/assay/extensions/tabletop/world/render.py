@@ -69,7 +69,7 @@ class TableRenderer:
         """Render a built scene at given joint positions."""
         if self._process != os.getpid():
             raise RenderingError(
-                "this process was forked from one that had drawn pictures, and GL does not survive that: "
+                "this process was forked from one that had rendered images, and GL contexts do not survive a fork: "
                 "start processes with multiprocessing's 'spawn'"
             )
         if self._gl is None:

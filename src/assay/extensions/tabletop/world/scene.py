@@ -316,7 +316,7 @@ class TableScene:
         names = [item.name for item in self.items]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise TaskError(f"the scene has more than one item '{twice}'; names are unique")
+            raise TaskError(f"the scene has more than one item '{twice}'; names must be unique")
 
     def item(self, name: str) -> TableItem:
         """Return the item with a name."""

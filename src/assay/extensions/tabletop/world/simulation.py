@@ -122,7 +122,9 @@ class TableSimulation:
                 f"got {values.shape}"
             )
         if not np.isfinite(values).all():
-            raise ActionError(f"the action is not finite at index {int(np.argmin(np.isfinite(values)))}")
+            raise ActionError(
+                f"the action has a non-finite value at index {int(np.argmin(np.isfinite(values)))}"
+            )
         ends = values.reshape(2, 6)[:, :2]
         first, second = inside = np.clip(ends, (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
         clipped = bool((inside != ends).any())
