@@ -1,6 +1,6 @@
-"""The options of a run, declared once: command line, API, bridges and workers all take them from here.
+"""The options of a run, declared once: the command line, API, bridges and workers all take them from here.
 
-A docstring below a field is its help text and its documentation. A new option is a new field, and its use.
+The docstring below a field is both its help text and its documentation. To add an option, add a field and use it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from assay.support.extras import require
 MEASURED: Literal["measured"] = "measured"
 MAX_SEEDS = 100_000
 Videos = Literal["failures", "all"]
-"""Selection of episodes that become videos."""
+"""Selection of episodes for which videos are written."""
 Waiting = Literal["play", "hold", "align"]
 """Behaviour of the robot during inference; see `assay.episodes.WhileWaiting`."""
 Retry = Literal["transient", "errors", "nothing"]
-"""Selection of the episodes with errors that a resumed run repeats."""
+"""Selection of episodes with errors that a resumed run repeats."""
 Seeds = int | str | Iterable[int]
-"""A number of seeds, counted from 0, or the seeds themselves, as numbers or as text (``7-11``)."""
+"""A number of seeds, counted from 0, or a list of seeds, as numbers or as text (``7-11``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class RunOptions:
     """Run part I of N of the plan; `assay runs merge` merges the parts."""
 
     def __post_init__(self) -> None:
-        """Raise RunError for a value out of range."""
+        """Raise RunError if a value is out of range."""
         for option in fields(self):
             value, minimum = getattr(self, option.name), option.metadata.get("minimum")
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -90,7 +90,7 @@ class RunOptions:
 
     @classmethod
     def of(cls, options: RunOptions | None = None, **overrides: Unpack[RunOptionsDict]) -> RunOptions:
-        """Return options with some replaced, given as the API and the command line accept them. Raises AssayError."""
+        """Return options with some values replaced, in the form that API and command line accept. Raises AssayError."""
         values: dict[str, Any] = dict(overrides)
         for name, error, example in (
             ("tasks", TaskError, "'libero_goal/3'"),
@@ -108,7 +108,7 @@ class RunOptions:
 
     @property
     def initial(self) -> Literal["sampled", "stored"]:
-        """Origin of the initial states."""
+        """Source of the initial states."""
         return "sampled" if self.states is None else "stored"
 
     @property
@@ -118,12 +118,12 @@ class RunOptions:
 
     @property
     def retry(self) -> Retry:
-        """Which episodes that ended in an error are repeated."""
+        """Selection of episodes with errors that are repeated."""
         return "errors" if self.retry_errors else "transient"
 
 
 class RunOptionsDict(TypedDict, total=False):
-    """The fields of `RunOptions` as keywords of the API, with the types that they accept there."""
+    """Fields of `RunOptions` as keyword arguments of the API, with the types accepted there."""
 
     tasks: str | Iterable[str] | None
     seeds: Seeds | None
@@ -148,14 +148,14 @@ class RunOptionsDict(TypedDict, total=False):
 
 @cache
 def option_help() -> Mapping[str, str]:
-    """Help text by option: the docstrings below the fields of `RunOptions`."""
+    """Return the help text of each option: the docstrings below the fields of `RunOptions`."""
     return field_docs(RunOptions)
 
 
 def join_names(
     names: str | Iterable[str] | None, error: type[AssayError], option: str, example: str
 ) -> str | None:
-    """Return a selection as written on the command line; raises ``error`` unless it is text or a list of names."""
+    """Return a selection as written on the command line; raise ``error`` unless it is text or a list of names."""
     if names is None or isinstance(names, str):
         return names
     try:
@@ -166,7 +166,7 @@ def join_names(
 
 
 def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
-    """Parse seeds from a number, a list or text: ``4`` means 0 to 3, ``7,8,9`` and ``7-11`` list them.
+    """Parse seeds from a number, a list or text: ``4`` means 0 to 3; ``7,8,9`` and ``7-11`` are lists.
 
     Raises RunError.
     """
@@ -205,9 +205,10 @@ def _parse_latency(latency: int | str) -> int | Literal["measured"]:
 
 
 def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
-    """Return an ``assay run`` command with a run's stored settings and further options, without empty ones.
+    """Return an ``assay run`` command with a run's stored settings and further options, omitting empty ones.
 
-    Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
+    Certification is always stated explicitly if it is in the settings, because a run without certificates cannot be
+    resumed with them.
     """
     for name in ("steps", "replan", "start", "latency", "while_waiting"):
         options["hold_start" if name == "start" else name] = settings.get(name)
@@ -218,7 +219,7 @@ def run_command(experiment: str, policy: str, settings: Mapping[str, object], **
 
 
 def option_words(options: Mapping[str, object], omit: str = "") -> list[str]:
-    """Return options as words of a command; options without a value are omitted."""
+    """Return options as command-line words, omitting options without a value."""
     return [
         word
         for name, value in options.items()
