@@ -8,8 +8,14 @@ from itertools import product
 from urllib.parse import parse_qsl, urlencode
 
 from assay.errors import RenderingError
-from assay.extensions.probe.examination import ProbePlan, ProbeReport, _demonstrated_steps, examine
-from assay.extensions.probe.server import DemonstratedStep, options_of
+from assay.extensions.probe.examination import (
+    DemonstratedStep,
+    ProbePlan,
+    ProbeReport,
+    _demonstrated_steps,
+    examine,
+    options_of,
+)
 from assay.policies.remote.convention import Convention, Gripper, Layout, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation

@@ -110,7 +110,7 @@ def test_without_an_experiment_a_script_has_liberos_tasks(tmp_path: Path, capfd:
     assert run_free(["python", str(file)], "primitives") == 1
     printed = capfd.readouterr()
     assert printed.out.strip() == "90"
-    assert "LIBERO's module libero.lifelong is not offered" in printed.err
+    assert "LIBERO's module libero.lifelong is not supported" in printed.err
 
 
 def test_libero_is_not_shadowed_outside_of_the_command():

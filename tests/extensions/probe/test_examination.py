@@ -11,8 +11,14 @@ import pytest
 from bench.trained import Frame, Trained, frames, served
 
 from assay.errors import PolicyError
-from assay.extensions.probe.examination import ProbePlan, _demonstrated_steps, examine, race
-from assay.extensions.probe.server import DemonstratedStep, RequestRefusedError
+from assay.extensions.probe.examination import (
+    DemonstratedStep,
+    ProbePlan,
+    RequestRefusedError,
+    _demonstrated_steps,
+    examine,
+    race,
+)
 from assay.policies.remote.convention import Gripper, Rotation, Sign
 from assay.policies.remote.openpi import CONVENTION
 from assay.support.images import Orientation

@@ -52,5 +52,5 @@ class Partial:
 def raise_missing(owner: str, name: str, valid: list[str]) -> NoReturn:
     """Raise MissingError with the name of the attribute and similar valid names."""
     raise MissingError(
-        f"assay libero: LIBERO's {owner}.{name} is not offered: {did_you_mean(name, valid)} ({DOCS})"
+        f"assay libero: LIBERO's {owner}.{name} is not supported: {did_you_mean(name, valid)} ({DOCS})"
     )

@@ -86,7 +86,7 @@ class ControlEnv(Partial):
                     f"assay libero: {owner} has no option '{option}': {did_you_mean(option, valid)}"
                 )
             if option in _FIXED_OPTIONS and value not in _FIXED_OPTIONS[option]:
-                raise SpecError(f"{owner}({option}={value!r}): valid here: {_FIXED_OPTIONS[option][0]!r}")
+                raise SpecError(f"{owner}({option}={value!r}): expected {_FIXED_OPTIONS[option][0]!r}")
         if not os.path.exists(bddl_file_name):  # noqa: PTH110 - names as LIBERO takes them
             raise AssertionError(f"[error] {bddl_file_name} does not exist!")
         info = get_problem_info(os.fspath(bddl_file_name))

@@ -63,7 +63,7 @@ class SuiteTask:
         """Return the index of the episode that a placeholder identifies. Raises StateError for any other state."""
         if len(state) != _PLACEHOLDER_SIZE or round(float(state[0])) != MARK:
             raise StateError(
-                "with --experiment, episodes start where the experiment says: call set_init_state with a row of "
+                "with --experiment, the experiment determines the initial states: call set_init_state with a row of "
                 "get_task_init_states"
             )
         return int(state[1])

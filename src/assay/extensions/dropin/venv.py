@@ -210,7 +210,7 @@ class BaseVectorEnv(Partial):
     ) -> None:
         if given := [name for name, value in options.items() if value is not None]:
             raise SpecError(
-                f"{type(self).__name__}({given[0]}=...) is not offered: all environments are stepped together here"
+                f"{type(self).__name__}({given[0]}=...) is not supported: all environments are stepped together here"
             )
         self._env_fns = list(env_fns)
         self.workers = [worker_fn(env_fn) for env_fn in env_fns]

@@ -11,12 +11,12 @@ import numpy as np
 
 from assay.episodes import EpisodeSpec, rollout
 from assay.errors import PolicyError
+from assay.policies.calibration.flawed import OpenLoopPolicy
 from assay.policies.calibration.perception import GlancePolicy
 from assay.policies.control import control
 from assay.policies.oracle.motion import CLOSED, OPEN
 from assay.policies.oracle.policy import Oracle
-from assay.policies.simple import STILL
-from assay.sim import Observation, Simulation
+from assay.sim import Simulation
 from assay.sim.world import SceneEnv
 from assay.support.streams import stream
 from assay.tasks import Instruction
@@ -42,7 +42,7 @@ class MemorisedEpisode:
 
 
 @dataclass
-class ReplayPolicy:
+class ReplayPolicy(OpenLoopPolicy):
     """Flaw: replays a control episode open-loop in any scene.
 
     It memorises the oracle's episode of the unperturbed task, solved or not, with its instruction and the initial
@@ -76,10 +76,6 @@ class ReplayPolicy:
             return float(moved) + lacking, memory.instruction != instruction.text
 
         self._actions = iter(min(memories, key=mismatch).actions)
-
-    def act(self, observation: Observation) -> np.ndarray:
-        """Return the next memorised action, (1, 7); after the last, the waiting action."""
-        return next(self._actions, STILL)[None]
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -57,6 +57,16 @@ class FlawedPolicy(Oracle):
         """Return the movable objects of the scene, sorted by name."""
         entities = self._simulation.compiled.entities
         return [entities[name] for name in sorted(entities) if entities[name].movable]
+
+
+class OpenLoopPolicy:
+    """Executes a sequence of actions that was chosen in advance, then waits."""
+
+    _actions: Iterator[np.ndarray]
+
+    def act(self, observation: Observation) -> np.ndarray:
+        """Return the next action, (1, 7); after the last, the waiting action."""
+        return next(self._actions, STILL)[None]
 
 
 def names_in(goal: Goal) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -12,12 +12,11 @@ from assay import tasks
 from assay.episodes import EpisodeSpec, horizon, rollout
 from assay.errors import PolicyError
 from assay.perturb.senses.robot import ActionDelay
-from assay.policies.calibration.flawed import FlawedPolicy, names_in, replace_objects
+from assay.policies.calibration.flawed import FlawedPolicy, OpenLoopPolicy, names_in, replace_objects
 from assay.policies.control import control
 from assay.policies.oracle.plan import ImpossibleError
 from assay.policies.oracle.policy import Oracle
-from assay.policies.simple import STILL
-from assay.sim import Observation, Simulation
+from assay.sim import Simulation
 from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 from assay.sim.world import SceneEnv
@@ -128,14 +127,12 @@ class WithinPolicy(FlawedPolicy):
         return super().goal(instruction, spec)
 
 
-class GlancePolicy(FlawedPolicy):
+class GlancePolicy(OpenLoopPolicy, FlawedPolicy):
     """Flaw: observes the scene only once per instruction and acts open-loop afterwards.
 
     It simulates the oracle's episode and executes the resulting actions. After a new instruction it observes and
     simulates again.
     """
-
-    _actions: Iterator[np.ndarray]
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Simulate the episode."""
@@ -148,10 +145,6 @@ class GlancePolicy(FlawedPolicy):
         self.attach(self._env)
         self._actions = iter(self.simulate(self._plan_from_here))
         return True
-
-    def act(self, observation: Observation) -> np.ndarray:
-        """Return the next simulated action, (1, 7); after the last, the waiting action."""
-        return next(self._actions, STILL)[None]
 
     def simulate(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
         """Return the actions (7,) of a plan, executed in a private simulation from the current state."""
@@ -175,7 +168,7 @@ class GlancePolicy(FlawedPolicy):
 
 
 @dataclass
-class UnseeingPolicy:
+class UnseeingPolicy(OpenLoopPolicy):
     """Flaw: sees nothing. Follows the instruction as if every object were at one memorised position.
 
     It understands the instruction as the oracle does, and replays open-loop the oracle's actions in the unperturbed
@@ -199,10 +192,6 @@ class UnseeingPolicy:
         if not names_in(goal) <= trained.scene.names:  # another room, or unknown objects
             goal = trained.goal if instruction.text == trained.instruction.text else Goal(())
         self._actions = iter(_memorise(memorised, goal))
-
-    def act(self, observation: Observation) -> np.ndarray:
-        """Return the next action, (1, 7); after the last, the waiting action."""
-        return next(self._actions, STILL)[None]
 
 
 @lru_cache(maxsize=256)

@@ -20,7 +20,6 @@ import numpy as np
 from scipy.spatial.transform import Rotation as SciPyRotation
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
-from websockets.http11 import Request, Response
 
 from assay import __version__
 from assay.episodes import EpisodeSpec, Policy, Privileged
@@ -301,7 +300,11 @@ class PolicyServer:
                 self._serve_client,
                 host,
                 port,
-                process_request=_answer_http,
+                process_request=lambda connection, request: (
+                    connection.respond(HTTPStatus.OK, "OK\n")
+                    if urlsplit(request.path).path in HEALTH_PATHS
+                    else None  # a websocket request
+                ),
                 compression=None,
                 max_size=MAX_REQUEST_BYTES,
                 ping_interval=None,
@@ -361,12 +364,6 @@ def load_servable(address: str) -> Policy:
             "learned?checkpoint=FILE or python:pkg.module:Class"
         )
     return policy
-
-
-def _answer_http(connection: ServerConnection, request: Request) -> Response | None:
-    """Answer health checks over HTTP; return None for a websocket request."""
-    is_check = urlsplit(request.path).path in HEALTH_PATHS
-    return connection.respond(HTTPStatus.OK, "OK\n") if is_check else None
 
 
 def _format_error(error: Exception) -> str:

@@ -37,7 +37,7 @@ class MissingFinder(importlib.abc.MetaPathFinder):
         """Raise ModuleNotFoundError for missing parts of LIBERO, and for robosuite."""
         if name.startswith("libero."):
             raise ModuleNotFoundError(
-                f"assay libero: LIBERO's module {name} is not offered; there are libero.libero, .benchmark, .envs "
+                f"assay libero: LIBERO's module {name} is not supported; there are libero.libero, .benchmark, .envs "
                 "(env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/libero.md)",
                 name=name,
             )
