@@ -508,7 +508,7 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         raise MeasureError("no perturbed episode has a control that all runs share")
 
     def mark(result: Robustness) -> Mark:
-        look = {"colour": ORANGE, "shape": "s"} if result.condition is None else {}
+        look = {"color": ORANGE, "marker": "s"} if result.condition is None else {}
         label, p = result.condition or "all changes", result.p_holm
         return Mark.of_change(label, result, p_value(p), sure=p < SURE, **look)
 

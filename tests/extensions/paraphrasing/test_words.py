@@ -28,7 +28,7 @@ REFUSALS = {
     "words agree none.csv": "none.csv",
     "words agree head.csv --export new.csv": "no rows to sample",
     "words agree noughts.csv": "pass --marks 0X or --marks 10",
-    "words generate": "valid: --out FILE.csv",
+    "words generate": "use --out FILE.csv",
     "words generate --tasks nowhere.bddl --out x.csv": "nowhere.bddl",
     f"words generate {STOVE} --per-cell 999 --out x.csv": "obj=addition,act=none has 3",
     "words generate --lexicon nowhere.yaml --out x.csv": "nowhere.yaml",

@@ -19,7 +19,6 @@ from assay.support.console import progress_bar, say
 
 if TYPE_CHECKING:
     from assay.perturb.words.grid.generate import Paraphrase
-    from assay.perturb.words.grid.rules import Fault
     from assay.support.llm import Ledger, Price
     from assay.tasks import Task
 
@@ -45,7 +44,7 @@ def generate(
     from assay.perturb.words.grid.table import write
 
     if out is None and not as_markdown:
-        raise PerturbationError("valid: --out FILE.csv to write them, --markdown to print a table")
+        raise PerturbationError("no output given; use --out FILE.csv or --markdown")
     chosen = tasks_named(selection)
     paraphrases = grid(chosen, per_cell, seed, words=lexicon)
     counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in paraphrases)
@@ -88,20 +87,14 @@ def verify(
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
     wrong = len({fault.line for fault in faults})
     say(f"{len(rows)} rows, {wrong} with faults", aside=not summary)
-    for rule, count in Counter(
-        rule for rule, _ in {(fault.rule, fault.line) for fault in faults}
-    ).most_common():
-        say(f"{rule:<10} {count:>5} row{'s' * (count != 1)}: {_most_common(faults, rule)}", aside=not summary)
+    lines = {(fault.rule, fault.line) for fault in faults}
+    for rule, count in Counter(rule for rule, _ in lines).most_common():
+        own = (fault.reason for fault in faults if fault.rule == rule)
+        reasons = Counter(re.sub(r"line \d+", "another line", reason) for reason in own)
+        examples = "; ".join(f"{number} x {reason}" for reason, number in reasons.most_common(3))
+        say(f"{rule:<10} {count:>5} row{'s' * (count != 1)}: {examples}", aside=not summary)
     if faults:
         raise typer.Exit(1)
-
-
-def _most_common(faults: Sequence[Fault], rule: str) -> str:
-    """The most frequent reasons of a rule, regardless of the line."""
-    reasons = Counter(
-        re.sub(r"line \d+", "another line", fault.reason) for fault in faults if fault.rule == rule
-    )
-    return "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
 
 
 def score(
