@@ -91,7 +91,7 @@ REFUSALS = {
     f"{TRY} --assets x": "asset pack",
     f"{TRY} --latency measured": "assay run measures it",
     f"{TRY} --latency soon": "expected 0 to 1000 control steps of 50 ms, or measured",
-    f"{TRY} --while-waiting hold": "--while-waiting needs --latency above 0",
+    f"{TRY} --while-waiting hold": "--while-waiting requires a --latency above 0",
     f"{TRY} --seeds 1 --video all --out file": "file",
 }
 

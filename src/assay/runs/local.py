@@ -139,7 +139,7 @@ class LocalProcesses:
             allowed = self._timeout if worker.ready else LOADING_TIMEOUT_S
             if time.monotonic() - worker.last_seen > allowed:
                 worker.process.kill()
-                yield from self._remove(worker, workers, source, f"gave no sign of life for {allowed:.0f} s")
+                yield from self._remove(worker, workers, source, f"did not respond for {allowed:.0f} s")
 
     def _remove(
         self, worker: _Worker, workers: list[_Worker], source: Scheduler, reason: str

@@ -215,7 +215,7 @@ class RayActors:
         elif answer == _versions():
             worker.placed = True
         else:
-            raise RunError(f"a Ray node has {answer}, this machine {_versions()}: they must be equal")
+            raise RunError(f"a Ray node has {answer}, but this machine has {_versions()}; they must match")
 
     def _remove_silent(self, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         """Stop workers that have sent no message for too long."""
@@ -225,14 +225,14 @@ class RayActors:
         elif now - self._placed > PLACEMENT_TIMEOUT_S:
             free = int(self._ray.available_resources().get("CPU", 0))
             raise RunError(
-                f"--ray {self._address}: no worker was placed in {PLACEMENT_TIMEOUT_S:.0f} s; "
+                f"--ray {self._address}: no worker was placed within {PLACEMENT_TIMEOUT_S:.0f} s; "
                 f"{free} of {self._cpus()} CPUs are free"
             )
         for worker in list(workers):
             allowed = self._timeout if worker.ready else max(self._timeout, LOADING_TIMEOUT_S)
             if worker.placed and worker.calls and now - worker.last_seen > allowed:
                 yield from self._remove(
-                    worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False
+                    worker, workers, source, f"did not respond for {allowed:.0f} s", violent=False
                 )
 
     def _remove(

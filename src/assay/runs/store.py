@@ -96,13 +96,13 @@ class Store:
         Raises RunError if another process is writing to it and does not finish within ``patience`` seconds.
         """
         if path.suffix != SUFFIX:
-            raise RunError(f"{path}: a run's file ends in {SUFFIX}")
+            raise RunError(f"{path}: the name of a run file must end in {SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             try:
                 held.enter_context(file_lock(lock_file(path), patience))
             except BlockingIOError:
-                raise RunError(f"{path}: another process is writing this run") from None
+                raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
                 raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
             if not path.exists() or not path.stat().st_size:
@@ -125,7 +125,7 @@ class Store:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
                 raise RunError(
-                    f"{path}: SQLite cannot share memory here (a network drive?): choose another place"
+                    f"{path}: SQLite cannot share memory here (a network drive?); choose another folder"
                 )
             return cls(path, connection, held.pop_all())
 
@@ -528,14 +528,16 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
-        raise RunError(f"{path}: not a run of Assay")
+        raise RunError(f"{path}: not an Assay run")
     if version != VERSION:
-        raise RunError(f"{path}: a run of format {version}; this version of Assay reads format {VERSION}")
+        raise RunError(
+            f"{path}: the run has format {version}, but this version of Assay reads format {VERSION}"
+        )
     foreign = connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE '%virtual%'"
     ).fetchone()
     if foreign is not None:  # triggers and views execute SQL of the file when it is read or written
-        raise RunError(f"{path}: not a run of Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}")
+        raise RunError(f"{path}: not an Assay run: it has the {foreign[0]} {str(foreign[1])[:40]!r}")
     now = signature(path)
     if _checked.get(path) == now:
         return
