@@ -37,7 +37,7 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     last_seen: float
-    """Time of the last message from the worker, monotonic seconds."""
+    """Monotonic time, in seconds, of the worker's last message."""
     ready: bool = False
     latest: str | None = None
     """Scene that the worker has compiled most recently."""

@@ -62,7 +62,7 @@ class _RayWorker:
     calls: deque[tuple[int | None, Any]]
     """Pending calls, in order: the episode's number, if the call is an episode, and Ray's reference to the result."""
     last_seen: float
-    """Time of the last message from the worker, monotonic seconds."""
+    """Monotonic time, in seconds, of the worker's last message."""
     placed: bool = False
     ready: bool = False
     ahead: int = 0
@@ -79,7 +79,7 @@ class _RayWorker:
 
 
 class RayActors:
-    """Executes episodes on Ray: ``local`` starts it on this machine; otherwise, the address of a cluster.
+    """Executes episodes on Ray: ``local`` starts it on this machine; any other address is that of a cluster.
 
     By default there are as many workers as CPUs, including those of nodes that join later. If this process is already
     connected to Ray, that connection is used and left open.

@@ -1,4 +1,4 @@
-"""The store: all of a run in one SQLite file, ``NAME.assay``.
+"""The store: an entire run in one SQLite file, ``NAME.assay``.
 
 specs              planned episodes, in plan order
 episodes           recorded episodes; an episode is stored completely or not at all
@@ -16,8 +16,8 @@ aftermath          whether success lasts
 stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
-WAL while it is written; a single file when it is closed. One writer at a time. A file is checked when it is opened: the
-application id, the version of the schema, SQLite's integrity check, and that every row can be decoded.
+The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def test_a_vla_eval_client_may_continue_after_an_invalid_request(served: Callabl
     for message, words in (
         ({"type": "dance", "payload": {}, "seq": 4}, "unknown message type 'dance'"),
         ({"type": "observation", "payload": {}, "seq": "4"}, "seq should be a number, not a str"),
-        ({"type": "observation", "payload": {}, "seq": 4}, "'task_description' should be a text"),
+        ({"type": "observation", "payload": {}, "seq": 4}, "'task_description' should be text"),
     ):
         with connect(url(served("idle", "vla-eval"))) as connection:
             said = asked(connection, message)
