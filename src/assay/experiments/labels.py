@@ -51,7 +51,7 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
 
 
 def families(task: Task) -> dict[str, Label]:
-    """Return the labels of a task in each family as one text, such as ``container, left-right``; None without labels."""
+    """Return the labels of a task in each family as one text: ``container, left-right``; None without labels."""
     return {family: SEPARATOR.join(labels) or None for family, labels in label_sets(task).items()}
 
 

@@ -46,7 +46,7 @@ class Knock(MidEpisodeChange):
     """Horizontal distance from the gripper at which the object lands, in metres."""
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
-        """Put the held object at the first free position around the gripper; return False if nothing is held or no room is left."""
+        """Put the held object at the first free position around the gripper; return False if nothing moved."""
         simulation = env.simulation
         fingers = Fingers(simulation)
         held = next((e for e in simulation.compiled.entities.values() if e.movable and fingers.hold(e)), None)
