@@ -103,7 +103,7 @@ def libero(
 
 
 def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
-    """Format task numbers by suite: ``tasks 0 to 6 and 8 of libero_goal``."""
+    """Format task numbers by suite, for example ``tasks 0 to 6 and 8 of libero_goal``."""
     parts = []
     for suite, numbers in unplayed.items():
         ranges = []

@@ -74,12 +74,12 @@ class TaskChange(Result):
     p: Annotated[float, Column("p of a loss", "p")]
     """Exact one-sided p value over starts."""
     more_p: Annotated[float, Column("more than others: Holm p", "p")]
-    """Exact one-sided p value for a larger fraction of lost starts than in other tasks, adjusted by Holm."""
+    """Exact one-sided p value for a larger fraction of lost starts than in other tasks, adjusted (Holm)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCost(Result):
-    """Success kept under a change, and the change's part in the fall over all changes."""
+    """Success kept under a change, and the change's share of the loss over all changes."""
 
     change: Annotated[str, Column("change")]
     kept: Annotated[int, Column("kept", "count")]
@@ -91,21 +91,21 @@ class ChangeCost(Result):
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
     of_fall: Annotated[float | None, Column("part of the fall", "share")]
-    """Fraction of the fall over all changes, which also depends on the change's number of episodes.
+    """Share of the loss over all changes, which also depends on the number of episodes with the change.
 
-    None without a fall.
+    None if there is no loss.
     """
     of_fall_interval: Annotated[Interval | None, Column("part, 95 % interval", "share")]
     """Linearised interval of ``of_fall`` over starts."""
     more: Annotated[float | None, Column("against other changes", "change")] = None
-    """Success kept under this change minus that under the other changes from the same starts.
+    """Success kept under this change minus success kept under the other changes from the same starts.
 
     None for a single change.
     """
     more_interval: Annotated[Interval | None, Column("95 % interval of that", "change")] = None
     """Newcombe interval of ``more`` over starts."""
     more_p: Annotated[float | None, Column("Holm p of that", "p")] = None
-    """Exact two-sided p value of ``more``, adjusted for all changes (Holm)."""
+    """Exact two-sided p value for ``more``, adjusted for all changes (Holm)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,14 +116,14 @@ class TaskChanges(Result):
     costs: tuple[ChangeCost, ...]
     """Costs of single changes, in decreasing order."""
     alike_p: float | None
-    """p value of equal costs of all changes (Mantel-Haenszel, within starts); None for fewer than two changes."""
+    """p value for equal costs of all changes (Mantel-Haenszel, within starts); None for fewer than two changes."""
     uneven: dict[str, float]
-    """Change -> p value of equal cost in all tasks, by permutation of starts between tasks."""
+    """Change -> p value for equal cost in all tasks, by permutation of starts between tasks."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Perturbed episodes with their control's outcome, one row each.
 
     Columns: id, task, seed, start, condition, change, success, control_success, alike (repeats the control's
-    trajectory; null if not judged), elsewhere (an object or the end effector starts at another position than in the
+    trajectory; null if not judged), elsewhere (an object or the end effector starts at a different position from the
     control).
     """
     changes: dict[str, str] = field(default_factory=dict, repr=False, metadata=FOR_DRAWING)
@@ -249,7 +249,7 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
-    """Return task and change -> control, perturbed and count of the starts, (starts, 3), in the order of the rows."""
+    """Return task and change -> control, perturbed and count of each start, (starts, 3), in the order of the rows."""
     table = start_table(rows, "change")
     values = outcome_counts(table)
     places: dict[tuple[str, str], list[int]] = {}
@@ -259,10 +259,10 @@ def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
 
 
 def alike_p(rows: pl.DataFrame) -> float:
-    """Return the p value of equal costs of all changes, from starts whose controls succeed, permuted within starts.
+    """Return the p value for equal costs of all changes, from starts whose controls succeed, permuted within starts.
 
-    The generalised Mantel-Haenszel test: deviation of the successes by change from the mean of their start, divided
-    by its covariance; chi-squared.
+    In the generalised Mantel-Haenszel test, the statistic is the deviation of the successes by change from the mean of
+    their start, divided by its covariance; it follows a chi-squared distribution.
     """
     rows = rows.filter(pl.col("control_success") == 1)
     start = rows.select(pl.struct(START).rank("dense")).to_series().to_numpy().astype(int) - 1
@@ -284,7 +284,7 @@ def alike_p(rows: pl.DataFrame) -> float:
 
 
 def uneven_p(rows: pl.DataFrame) -> float | None:
-    """Return the p value of equal cost in all tasks, by permutation of starts between tasks.
+    """Return the p value for equal cost in all tasks, by permutation of starts between tasks.
 
     None for a single task.
     """
@@ -304,7 +304,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Return the table of success kept under each change."""
+    """Return a table of the success kept under each change."""
     if not result.costs:
         return None
     alike = ""
@@ -324,7 +324,7 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Return the table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
+    """Return a table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
     drops = report.profile.get(CHANGES) or ()
     drops = tuple(drop for drop in drops if drop.plausible and drop.over_tasks is not None)
     if not drops:
@@ -349,7 +349,7 @@ def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
 
 
 def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Return the table of the cost of each change in each task."""
+    """Return a table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
@@ -370,7 +370,7 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
 
 
 def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
-    """Yield sentences about success kept under the costliest changes."""
+    """Yield sentences about the success kept under the costliest changes."""
     costs = [cost for cost in result.costs if cost.share is not None]
     if not costs:
         return

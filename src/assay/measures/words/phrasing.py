@@ -36,7 +36,7 @@ STRATUM = ("task", "object")
 
 @dataclass(frozen=True, slots=True)
 class ActionGap(Result):
-    """Wordings with one phrasing of the action, compared with the others; names are kept."""
+    """Wordings with one phrasing of the action, compared with those with other phrasings; names are kept."""
 
     action: str
     successes: int
@@ -50,9 +50,9 @@ class ActionGap(Result):
     interval: Interval
     """Newcombe interval over strata; includes 0 if the test does."""
     strata: int
-    """Number of strata with both sides: tasks x ways of naming objects."""
+    """Number of strata with both kinds of wording: tasks x ways of naming objects."""
     p: float
-    """Exact p value: the larger of tests of wordings within strata, and of episodes within strata and starts."""
+    """Exact p value: the larger from tests of wordings within strata and of episodes within strata and starts."""
     p_holm: float = 1.0
     """p value adjusted for all phrasings (Holm)."""
 
