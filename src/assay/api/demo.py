@@ -35,7 +35,7 @@ PLANTED = {
     "replay": "replays the actions of the control episode",
     "clumsy": "closes the gripper too late in every second episode",
     "nearest": "takes the object nearest to the target's usual position",
-    "keyword": "knows objects by the names in the training instructions only",
+    "keyword": "knows objects only by the names in the training instructions",
     "blind": "ignores the instruction",
     "colour": "takes the object that has the target's usual colour",
 }
@@ -158,7 +158,7 @@ def run_demo(
             for job in as_completed(jobs):
                 watch(job.result())
         except BrokenProcessPool:
-            raise RunError("a worker of the demo died: run the same command again") from None
+            raise RunError("a demo worker process died; run the same command again") from None
     examined = [job.result() for job in jobs]
     refused: Counter[str] = Counter()  # the same for every policy
     for reasons in examined[0].refused.values() if examined else ():

@@ -110,7 +110,7 @@ class Run:
             print_refused(count_reasons(refused))
             waiting = len(store.todo(retry="nothing"))
         if meta.get("settings", {}).get("certificates", "") is None:
-            say("uncertified: the oracle has not solved these scenes; no time limit is derived from it")
+            say("uncertified: the oracle has not solved these scenes, so no time limit is derived from it")
         if latency := meta.get("latency"):
             say(
                 f"latency: {number_of(latency['steps'], 'control step')}, from a median of "

@@ -180,7 +180,7 @@ def gate(
 
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
-        raise RunError("gate: expected two different runs; the run is its own baseline")
+        raise RunError("gate: expected two different runs, but the run and the baseline are the same")
     outcomes = {name: read_outcomes(path) for name, path in name_runs(paths).items()}
     return judge(outcomes, margin=margin, each=each)
 
@@ -279,7 +279,9 @@ def audit(
         runs[probe] = Run(path, ending)
         left += ending.left
         if ending.reason:
-            raise RunError(f"stopped: {ending.reason}; run it again to resume once the policy is reachable")
+            raise RunError(
+                f"stopped: {ending.reason}; run the audit again to resume once the policy is reachable"
+            )
         if observer.stopping():
             break
     solved = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
@@ -293,17 +295,17 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
     auditors = WORLDS[design.world].traits.auditors
     if not auditors:
-        raise RunError(f"audit: the world '{design.world}' declares no policies that lack an input")
+        raise RunError(f"audit: the world '{design.world}' does not declare any policies that lack an input")
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(
-            f"audit: world '{design.world}': an auditor lacks '{odd[0]}'; choose one of {valid}, or ''"
+            f"audit: world '{design.world}': unknown missing input '{odd[0]}' of an auditor; choose from {valid}, or ''"
         )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
     probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]
     names = [probe.name for probe in probes]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise RunError(f"audit: {', '.join(twice)}: expected each policy once")
+        raise RunError(f"audit: {', '.join(twice)}: expected each policy only once")
     return probes
 
 

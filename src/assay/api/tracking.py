@@ -126,7 +126,10 @@ class Sender:
         if not present:
             self._file.unlink(missing_ok=True)
         elif not self._file.exists():
-            say(f"warning: {self._file} is missing: the first {present} episodes count as sent", aside=True)
+            say(
+                f"warning: {self._file} is missing; assuming that the first {present} episodes were sent",
+                aside=True,
+            )
             self._file.write_text("".join(f"{line}\n" for line in lines[:present]), encoding="utf-8")
         self._sent = set(self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else ())
         missed = []
@@ -227,7 +230,10 @@ class Tracked(Observer):
         except Exception as error:
             self._tracker = None
             reason = one_line(error)
-            say(f"warning: tracking stopped: {reason}; assay export --to sends the rest", aside=True)
+            say(
+                f"warning: tracking stopped: {reason}; send the remaining episodes with assay export --to",
+                aside=True,
+            )
             return None
 
 

@@ -120,8 +120,8 @@ class InitialStates(np.ndarray):
             return super().__getitem__(key)
         except IndexError:
             raise NoSuchStateError(
-                f"the script requests initial state {key}, but the task has {len(self)}, one per seed, from 0 on: "
-                f"run {len(self)} trials per task, or increase --seeds"
+                f"the script requests initial state {key}, but the task has {len(self)}, one per seed, numbered "
+                f"from 0: run {len(self)} trials per task, or increase --seeds"
             ) from None
 
 
@@ -139,7 +139,7 @@ class Benchmark(Partial, abc.ABC):
         if not suite:
             present = ", ".join(dict.fromkeys(task.suite for task in plan()))
             raise TaskError(
-                f"the script requests {self.name}, of which the experiment has no unrecorded episodes: "
+                f"the script requests {self.name}, for which the experiment has no unrecorded episodes: "
                 f"request {present}, or choose other --tasks"
             )
         in_order = self.task_order_index and len(suite) == 10

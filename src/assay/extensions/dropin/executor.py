@@ -49,7 +49,7 @@ def start(words: Sequence[str], session: DropinSession, folder: Path) -> subproc
         return subprocess.Popen(command, env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path})
     except OSError as error:
         fix = f"; did you mean assay libero -- python {words[0]} ...?" if words[0].endswith(".py") else ""
-        raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None
+        raise RunError(f"{words[0]} cannot be started: {error.strerror or error}{fix}") from None
 
 
 class ScriptStopper:
@@ -147,7 +147,7 @@ class Script:
         suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
         say(
             f"assay libero: the script gets {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
-            f"{most} each, and should run {number_of(len(suite_tasks[0].specs), 'trial')} per task",
+            f"{most} each; it should run {number_of(len(suite_tasks[0].specs), 'trial')} per task",
             aside=True,
         )
         states = None if self._config is None else self._config.states

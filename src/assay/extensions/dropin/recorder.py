@@ -127,12 +127,12 @@ class Recorder:
         if self._open and self._actions:
             steps, most = len(self._actions), horizon(self._spec)
             if self._waiting() == steps:
-                reason = f"the script left the episode before it acted, after {steps} steps of waiting"
+                reason = f"the script left the episode before it acted, after {steps} idle steps"
                 error = PolicyError(reason)
                 error.transient = True
                 self._record(Outcome.ERROR, reason, broken=error, certain=certain)
             else:
-                note = f"{ENDED_EARLY} {steps} steps; usual are {most}" if steps < most else ""
+                note = f"{ENDED_EARLY} {steps} steps; the usual horizon is {most}" if steps < most else ""
                 self._record(Outcome.FAILURE, note, certain=certain or steps >= most)
         self._open = False
 

@@ -107,7 +107,7 @@ def get_default_path_dict(custom_location: str | None = None) -> dict[str, str]:
 
 def set_libero_default_path(custom_location: str | None = None) -> None:
     """Ignore ``custom_location``: the folders are always Assay's."""
-    print(f"assay libero: the folders stay in {session().folder}")
+    print(f"assay libero: custom locations are ignored; the folders are in {session().folder}")
 
 
 @cache

@@ -149,9 +149,9 @@ class SubprocEnvWorker(EnvWorker):
         try:
             succeeded, answer = self.parent_remote.recv()
         except (EOFError, ConnectionResetError):
-            raise SpecError("the process of an environment has died; see its output above") from None
+            raise SpecError("an environment's process died; see its output above") from None
         if not succeeded:
-            raise SpecError(f"in the process of an environment: {answer}")
+            raise SpecError(f"in an environment's process: {answer}")
         return answer
 
     def close_env(self) -> None:
@@ -213,7 +213,7 @@ class BaseVectorEnv(Partial):
     ) -> None:
         if given := [name for name, value in options.items() if value is not None]:
             raise SpecError(
-                f"{type(self).__name__}({given[0]}=...) is not supported: all environments are stepped together here"
+                f"{type(self).__name__}({given[0]}=...) is not supported: all environments are always stepped together"
             )
         self._env_fns = list(env_fns)
         self.workers = [worker_fn(env_fn) for env_fn in env_fns]
@@ -237,7 +237,7 @@ class BaseVectorEnv(Partial):
         workers = self._select(id)
         for column in arguments:
             if len(column) != len(workers):
-                raise AssertionError(f"{len(column)} values for {len(workers)} environments")
+                raise AssertionError(f"got {len(column)} values for {len(workers)} environments")
         for worker, *values in zip(workers, *arguments, strict=True):
             worker.send_call(name, *values, **named)
         results: list[Any] = []

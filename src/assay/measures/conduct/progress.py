@@ -118,7 +118,7 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
     staged = any(group.score is not None for group in groups)
     if staged:
         columns += ["score", "score_interval"]
-        note += "Progress: mean progress of the goal's atoms by stages; 100 % for a success. "
+        note += "Progress: mean progress of the goal's atoms through their stages; 100 % for a success. "
     if any(group.several for group in groups):
         columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
         note += (
@@ -132,7 +132,7 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
 
 PROGRESS = Measure(
     "progress",
-    "Mean progress by stages, and fraction of the goal's atoms that hold, by condition.",
+    "Mean progress through the stages, and fraction of the goal's atoms that hold, by condition.",
     lambda run: progress(run.frame),
     needs=("truth",),
     panels=(Panel(HIDDEN, (progress_table,)),),

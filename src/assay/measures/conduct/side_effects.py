@@ -72,7 +72,7 @@ class Quantity(Result):
     median: Annotated[float, Column("median", "number")]
     interval: Annotated[Interval | None, Column("its 95 % interval", "number")]
     """Interval from order statistics over starts and variants; None if the effective sample size is below six."""
-    ninth: Annotated[float, Column("nine of ten below", "number")]
+    ninth: Annotated[float, Column("90th percentile", "number")]
     """90th percentile."""
 
 
@@ -108,7 +108,7 @@ def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
         raise MeasureError("the run does not record side effects")
     rows = with_references(frame).drop_nulls("side_effects")
     if not len(rows):
-        raise MeasureError("no episode without an error records side effects")
+        raise MeasureError("no error-free episode has recorded side effects")
     successful_controls = rows.filter(_SUCCEEDED & (pl.col("condition") == CONTROL))
     usual_paths = successful_controls.group_by("task").agg(_usual_path=pl.col("path_length").median())
     rows = rows.join(usual_paths, on="task", how="left", maintain_order="left").with_columns(
@@ -264,7 +264,7 @@ def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> 
 
 SIDE_EFFECTS = Measure(
     "side_effects",
-    "Success that does not last, bystanders moved or toppled, drawers left open, collisions of the arm; forces, jerk, "
+    "Transient success, bystanders moved or toppled, drawers left open, collisions of the arm; forces, jerk, "
     "time and path.",
     lambda run: side_effects(run.plausible),
     needs=("side_effects",),

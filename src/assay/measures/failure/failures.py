@@ -188,13 +188,13 @@ def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
     if not result.failures or not result.by_object:
         return None
     axes = (("names", result.by_object), ("action", result.by_action))
-    controls = "Controls are in none. " if result.rule.with_controls else ""
+    controls = "Controls count as none. " if result.rule.with_controls else ""
     return Table(
         "failure-types",
         "Near and far failures, by type of paraphrase",
         (Column("axis"), Column("type"), *COLUMNS),
         tuple((axis, group.group, *_cells(group)) for axis, groups in axes for group in groups),
-        f"Each type with all types of the other axis. {controls}{describe_rule(result.rule)}",
+        f"Each type is combined with all types of the other axis. {controls}{describe_rule(result.rule)}",
     )
 
 
@@ -248,7 +248,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
         if run.unjudged:
             parts.append(f"{plural(run.unjudged, 'failure')} could not be judged")
         if run.elsewhere:
-            parts.append(f"{plural(run.elsewhere, 'episode')} in a perturbed scene left out")
+            parts.append(f"{plural(run.elsewhere, 'episode')} in a perturbed scene were left out")
         texts.append((f"{name}: " if len(runs) > 1 else "") + "; ".join(parts))
     caption = (
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "

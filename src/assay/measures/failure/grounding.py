@@ -191,7 +191,7 @@ MOVED = Measure(
 )
 TOUCHED = Measure(
     "touched",
-    "Object touched first, compared with the objects in the goal, by condition; noisy.",
+    "Object touched first, compared with the objects in the goal, by condition. This measure is noisy.",
     lambda run: confusion(run.frame, "touched", ("condition",)),
     needs=("touched", "truth"),
     panels=_PANELS,

@@ -1,7 +1,8 @@
 """Memorisation: does the policy repeat the control's trajectory although the change calls for a different one?
 
-A change calls for a different trajectory if it is implausible (a meaningless or different instruction, a missing target),
-if the goal is a different one in the same world, or if an object of the task is far from its position in the control.
+A change calls for a different trajectory if it is implausible (a meaningless or different instruction, a missing
+target), if the goal is a different one in the same world, or if an object of the task is far from its position in the
+control.
 (Runs record the initial positions of objects; otherwise the label ``distance`` is used.) Then
 
     D = distance from the trajectory to the nearest successful control of the same task, with any seed
@@ -168,7 +169,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     changed = _classify(pairs(rows, "id", "truth", "initial_positions"))
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
-        raise MeasureError("no episode with a control has a change that calls for another trajectory")
+        raise MeasureError("no episode with a control has a change that calls for a different trajectory")
     successful = controls(rows).filter(pl.col("success") == 1)
     successful = successful.filter(pl.Series(paths.has(successful["id"].to_numpy())))
     spread, noise = spreads(successful, paths)
@@ -358,7 +359,7 @@ def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
     """Return a table of the memorisation index by axis and condition."""
     rows = [(result.overall, "all"), *((index, "axis") for index in result.axes)]
     rows += [(index, "condition") for index in result.conditions]
-    note = "Alike: trajectories that repeat the control's. 95 % Wilson intervals over starts."
+    note = "Alike: number of trajectories that repeat the control's. 95 % Wilson intervals over starts."
     if result.by_label:
         note += (
             " The run does not record initial positions: the displacement is known from a label in "

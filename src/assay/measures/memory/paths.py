@@ -202,7 +202,7 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
         elif len(group) > 1:
             spread[str(task)] = _nearest_distances(group["id"].to_numpy(), paths)
     if not spread:
-        raise MeasureError("needs a task with two successful controls to measure their natural spread")
+        raise MeasureError("measuring the natural spread needs a task with two successful controls")
     spread[""] = np.concatenate(list(spread.values()))
     high, noisy = (
         {task: float(np.quantile(values, QUANTILE)) for task, values in part.items()}

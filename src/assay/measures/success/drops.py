@@ -336,10 +336,11 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
                 "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
             ),
             "p_holm",
-            note="Paired differences to the control with the same task and seed, or with the requested task; 95 % "
+            note="Paired differences from the control with the same task and seed, or with the requested task; 95 % "
             "Newcombe intervals over starts. Both p values belong to one test. Where success is expected, the test is "
-            "exact and one-sided (a loss; 1 for a rise), and Holm p is adjusted for all tests. Where success is not "
-            "expected, a loss is not a flaw: both are two-sided, and Holm p is adjusted within the family.",
+            "exact and one-sided (for a loss; 1 for a gain), and Holm p is adjusted for all tests. Where success is "
+            "not expected, a loss is not a flaw: both p values are two-sided, and Holm p is adjusted within "
+            "the family.",
         )
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
@@ -357,11 +358,11 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             notes += f" Of {len(drops)} conditions, the {MOST} largest losses are shown."
         caption = (
             f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with the same "
-            "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test of a loss, by flips over starts "
-            "and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
+            "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign flips over "
+            "starts and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
             f"filled marks: p < {SURE:g}.{notes}"
         )
-        along, heads = "paired difference to the control, points", ("pairs", "Holm p")
+        along, heads = "paired difference from the control, points", ("pairs", "Holm p")
         return change_drawing(name, title, caption, groups, along=along, heads=heads)
 
     return Panel(SUCCESS, (table,), (draw,) if drawn else ())
@@ -379,12 +380,12 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
         interval = f"95 % interval {between(drop.interval, 100)}"
         numbers = f"paired difference {points(drop.change)} points, {interval}"
         if drop.certain and drop.change < 0:
-            yield f"Changes of the {name} cost {number(100 * -drop.change)} points ({numbers})."
+            yield f"Changes to the {name} cost {number(100 * -drop.change)} points ({numbers})."
             continue
         same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
         control_note = "" if same else " (each control counted once per pair)"
         yield (
-            f"Under changes of the {name} success goes from {percent(drop.control, 0)}{control_note} to "
+            f"Under changes to the {name}, success goes from {percent(drop.control, 0)}{control_note} to "
             f"{percent(drop.perturbed, 0)} of {plural(drop.pairs, 'pair')} ({numbers})."
         )
 
@@ -402,7 +403,7 @@ def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
 
 CHANGES = Measure(
     "changes",
-    "Paired difference to the control by change: names, position, appearance+object, ...",
+    "Paired difference from the control by change: names, position, appearance+object, ...",
     lambda run: drops(
         run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL)),
         ("change",),
@@ -413,7 +414,7 @@ CHANGES = Measure(
 )
 AXES = Measure(
     "axes",
-    "Paired difference to the control by axis; only changes after which success is expected.",
+    "Paired difference from the control by axis; only changes after which success is expected.",
     lambda run: drops(run.plausible, ("axis",), stopped=run.stopped),
     needs=("axis",),
     panels=(_panel("axes", "Cost by axis", drawn=False),),
@@ -421,7 +422,7 @@ AXES = Measure(
 )
 DROPS = Measure(
     "drops",
-    "Paired difference to the control by condition.",
+    "Paired difference from the control by condition.",
     lambda run: drops(run.frame, stopped=run.stopped),
     panels=(_panel("drops", "Cost of each condition"),),
     sentences=drops_sentences,

@@ -194,7 +194,7 @@ def _test_other_tasks(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 OTHER_TASKS = Measure(
     "other_tasks",
-    "Other tasks of the scene, against the controls of the requested tasks.",
+    "Success on other tasks of the scene, compared with the controls of the requested tasks.",
     other_tasks,
     needs=("change", "truth"),
     tests=_test_other_tasks,

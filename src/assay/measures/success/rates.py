@@ -264,7 +264,7 @@ CONDITIONS = Measure(
 )
 TASKS = Measure(
     "tasks",
-    "Success by task, unperturbed and perturbed, if success is expected.",
+    "Success by task, unperturbed and perturbed, where success is expected.",
     lambda run: rates(
         run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL),
         ("task", "perturbed"),

@@ -73,7 +73,7 @@ class TaskChange(Result):
     perturbed: Annotated[float, Column("perturbed", "share")]
     p: Annotated[float, Column("p of a loss", "p")]
     """Exact one-sided p value over starts."""
-    more_p: Annotated[float, Column("more than others: Holm p", "p")]
+    more_p: Annotated[float, Column("more than in other tasks, Holm p", "p")]
     """Exact one-sided p value for a larger fraction of lost starts than in other tasks, adjusted (Holm)."""
 
 
@@ -90,21 +90,21 @@ class ChangeCost(Result):
     """Fraction of kept successes, ``kept / count``; None if no control succeeds."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
-    of_fall: Annotated[float | None, Column("part of the fall", "share")]
+    of_fall: Annotated[float | None, Column("share of the loss", "share")]
     """Share of the loss over all changes, which also depends on the number of episodes with the change.
 
     None if there is no loss.
     """
-    of_fall_interval: Annotated[Interval | None, Column("part, 95 % interval", "share")]
+    of_fall_interval: Annotated[Interval | None, Column("share of the loss, 95 % interval", "share")]
     """Linearised interval of ``of_fall`` over starts."""
-    more: Annotated[float | None, Column("against other changes", "change")] = None
+    more: Annotated[float | None, Column("minus other changes", "change")] = None
     """Success kept under this change minus success kept under the other changes from the same starts.
 
     None for a single change.
     """
-    more_interval: Annotated[Interval | None, Column("95 % interval of that", "change")] = None
+    more_interval: Annotated[Interval | None, Column("minus others, 95 % interval", "change")] = None
     """Newcombe interval of ``more`` over starts."""
-    more_p: Annotated[float | None, Column("Holm p of that", "p")] = None
+    more_p: Annotated[float | None, Column("minus others, Holm p", "p")] = None
     """Exact two-sided p value for ``more``, adjusted for all changes (Holm)."""
 
 
@@ -168,7 +168,7 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
     all_lost = rows.group_by(START, maintain_order=True).agg(_all=lost)
     whole, starts = all_lost["_all"].to_numpy().astype(float), len(all_lost)
     t = t_quantile(0.975, max(starts - 1, 1))
-    # A change's part of the fall is defined if the fall over all changes is significant.
+    # A change's share of the loss is defined if the loss over all changes is significant.
     falls = starts > 2 and whole.sum() > max(0.0, t * whole.std(ddof=1) * starts**0.5)
     costs = []
     for change, own in by_change.items():
@@ -314,11 +314,11 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         alike = f"Overall, the changes {verdict} ({test})."
     return Table.of(
         "kept",
-        "Success kept, if the control succeeds",
+        "Success kept where the control succeeds",
         result.costs,
-        note="Pairs whose control succeeds; Wilson intervals over starts. Part of the fall: fraction of all successes "
-        "lost under all changes, which also depends on the number of episodes. Against other changes: success kept "
-        f"with this change minus that kept with the others in the same starts. {alike}",
+        note="Pairs whose control succeeds; Wilson intervals over starts. Share of the loss: fraction of all successes "
+        "lost under all changes, which also depends on the number of episodes. Minus other changes: success kept "
+        f"under this change minus success kept under the others from the same starts. {alike}",
         shown_at_once=True,
     )
 
@@ -331,7 +331,7 @@ def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         return None
     return Table.of(
         "over-tasks",
-        "These tasks, or tasks in general",
+        "These tasks and tasks in general",
         drops,
         Column("change", value=lambda drop: drop.group),
         Column("tasks", "count", value=lambda drop: drop.tasks),
@@ -341,10 +341,10 @@ def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         Column("tasks in general, 95 % interval", "change", value=lambda drop: drop.over_tasks),
         Column("p over tasks, two-sided", "p", value=lambda drop: drop.p_over_tasks),
         Column("log-odds", "number", value=lambda drop: drop.log_odds and drop.log_odds.log_odds),
-        Column("p of that, two-sided", "p", value=lambda drop: drop.log_odds and drop.log_odds.p),
+        Column("p of the log-odds, two-sided", "p", value=lambda drop: drop.log_odds and drop.log_odds.p),
         note="The diagnosis holds for these tasks with new starts. Tasks in general: as if these were a random sample, "
-        "with one observation per task. The Holm p is one-sided and adjusted for all tests; the two other p are not "
-        "adjusted. Log-odds: conditional logistic regression within starts, for comparison with the exact test.",
+        "with one observation per task. The Holm p is one-sided and adjusted for all tests; the other two p values are "
+        "not adjusted. Log-odds: conditional logistic regression within starts, for comparison with the exact test.",
     )
 
 
@@ -353,9 +353,9 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
-    verdict = f"Costs more in some tasks: {listed(uneven)}"
+    verdict = f"Changes that cost more in some tasks than in others: {listed(uneven)}"
     if not uneven:
-        verdict = "No change costs more in some tasks"
+        verdict = "No change costs significantly more in some tasks than in others"
     return Table.of(
         "task-changes",
         "Cost of each change in each task",
@@ -363,9 +363,9 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
         *("change", "task", "pairs", "starts", "telling", "control", "perturbed"),
         Column("difference", "change", value=lambda cell: cell.perturbed - cell.control),
         *("p", "more_p"),
-        note="p of a loss: in that task, one-sided, exact over starts, not adjusted. More than others: more starts are "
-        "lost than in the other tasks, Holm over the tasks of the change. Informative starts are those whose control "
-        f"succeeds. {verdict} (permutation of starts between tasks).",
+        note="p of a loss: in that task, one-sided, exact over starts, not adjusted. More than in other tasks: more "
+        "starts are lost than in the other tasks, adjusted (Holm) over the tasks of the change. Informative starts are "
+        f"those whose control succeeds. {verdict} (permutation of starts between tasks).",
     )
 
 
@@ -383,7 +383,7 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
         shares.append(f"{percent(cost.share, 0)} {under} ({counts})")
     rest = len(costs) - 3
     more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
-    yield f"Of the successes of its controls it keeps {listed(shares)}{more}."
+    yield f"Of the successes of its controls, it keeps {listed(shares)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]

@@ -151,7 +151,7 @@ def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
         if rate.rate is not None
     )
     if not spokes:
-        raise MeasureError("no episode has a label family")
+        raise MeasureError("no episode has labels of any family")
     if len(spokes) < 3:
         raise MeasureError(f"{plural(len(spokes), 'label')}; a radar plot needs at least 3")
     return sorted(spokes, key=lambda spoke: (family_order(spoke[0]), label_order(*spoke)))
@@ -221,7 +221,7 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
 
 LABELS = Measure(
     "labels",
-    "Success by kind of task: label family -> rates.",
+    "Success by kind of task: rates for each label family.",
     _rates_by_label,
     needs=(COLUMN,),
     panels=(Panel("World", (labels_table,), runs=radar_figure),),

@@ -123,7 +123,7 @@ def read_names(file: Path) -> dict[str, str]:
     except OSError as error:
         raise RunError(f"--names {file}: {error.strerror}") from None
     except (ValueError, yaml.YAMLError) as error:
-        raise RunError(f"--names {file}: not YAML or JSON: {str(error).splitlines()[0]}") from None
+        raise RunError(f"--names {file} is not valid YAML or JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict) or any(isinstance(label, dict | list) for label in data.values()):
         raise RunError(f"--names {file}: expected lines of the form 'id: name'")
     return {str(name): str(label) for name, label in data.items()}

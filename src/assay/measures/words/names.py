@@ -182,11 +182,11 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
         for gap in (result.overall, *result.nouns)
     ]
     caption = (
-        f"Wordings that change a name, compared with wordings of the same tasks that keep all, over "
+        f"Wordings that change a name, compared with wordings of the same tasks that keep all names, over "
         f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, each noun that "
         f"was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: p < {SURE:g}."
     )
-    along, heads = "change of success with another name, points", ("name kept", "changed", "p")
+    along, heads = "change in success with another name, points", ("name kept", "changed", "p")
     return change_drawing("names", "Names it knows", caption, {"": marks[:MOST]}, along=along, heads=heads)
 
 

@@ -127,7 +127,9 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
     rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in((NONE, "addition")))
     both = {bool(rate.group["preserved"]): rate for rate in rates(rows, ("preserved",)) if rate.count}
     if len(both) < 2:
-        raise MeasureError("needs paraphrases that keep the object's name and others that change it")
+        raise MeasureError(
+            "the comparison needs paraphrases that keep the object's name and others that change it"
+        )
     kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
     parts = {"hits": kept * success, "count": kept, "new_hits": (1 - kept) * success, "new_count": 1 - kept}
     hits, count, new_hits, new_count = sums(valid_rows(rows), wording_columns(rows), **parts).T
@@ -143,7 +145,7 @@ def distance_correlation(grid: Grid) -> Correlation:
         if cell.pd is not None and cell.rate.rate is not None and (cell.object, cell.action) != (NONE, NONE)
     ]
     if len(points) < 4:
-        raise MeasureError(f"got {len(points)} scored cells; a correlation needs at least 4")
+        raise MeasureError(f"{len(points)} scored cells are too few; a correlation needs at least 4")
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
     for names, action, *point in points:
         tables[:, OBJECTS.index(names), ACTIONS.index(action)] = point
@@ -199,7 +201,7 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
     )
     widest = max(map(max, sides), default=0.0)
     caption = (
-        f"Success in per cent and, below it, the number of episodes; "
+        f"Success in percent and, below it, the number of episodes; "
         f"{plural(sum(rate.count for rate in cells.values()), 'episode')} in {len(cells)} of 44 cells. Top left: "
         "control; the margins exclude it; hatched cells have no episode. The widest 95 % Wilson interval of a cell "
         f"extends {100 * widest:.0f} points to one side."

@@ -167,7 +167,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 SURFACE = Measure(
     "surface",
-    "Paired difference to the control if the same words are written differently, by form.",
+    "Paired difference from the control when the same words are written differently, by form.",
     lambda run: drops(run.frame, (SURFACE_LABEL,), stopped=run.stopped),
     needs=(SURFACE_LABEL,),
     tests=_test_forms,

@@ -149,7 +149,7 @@ class _Sums:
         """Return PRIDE at one weight."""
         weighed = self._rows.with_columns(_pd=1 - (alpha * pl.col("s_k") + (1 - alpha) * pl.col("s_t")))
         if not weighed["_pd"].sum() > 0:
-            raise MeasureError(f"at alpha {alpha:g} no paraphrase differs from the original")
+            raise MeasureError(f"at alpha {alpha:g}, no paraphrase differs from the original")
         _, share = shares(weighed, "success", weight="_pd")[()]
         interval = Interval(100 * share.low, 100 * share.high, share.method)
         value = float(self.value(self.totals, alpha)[0])
@@ -172,7 +172,7 @@ class _Sums:
 def pride_table(sweep: Sweep, report: ReportedRun) -> Table:
     """Return a table of PRIDE by weight."""
     note = "95 % Wilson intervals over wordings."
-    return Table.of("pride", "PRIDE over its weight", sweep.points, note=note)
+    return Table.of("pride", "PRIDE by weight", sweep.points, note=note)
 
 
 def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
@@ -203,7 +203,7 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
         "PRIDE with more weight on structure (left) or keywords (right); band: 95 % Wilson intervals over wordings. "
         f"{'; '.join(slopes)}."
     )
-    return Drawing("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
+    return Drawing("alpha-sweep", "PRIDE by weight", caption, (HALF, 3.2), paint)
 
 
 def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
@@ -240,7 +240,7 @@ PRIDE = Measure(
 )
 SWEEP = Measure(
     "sweep",
-    "PRIDE over its weight alpha.",
+    "PRIDE as a function of its weight alpha.",
     lambda run: sweep(run.frame),
     needs=_NEEDS,
     panels=(Panel(WORDS, (pride_table,), runs=sweep_figure),),
