@@ -1,4 +1,4 @@
-"""`assay scenes`: generate scenes with tasks, and draw them."""
+"""`assay scenes`: generate scenes with tasks, and render them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,9 @@ def generate(
 ) -> None:
     """Generate scenes as task files, each with several tasks that the oracle has solved.
 
-    Run the same command to resume, or with a larger count to add scenes. A number without a suitable scene after many
-    draws is reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and certify.
+    Run the same command to resume, or with a larger count to add scenes. A number for
+    which many draws yield no suitable scene is reported and skipped. Use the scenes with --tasks FOLDER in assay try,
+    run, collect and certify.
     """
     from assay.extensions.generate.scenes import (
         MAX_DRAWS,
@@ -99,7 +100,7 @@ def sheet(
     out: Annotated[Path, typer.Option(help="PNG file to write.")],
     assets: Assets = None,
 ) -> None:
-    """Render scenes as seen by the main and the wrist camera, with their instructions."""
+    """Render scenes as seen by the main and wrist cameras, with their instructions."""
     from assay.report.scene_images import MAIN_CAMERA, SHEET_SIZE, WRIST_CAMERA, open_scene
     from assay.report.sheets import SheetCell, save_sheet
     from assay.tasks import Scene, Task, resolve
