@@ -56,10 +56,8 @@ def usable_rewordings(
     reply: Reply | None, screen: Rules | Sentences, cell: Cell, known: Sequence[str], ledger: Ledger
 ) -> list[str]:
     """Return the usable rewordings in a reply: complete, new, and without rule violations."""
-    if reply is None:
-        return []
-    lines = [line for line in reply.text.splitlines() if line.strip()]
-    if reply.cut_off and lines:
+    lines = [line for line in reply.text.splitlines() if line.strip()] if reply else []
+    if reply and reply.cut_off and lines:
         lines.pop()
         ledger.drop("line: cut off")
     taken = {words_of(text) for text in known}

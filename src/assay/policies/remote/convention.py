@@ -12,7 +12,6 @@ from typing import Annotated, get_type_hints
 
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
-from scipy.spatial.transform import Rotation as SciPyRotation
 
 from assay.episodes.rollout import MAX_CHUNK
 from assay.errors import PolicyError
@@ -22,8 +21,8 @@ from assay.support.images import Orientation, letterbox, orient
 STATE_SIZE = 8
 """Length of the default state: position 3, rotation vector 3, finger joints 2."""
 ACTION_SIZE = 7
-GRIP_SITE_ROTATION = SciPyRotation.from_euler("z", -90, degrees=True)
-"""Orientation of the grip site in the frame of the end effector."""
+GRIP_SITE_ROTATION = np.array([0.0, 0.0, -math.pi / 2])
+"""Rotation vector of the grip site in the frame of the end effector, radians."""
 
 Replan = Annotated[int, Field(ge=1, le=MAX_CHUNK)] | None
 Pixels = Annotated[int, Field(ge=16, le=2048)]
@@ -90,6 +89,8 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
         case Rotation.WXYZ:
             return quaternion
         case Rotation.EULER:
+            from scipy.spatial.transform import Rotation as SciPyRotation  # slow to import
+
             return np.asarray(SciPyRotation.from_quat(quaternion, scalar_first=True).as_euler("xyz"))
     scalar, vector = quaternion[0], quaternion[1:]
     if rotation is Rotation.SHORTEST and scalar < 0.0:
@@ -101,8 +102,10 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
 
 def controller_state(observation: Observation) -> np.ndarray:
     """Return the state with the orientation of the grip site, which the controller moves: float32, (8,)."""
+    from scipy.spatial.transform import Rotation as SciPyRotation  # slow to import
+
     body = SciPyRotation.from_quat(observation.eef_quaternion, scalar_first=True)
-    rotation = (body * GRIP_SITE_ROTATION).as_rotvec()
+    rotation = (body * SciPyRotation.from_rotvec(GRIP_SITE_ROTATION)).as_rotvec()
     return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)
 
 

@@ -44,11 +44,22 @@ _CHECKPOINT = re.compile(r"(?:pretrained_checkpoint|[Mm]odel(?: name)?)[:=] ?'?(
 def read_log(file: Path) -> tuple[Evaluation, ...]:
     """Return the evaluation in a log. Raises ReleaseError if it has no episodes."""
     text = text_of(file, most=MAX_BYTES)
-    match = _SUITE.search(text)
-    suite = match[1] if match else _suite_in_name(file.stem)
+    if match := _SUITE.search(text):
+        suite = match[1]
+    else:  # in a file name such as EVAL-libero_goal_swap-openvla-2026_01_01
+        parts = re.split(r"[-. ]", file.stem)
+        suite = next((part for part in parts if re.match(rf"({'|'.join(tasks.suites())})(_|$)", part)), "")
     episodes = _mark_rewordings(tuple(_episodes(text, suite)))
     if not episodes:
         raise ReleaseError(f"{file}: no line 'Success: True' or 'Success: False' after a line 'Task: ...'")
+    remarks = ["the log has no steps or trajectories, so only success rates are reported"]
+    if unknown := sorted(
+        {reported.episode.instruction for reported in filter(_is_unknown_control, episodes)}
+    ):
+        examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
+        remarks.append(
+            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a separate task"
+        )
     checkpoint = _CHECKPOINT.search(text)
     return (
         Evaluation(
@@ -57,7 +68,7 @@ def read_log(file: Path) -> tuple[Evaluation, ...]:
             episodes,
             settings={"suite": suite},
             stored=True,
-            remarks=tuple(_remarks(episodes)),
+            remarks=tuple(remarks),
         ),
     )
 
@@ -104,24 +115,6 @@ def _mark_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpi
         else reported
         for reported in episodes
     )
-
-
-def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
-    yield "the log has no steps or trajectories, so only success rates are reported"
-    unknown = sorted({reported.episode.instruction for reported in episodes if _is_unknown_control(reported)})
-    if unknown:
-        examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
-        yield (
-            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a separate task"
-        )
-
-
-def _suite_in_name(stem: str) -> str:
-    """Return the suite in a file name such as ``EVAL-libero_goal_swap-openvla-2026_01_01``; empty if it has none."""
-    for part in re.split(r"[-. ]", stem):
-        if any(part == suite or part.startswith(f"{suite}_") for suite in tasks.suites()):
-            return part
-    return ""
 
 
 def _is_log(path: Path, head: bytes) -> bool:

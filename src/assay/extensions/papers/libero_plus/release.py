@@ -83,18 +83,13 @@ class _Reader:
             "difficulty": entry.difficulty,
             "number": entry.id,
         }
-        labels |= self._compare(entry, [change for _, change in changes])
-        condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
-        return Variant(condition, tuple(change for _, change in changes), labels)
-
-    def _compare(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
-        """Return the changes made by a file's scene alone; the instruction stays the built-in one."""
-        match changes:
-            case [FromFile(file)]:
+        match [change for _, change in changes]:
+            case [FromFile(file)]:  # its scene alone; the instruction stays the built-in one
                 original = tasks.load(entry.task)
                 changed = replace(tasks.load(file), instruction=original.instruction)
-                return {"change": change_labels(original, changed)["change"]}
-        return {}
+                labels["change"] = change_labels(original, changed)["change"]
+        condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
+        return Variant(condition, tuple(change for _, change in changes), labels)
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
         """Yield the changes encoded in a name, in order of application: the name of a change, and the change."""
@@ -106,7 +101,9 @@ class _Reader:
         if decoded.view is not None:
             yield from _view(*decoded.view)
         if decoded.start:
-            yield "joint angles", self._start(decoded.start)
+            angles = self._starts().get(decoded.start)
+            problem = f"{self._folder / plus.JOINTS}: has no joint angles of the start {decoded.start}"
+            yield "joint angles", Unavailable(problem) if angles is None else StartJoints(angles)
         if decoded.noise is not None:
             yield _noise(decoded.noise, entry)
 
@@ -133,23 +130,15 @@ class _Reader:
         own, mixed = place / entry.suite / name, place / plus.MIXED / name
         return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
 
-    def _start(self, number: int) -> Perturbation:
-        starts = self._starts()
-        if number not in starts:
-            return Unavailable(f"{self._folder / plus.JOINTS}: has no joint angles of the start {number}")
-        return StartJoints(starts[number])
-
 
 def _view(
     horizontal: int, vertical: int, distance: int, turn: int, tilt: int
 ) -> Iterator[tuple[str, Perturbation]]:
-    view = SphereView(
-        _parse_signed(horizontal),
-        _parse_signed(vertical),
-        distance / 100,
-        turn=_parse_signed(turn),
-        tilt=_parse_signed(tilt),
+    # 345 degrees stand for -15
+    around, up, pan, pitch = (
+        float((angle + 180) % 360 - 180) for angle in (horizontal, vertical, turn, tilt)
     )
+    view = SphereView(around, up, distance / 100, turn=pan, tilt=pitch)
     if view == SphereView():
         return
     parts = {"place": horizontal or vertical, "distance": distance != 100, "direction": turn or tilt}
@@ -159,11 +148,6 @@ def _view(
 def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
     kind, severity = divmod(number - 1, SEVERITIES)
     if not 0 <= kind < len(NOISE):
-        raise ReleaseError(f"LIBERO-plus: there is no noise {number} in '{entry.name}'; valid: 1 to 50")
+        raise ReleaseError(f"LIBERO-plus: there is no noise {number} in '{entry.name}'; expected 1 to 50")
     name, sense = NOISE[kind]
     return name, sense(severity + 1, cameras=(CAMERA,))
-
-
-def _parse_signed(degrees: int) -> float:
-    """Convert an angle to its signed value: 345 degrees becomes -15."""
-    return float((degrees + 180) % 360 - 180)

@@ -154,10 +154,13 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
         source, models = load_published()
         for model, values in models.items():
             rows += _leaderboard_rows(model, values, "published")
-        note += (
-            f" Published: {source}, without intervals, measured with the release's draws on LIBERO's assets. "
-        )
-        unlike = [run.name for run in runs if run.meta.get("pack") != "libero" or not _is_release(run)]
+        note += f" Published: {source}, without intervals, with the release's draws on LIBERO's assets. "
+        unlike = [
+            run.name
+            for run in runs
+            if run.meta.get("pack") != "libero"
+            or str(run.meta.get("experiment", "")).partition("?")[0] != "libero-pro"
+        ]
         if unlike:
             note += f"Not comparable because of other changes or assets: {', '.join(unlike)}. "
         note += "A total covers the dimensions of its model; some published ones lack environment."
@@ -184,10 +187,6 @@ def _leaderboard_rows(
 def _mean(values: Iterable[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
-
-
-def _is_release(run: PaperRun) -> bool:
-    return str(run.meta.get("experiment", "")).partition("?")[0] == "libero-pro"
 
 
 def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:

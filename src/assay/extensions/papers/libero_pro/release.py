@@ -92,24 +92,15 @@ def _entries(folder: Path) -> Iterator[_Row]:
         change: Perturbation = Recategorise(category.old, category.new)
         yield category.task, "object", change, {"old": category.old, "new": category.new}
     for position in pro.exchanges(folder, pro.POSITIONS):
-        yield (
-            position.task,
-            "position",
-            Exchange(position.old, position.new),
-            {"first": position.old, "second": position.new},
-        )
+        change = Exchange(position.old, position.new)
+        yield position.task, "position", change, {"first": position.old, "second": position.new}
     for other in pro.goals(folder):
-        yield other.task, "task", _goal(other), {"asked": other.text}
+        change = OtherTask(other.text, _atoms(other)) if other.goal else Unavailable(other.problem)
+        yield other.task, "task", change, {"asked": other.text}
     for task, room in pro.rooms(folder):
         yield task, "environment", Room(room), {"room": room.value}
     for wording in pro.wordings(folder):
         yield wording.task, "semantic", Say(wording.text), dict(wording.labels)
-
-
-def _goal(other: OtherGoal) -> Perturbation:
-    if other.goal is None:
-        return Unavailable(other.problem)
-    return OtherTask(other.text, _atoms(other))
 
 
 def _atoms(other: OtherGoal) -> tuple[str, ...]:
@@ -119,14 +110,13 @@ def _atoms(other: OtherGoal) -> tuple[str, ...]:
 def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
     """Return each task's joint draw for each dimension."""
     draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
-    for task, pairs in _group(
-        (category.task, (category.old, category.new)) for category in pro.exchanges(folder, pro.CATEGORIES)
-    ).items():
-        draws[task]["object"] = RecategoriseEach(tuple(_group(pairs).items()))
-    for task, pairs in _group(
-        (position.task, (position.old, position.new)) for position in pro.exchanges(folder, pro.POSITIONS)
-    ).items():
-        draws[task]["position"] = ExchangeEach(tuple(_group(pairs).items()))
+    for dimension, table, draw in (
+        ("object", pro.CATEGORIES, RecategoriseEach),
+        ("position", pro.POSITIONS, ExchangeEach),
+    ):
+        entries = pro.exchanges(folder, table)
+        for task, pairs in _group((entry.task, (entry.old, entry.new)) for entry in entries).items():
+            draws[task][dimension] = draw(tuple(_group(pairs).items()))
     for task, texts in _group((wording.task, wording.text) for wording in pro.wordings(folder)).items():
         draws[task]["semantic"] = AnyWording(texts)
     for task, rooms in _group(pro.rooms(folder)).items():
@@ -147,22 +137,15 @@ def _group(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
 def _joint(draws: Mapping[str, Perturbation]) -> Iterator[Variant]:
     """Yield the joint draws of each dimension and of every combination; a changed task only alone."""
     offered = [name for name in DIMENSIONS if name in draws]
-    for count in range(1, len(offered) + 1):
-        for chosen in combinations(offered, count):
-            flags = {f"factor:{name}": name in chosen for name in offered}
-            yield _joint_variant(chosen, draws, flags)
-    if "task" in draws:
-        yield _joint_variant(("task",), draws, {})
-
-
-def _joint_variant(
-    chosen: tuple[str, ...], draws: Mapping[str, Perturbation], flags: dict[str, bool]
-) -> Variant:
-    changes = tuple(draws[name] for name in (*APPLIED, "task") if name in chosen)
-    axes = "+".join(axis for axis in ("words", "world") if axis in {AXES[name] for name in chosen})
-    dimensions = "+".join(chosen)
-    labels: dict[str, Label] = {"axis": axes, "plausible": True, "table": dimensions, **flags}
-    return Variant(f"libero-pro/joint/{dimensions}", changes, labels)
+    choices = [chosen for count in range(1, len(offered) + 1) for chosen in combinations(offered, count)]
+    for chosen in (*choices, *([("task",)] if "task" in draws else [])):
+        changes = tuple(draws[name] for name in (*APPLIED, "task") if name in chosen)
+        axes = "+".join(axis for axis in ("words", "world") if axis in {AXES[name] for name in chosen})
+        dimensions = "+".join(chosen)
+        labels: dict[str, Label] = {"axis": axes, "plausible": True, "table": dimensions}
+        if dimensions != "task":
+            labels |= {f"factor:{name}": name in chosen for name in offered}
+        yield Variant(f"libero-pro/joint/{dimensions}", changes, labels)
 
 
 def _frozen(file: FrozenFile) -> Variant:
