@@ -48,8 +48,8 @@ def collect(
 ) -> None:
     """Record successful oracle episodes as a LeRobotDataset v3.0.
 
-    Episodes in the folder are not recorded again: run the same command to resume an interrupted collection, or with
-    more episodes to extend it.
+    Episodes already in the folder are not recorded again: run the same command to resume an interrupted collection, or
+    with more episodes to extend it.
     """
     from assay import tasks
     from assay.extensions.learn.demonstrations import Recipe, max_attempts
@@ -125,8 +125,8 @@ def learn(
 ) -> None:
     """Train a policy to imitate demonstrations from two cameras, proprioception and the instruction.
 
-    Run the same command to resume an interrupted training; the resulting network is the same. Evaluate it with `assay
-    run para --policy "learned?checkpoint=FILE"`. Needs torch, the extra learn.
+    Run the same command to resume an interrupted training run; the resulting network is the same. Evaluate it with
+    `assay run para --policy "learned?checkpoint=FILE"`. Requires torch (the extra `learn`).
     """
     from pydantic import ValidationError
 
