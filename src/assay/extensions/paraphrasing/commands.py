@@ -325,7 +325,7 @@ def llm(
 
 
 def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphrase], str]:
-    """A function that lists the rules that a paraphrase breaks, in one line."""
+    """Return a function that lists the rules that a paraphrase breaks, in one line."""
     from assay.perturb.words.grid.rules import Rules
 
     rules = {task.id: Rules(task, lexicon) for task in tasks}
