@@ -193,7 +193,9 @@ def agree(
     strictness: Annotated[
         float, typer.Option(min=0, max=1, help="Minimum fraction of yes judgements for the strict criterion.")
     ] = 0.8,
-    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Confidence of the interval.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="Confidence level of the interval.")
+    ] = 0.95,
     out: JsonFile = None,
 ) -> None:
     """Measure how far annotators agree that paraphrases keep the meaning; with --export, make their sheet.
