@@ -1,4 +1,4 @@
-"""Gate: the verdict of a duel from two finished runs, and verdicts as sentences, a table and JUnit XML.
+"""Gate: the verdict of a duel between two finished runs, and verdicts as sentences, a table and JUnit XML.
 
 Better and worse are decided as in `assay compare` (Holm over conditions). Equivalent and not worse follow from its
 intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not fail the gate.
@@ -24,7 +24,7 @@ from assay.support.stats.significance import SURE, normal_quantile
 def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bool = False) -> Judgement:
     """Compare the second of two runs with the first, the baseline.
 
-    Uses the episodes that both completed without an error. Raises MeasureError if they share no episode.
+    Uses the episodes that both runs completed without an error. Raises MeasureError if they share no episode.
     """
     if len(frames) != 2:
         raise MeasureError(f"gate: expected two runs, got {len(frames)}")
@@ -78,7 +78,7 @@ _CLAIMS = {
 
 
 def verdict_sentences(judgement: Judgement) -> list[str]:
-    """Return the verdict and its justification as sentences."""
+    """Return the verdict and the reasons for it as sentences."""
     texts = [format_line(judgement, judgement.overall)]
     if judgement.each:
         parts = {
@@ -117,7 +117,7 @@ def format_line(judgement: Judgement, line: Line) -> str:
 
 
 def judgement_table(judgement: Judgement) -> Table:
-    """Make the table of the comparison overall and in each condition."""
+    """Make the table of the comparison, overall and by condition."""
     verdict, *notes = verdict_sentences(judgement)
     return Table.of(
         "gate",

@@ -30,11 +30,11 @@ from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE
 
 MOST_TASKS = 4
-"""Maximum number of tasks that are named individually."""
+"""Maximum number of tasks listed by name."""
 _MOST_CASES = 3
-"""Maximum number of particular cases that are described individually."""
+"""Maximum number of particular cases described individually."""
 _MOST_UNSURE = 3
-"""Maximum number of insignificant losses that are shown unfolded."""
+"""Maximum number of losses without significance that are shown expanded."""
 FORMS: Mapping[str, str] = {
     "full_stop": "a final full stop",
     "capital": "a capital first letter",
@@ -44,7 +44,7 @@ FORMS: Mapping[str, str] = {
     "blanks": "doubled blanks",
     "please": 'a leading "please"',
 }
-"""Variant of spelling or punctuation of the same instruction -> its description."""
+"""Description of each variant in the spelling or punctuation of an instruction."""
 _DEGREES = {
     Degree.MOSTLY: "",
     Degree.PARTLY: " (at least in part)",
@@ -56,7 +56,7 @@ _NONSENSE = "with a missing or nonsense instruction"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A finding as claim, evidence and caveat."""
+    """Finding as a claim, its evidence and a caveat."""
 
     claim: str
     evidence: str
@@ -121,7 +121,7 @@ def format_finding(finding: Finding) -> Sentence:
 
 
 def _name_tasks(tasks: Mapping[str, str]) -> str:
-    """List tasks with a remark each; those beyond the first few are counted."""
+    """List tasks, each with a remark, and count those beyond the first few."""
     names = [f"{task} ({remark})" for task, remark in list(tasks.items())[:MOST_TASKS]]
     return listed(names + ([f"{len(tasks) - MOST_TASKS} others"] if len(tasks) > MOST_TASKS else []))
 
@@ -137,7 +137,7 @@ def _reason_untested(untested: Untested | None) -> str:
 
 
 def _no_flaw(finding: Finding) -> Sentence:
-    """State that no flaw was found, with the loss that is not excluded, or that there are too few starts."""
+    """State that no flaw was found, with the loss that cannot be excluded, or that there are too few starts."""
     detail = finding.detail
 
     def lower_claim(flaw: str) -> str:
@@ -182,7 +182,7 @@ def _hits(evidence: Evidence) -> str:
 
 
 def format_share(share: float, interval: Interval | None) -> str:
-    """Format a fraction in percent with its interval."""
+    """Format a fraction as a percentage with its interval."""
     return f"{percent(share)}, 95 % interval {between(interval, 100)}"
 
 
@@ -194,14 +194,14 @@ def format_difference(evidence: Evidence) -> str:
 
 
 def format_unperturbed(evidence: Evidence) -> str:
-    """Format the reference, for example the success of the controls: as counts, or else as a percentage."""
+    """Format the reference, such as the success of the controls, as counts or, failing that, a percentage."""
     if evidence.reference_count is None:
         return percent(evidence.reference, 0)
     return format_counts(evidence.reference_hits, evidence.reference_count)
 
 
 def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
-    """Describe the evidence for a finding, and return it with a caveat (may be empty)."""
+    """Describe the evidence for a finding, and return the description with a caveat (may be empty)."""
     own = MEASURES[first.measure].wording if first.measure in MEASURES else None
     if own is not None and isinstance(described := attempt(own, finding), tuple):
         return described
@@ -285,7 +285,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
 
 
 def _describe_memorisation(finding: Finding) -> tuple[str, str]:
-    """Describe the episodes that repeat the trajectory of their control although another one is called for."""
+    """Describe the episodes that repeat the trajectory of their control although a different one is required."""
     parts = {evidence.part: evidence for evidence in finding.evidence if evidence.measure == "memorisation"}
     moved, asked, nonsense = (parts.get(call) for call in (Calls.MOVED, Calls.ASKED, Calls.NONSENSE))
     conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
@@ -371,15 +371,15 @@ class SeedsWanted:
     """Number of seeds that would make an insignificant loss significant."""
 
     needed: int
-    """Number of seeds in all."""
+    """Total number of seeds."""
     text: str
-    """The recommendation as a sentence without a full stop."""
+    """Recommendation as a sentence, without a full stop."""
 
 
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Return the seeds for the likeliest cause of a drop, else for the drop, else for all insignificant losses.
+    """Return the seeds needed for the likeliest cause of a drop, the drop itself, or all losses without significance.
 
-    None if no reasonable number of seeds would make a loss significant.
+    The first of these that applies is used. None if no reasonable number of seeds would make a loss significant.
     """
     unsure = [finding for finding in findings if finding.more is not None]
     overall = None
@@ -403,7 +403,7 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Sentences of a diagnosis, grouped as they are shown."""
+    """Sentences of a diagnosis, grouped as they are displayed."""
 
     found: tuple[str, ...]
     """Flaws that were found, or the reason why none was."""
@@ -412,17 +412,17 @@ class Diagnosis:
     unsure: tuple[str, ...]
     """Observed losses that are not significant."""
     others: tuple[str, ...]
-    """Flaws that were tested and are absent, or not significant."""
+    """Flaws that were tested and are absent or not significant."""
     in_brief: str
-    """Flaws that were found, without numbers."""
+    """Flaws that were found, in brief and without numbers."""
     seeds: SeedsWanted | None = None
-    """Number of seeds that would make insignificant losses significant."""
+    """Number of seeds that would make the observed losses significant."""
     untested: Mapping[str, str] = field(default_factory=dict)
-    """Untested flaw -> reason."""
+    """Reason why each untested flaw was not tested, by flaw."""
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Diagnosis:
-        """Describe findings, in their order."""
+        """Describe findings in the order given."""
         texts: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
         untested: dict[str, str] = {}
         first, unsure, claims = [], [], []
@@ -452,12 +452,15 @@ class Diagnosis:
 
     @property
     def not_tested(self) -> list[str]:
-        """Untested flaws, one line for each reason."""
+        """Untested flaws, with one line for each reason."""
         return not_tested([self.untested])
 
 
 def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:
-    """List the flaws that no run tests (flaw -> reason, for each run), one line for each common reason."""
+    """List the flaws that no run tests, with one line for each common reason.
+
+    Takes the reasons of each run, by flaw.
+    """
     flaws: dict[str, list[str]] = {}
     for flaw in untested[0] if untested else ():
         reasons = {run.get(flaw) for run in untested}

@@ -1,4 +1,4 @@
-"""The report: one self-contained page, and its figures and tables as files."""
+"""Report as one self-contained page, with its figures and tables as files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
-"""Folders beside the page."""
+"""Names of the folders beside the page."""
 BRAND = '<p class="brand">Assay report</p>'
 """HTML element that marks a page as written by Assay."""
 SECTIONS: Mapping[str, str] = {
@@ -59,9 +59,9 @@ SECTIONS: Mapping[str, str] = {
     "Attribution": "The cost of each factor when several change at once.",
     "Time": "Duration of successes, and the cost of a tighter time limit.",
 }
-"""Section -> introduction, for Assay's own sections in the order of the page; those of plugins follow."""
+"""Introduction of each built-in section, in the order of the page; sections added by plugins follow."""
 MAX_LISTED = 10
-"""Maximum number of reasons and stopped conditions that are listed individually."""
+"""Maximum number of reasons and stopped conditions listed individually."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ReportSection:
 
 @dataclass(frozen=True, slots=True)
 class RunBlock:
-    """The part of the page about one run."""
+    """Part of the page about one run."""
 
     report: RunReport
     anchor: str
@@ -92,17 +92,17 @@ class RunBlock:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of the page: one run or several, and their comparison."""
+    """Content of the page: one or more runs, and their comparison."""
 
     parts: tuple[RunBlock, ...]
     compared: tuple[ComparedGroup, ...]
     shared: tuple[Drawing, ...]
-    """Figures of several runs."""
+    """Figures that cover several runs."""
     shared_tables: tuple[Table, ...]
     policies: dict[str, Diagnosis]
-    """Joint diagnoses of policies with several runs, by title."""
+    """Joint diagnosis of each policy with several runs, by title."""
     left_out: dict[str, str]
-    """Runs that cannot be reported, with the reason."""
+    """Reason for each run that cannot be reported, by name."""
 
     @property
     def overview(self) -> Table:
@@ -122,7 +122,7 @@ class Report:
 
     @property
     def comparison_tables(self) -> list[Table]:
-        """The tables of each comparison."""
+        """Tables of each comparison."""
         return [
             table
             for place, group in enumerate(self.compared, start=1)
@@ -137,9 +137,9 @@ class Report:
         return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX), those of several runs in separate folders.
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX).
 
-        An earlier report in the folder is replaced.
+        Several runs have separate folders for figures and tables. An earlier report in the folder is replaced.
         """
         page = prepare_folder(folder)
         for part in self.parts:
@@ -159,7 +159,7 @@ def build(
     compared: Sequence[ComparedGroup] = (),
     left_out: Mapping[str, str] | None = None,
 ) -> Report:
-    """Build the report of some runs and of their comparison."""
+    """Build the report on some runs and their comparison."""
     blocks = []
     for place, report in enumerate(reports, start=1):
         sections, missing = ([], {}) if report.only_errors else _build_sections(report)
@@ -190,7 +190,7 @@ def build(
 
 
 def keep_units(value: object) -> object:
-    """Return a text with no-break spaces between numbers and their units."""
+    """Return a text with non-breaking spaces between numbers and their units."""
     if not isinstance(value, str):
         return value
     for sign in (" %", "p = ", "p < ", "n = "):
@@ -252,7 +252,7 @@ def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, list[str]]]:
-    """Return the sections of a run, and the names of missing measures by reason."""
+    """Return the sections for a run, and the names of missing measures by reason."""
     introductions = dict(SECTIONS)
     parts: dict[str, list[Any]] = {}
     missing: dict[str, dict[str, None]] = {}
@@ -278,7 +278,7 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
 
 
 def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
-    """Make the figures and tables of several runs, for measures that at least two of them have."""
+    """Make the figures and tables that cover several runs, for measures available in at least two of them."""
     profiles = {report.name: report.profile for report in reports}
     rates = {
         "control": [(name, profile.get(CONTROLS)) for name, profile in profiles.items()],
@@ -302,9 +302,9 @@ def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
 
 
 def prepare_folder(folder: Path) -> Path:
-    """Create a folder for a report and remove an earlier report's files; returns the path of the page.
+    """Create a folder for a report, remove the files of an earlier report, and return the path of the page.
 
-    Files that are not recognised as a report are left alone.
+    Files that are not recognised as part of a report are left alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE

@@ -22,7 +22,7 @@ def libero(
     command: Annotated[
         list[str],
         typer.Argument(
-            metavar="-- COMMAND ...", help="Command to run, such as python main.py with its options."
+            metavar="-- COMMAND ...", help="Command to run, e.g. python main.py, with its options."
         ),
     ],
     options: RunOptions,
@@ -44,7 +44,7 @@ def libero(
     """Run a LIBERO script on Assay's engine, with Assay's replacement for the package `libero`.
 
     With --experiment, the suite that the script requests consists of the experiment's controls and perturbed tasks,
-    with its seeds as initial states, and every episode is recorded. Run the same command to resume.
+    with its seeds as initial states, and every episode is recorded. The same command resumes an interrupted run.
     """
     from assay.extensions.dropin.executor import run_free
 
@@ -81,7 +81,7 @@ def libero(
     early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
-            f"{number_of(len(early), 'failure')} ended before the usual horizon: {early[0]['error']}. "
+            f"{number_of(len(early), 'failure')} ended before the default horizon: {early[0]['error']}. "
             "Check the script's step limit."
         )
     skipped = script.unplayed and not script.status
@@ -90,7 +90,7 @@ def libero(
     rest = f", {number_of(ending.left, 'planned episode')} left{resume}" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
     if not ending.done and not ending.left:
-        say("all episodes are already recorded, so the script was not started")
+        say("all episodes have already been recorded, so the script was not started")
     if skipped:
         say(
             f"The script did not run {_format_numbers(script.unplayed)}. With --experiment, each condition of each "

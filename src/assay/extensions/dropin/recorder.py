@@ -132,7 +132,7 @@ class Recorder:
                 error.transient = True
                 self._record(Outcome.ERROR, reason, broken=error, certain=certain)
             else:
-                note = f"{ENDED_EARLY} {steps} steps; the usual horizon is {most}" if steps < most else ""
+                note = f"{ENDED_EARLY} {steps} steps; the default horizon is {most}" if steps < most else ""
                 self._record(Outcome.FAILURE, note, certain=certain or steps >= most)
         self._open = False
 

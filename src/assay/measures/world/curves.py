@@ -35,14 +35,14 @@ class CurvePoint(Result):
     at: float
     """Magnitude: level, metres or rung; 0 for a control without the label."""
     condition: Annotated[str | None, Column("condition")]
-    """The condition, if all episodes of the point share it."""
+    """Condition, if all episodes at the point share it."""
     plausible: bool
     """Whether success is expected."""
     rate: Rate
     change: Annotated[float | None, Column("against the point before", "change")] = None
-    """Difference to the previous point over shared starts; None without such starts."""
+    """Difference from the previous point over shared starts; None if there are no such starts."""
     interval: Annotated[Interval | None, Column("its 95 % interval", "change")] = None
-    """Newcombe interval over starts; includes 0 if the test does."""
+    """Newcombe interval over starts; includes 0 if the test is not significant."""
     starts: Annotated[int, Column("starts", "count")] = 0
     """Number of shared starts."""
     p: Annotated[float | None, Column("p", "p")] = None
@@ -54,14 +54,14 @@ class DistanceRate(Result):
     """Success at one displacement."""
 
     distance: float
-    """Displacement, metres."""
+    """Displacement, in metres."""
     successes: int
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Onset(Result):
-    """Displacements at which success is significantly below that of the control, and the last one before them."""
+    """Displacements at which success is significantly below that of the control, and the largest one below them."""
 
     lost: tuple[DistanceRate, ...]
     kept: DistanceRate | None
@@ -76,7 +76,7 @@ class SuccessCurve(Result):
     steps: tuple[CurvePoint, ...]
 
     def onset(self) -> Onset | None:
-        """Return the points at which success is significantly below that of the control; None without such points."""
+        """Return the points at which success is significantly below that of the control; None if there are none."""
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None
@@ -91,9 +91,9 @@ class SuccessCurve(Result):
 
 
 def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
-    """Return success over the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), control first.
+    """Return success by the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), control first.
 
-    Only controls of tasks that have the label are used.
+    Only controls of tasks with that label are used.
     """
     require(frame, along)
     if not frame[along].dtype.is_numeric():
@@ -128,7 +128,10 @@ def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
 def curve_figure(
     name: str, title: str, along: str, runs: Mapping[str, SuccessCurve], *, named: bool = False
 ) -> Drawing:
-    """Draw success over a numeric label, one line for each run; ``named`` points are labelled by their conditions."""
+    """Plot success against a numeric label, with one line per run.
+
+    With ``named``, points are labelled with their conditions.
+    """
     points = [point for curve in runs.values() for point in curve.steps]
     places = sorted({point.at for point in points})
     span = places[-1] - places[0] if places else 0.0
@@ -182,7 +185,7 @@ def curve_figure(
 
 
 def _short_name(condition: str | None) -> str:
-    """Return a condition's name without its experiment: xxx for ``pro/words=xxx`` and ``corruption/xxx``."""
+    """Return the short name of a condition: xxx for ``pro/words=xxx`` and ``corruption/xxx``."""
     return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")
 
 
@@ -198,9 +201,9 @@ def _curve_measure(
     named: bool = False,
     all_rows: bool = False,
 ) -> Measure[SuccessCurve]:
-    """Return a measure of success over a label, with its table and figure.
+    """Return a measure of success as a function of a label, with its table and figure.
 
-    With ``all_rows`` it includes conditions in which success is not expected.
+    With ``all_rows``, it includes conditions in which success is not expected.
     """
 
     def table(result: SuccessCurve, report: ReportedRun) -> Table:
@@ -236,7 +239,7 @@ def _curve_measure(
 
 
 TIME = "Time"
-"""Section of the report about durations."""
+"""Heading of the report section on durations."""
 _EXPECTED = "; only changes after which success is expected."
 LEVELS = _curve_measure("levels", "level", f"Success over levels{_EXPECTED}", "Success by level", "level")
 DISPLACEMENT = _curve_measure(

@@ -1,8 +1,8 @@
 """Events during episodes, and success after them.
 
 An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are
-therefore reported: the fraction of episodes in which it happened, and the success of these episodes beside that of
-their controls.
+therefore reported: the fraction of episodes in which the event happened, and the success rate of these episodes beside
+that of their controls.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 LABEL = "event"
-"""Label of episodes with a planned event; its value is the event."""
+"""Label of episodes with a planned event; its value is the name of the event."""
 REACTIONS: Mapping[str, str] = {
     "meanwhile": "to look again",
     "request": "to follow the new instruction",
     "cancel": "to stop",
     "interruption": "to continue",
 }
-"""Kind of event -> required reaction, in the order of tables and figures."""
+"""Required reaction by kind of event, in the order of tables and figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,15 @@ class EventOutcome(Result):
     happened: Rate
     """Fraction of episodes in which the event happened; errors are excluded."""
     after: Rate | None
-    """Success of these episodes; None if the event never happened."""
+    """Success rate of these episodes; None if the event never happened."""
     control: Rate | None
-    """Success of their controls; None without controls."""
+    """Success rate of their controls; None if there are no controls."""
     step: Annotated[float | None, Column("at step", "count")]
-    """Median control step of the event."""
+    """Median control step at which the event happened."""
 
 
 def events(run: RunData) -> tuple[EventOutcome, ...]:
-    """Measure each event. Raises MeasureError if no episode records whether its event happened."""
+    """Measure the outcome of each event. Raises MeasureError if no episode records whether its event happened."""
     frame = run.plausible
     if "events" not in frame.columns or not (planned := frame.drop_nulls(["events", LABEL])).height:
         raise MeasureError("no episode records whether its event happened")
@@ -102,7 +102,7 @@ def _by_reaction(outcomes: Sequence[EventOutcome]) -> dict[str, list[EventOutcom
 
 
 def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table:
-    """Make the table of the number of episodes in which each event happened, and their success."""
+    """Make the table of the number of episodes in which each event happened, with their success rate."""
     return Table.of(
         "events",
         "Events during the episodes, and success after them",
@@ -120,7 +120,7 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
 
 
 def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Drawing:
-    """Draw success after each event, and the number of episodes in which it happened."""
+    """Draw the success rate after each event, with the number of episodes in which it happened."""
     happened = [
         outcome for outcome in outcomes if outcome.after is not None and outcome.after.rate is not None
     ]
@@ -167,7 +167,7 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
 
 
 def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iterator[str]:
-    """Describe the number of episodes with an event, and their success."""
+    """Describe the number of episodes with an event and their success rate."""
     happened = sum(outcome.happened.successes for outcome in outcomes)
     count = sum(outcome.happened.count for outcome in outcomes)
     if not count:
