@@ -35,7 +35,7 @@ REFUSALS = {
     f"certify x {STOVE} --json /dev/null/a.json": "/dev/null/a.json cannot be written",
     f"certify x {STOVE} --json /": "/ cannot be written: it is a folder",
     "compare a.assay": "expected at least two runs",
-    "compare a.assay a.assay": "one is given twice",
+    "compare a.assay a.assay": "one was given twice",
     "compare a.assay b.assay": "share no episode (a has 2, b has 3)",
     "compare a.assay none.assay": "none.assay: the run does not exist",
     "demo --assets primitive": "did you mean 'primitives'?",

@@ -57,7 +57,7 @@ def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> 
                 conditions if "/" in unknown else {name.partition("/")[2] or name for name in conditions}
             )
             valid = did_you_mean(unknown, options, most=MAX_NAMES_SHOWN)
-            raise ExperimentError(f"{experiment} has no condition '{unknown}' with these tasks: {valid}")
+            raise ExperimentError(f"{experiment} has no condition '{unknown}' with these tasks; {valid}")
         chosen.update(matches)
         parts = parts[size:]
     return frozenset(chosen)

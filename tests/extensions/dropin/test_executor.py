@@ -250,4 +250,4 @@ def test_errors_and_unplayed_tasks_are_reported(assay: Callable, tmp_path: Path)
 def test_run_options_need_an_experiment(assay: Callable):
     for option in (("--steps", "5"), ("--label", "mine"), ("--each-a-task",), ("--uncertified",)):
         said = assay("libero", *option, "--", "python", "main.py")
-        assert said.status == 2 and "is for --experiment NAME" in said.err
+        assert said.status == 2 and "requires --experiment NAME" in said.err

@@ -299,7 +299,7 @@ def test_rejected_paraphrases_are_dropped_and_counted_by_cell(assay: Callable, t
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (("accept", "perhaps"), "'perhaps' is not a decision: valid: accept, reject"),
+        (("accept", "perhaps"), "'perhaps' is not a decision: choose from accept, reject"),
         (("still off,acc", "very cold,acc"), "the decisions are about another table"),
         (("1,libero", "9,libero"), "row '9' is not in the table, which has 3 rows"),
     ],

@@ -21,7 +21,9 @@ from assay.support.console import number_of, say
 def libero(
     command: Annotated[
         list[str],
-        typer.Argument(metavar="-- COMMAND ...", help="Command to run: python main.py and its options."),
+        typer.Argument(
+            metavar="-- COMMAND ...", help="Command to run, e.g. python main.py, with its options."
+        ),
     ],
     options: RunOptions,
     experiment: Annotated[
@@ -42,7 +44,7 @@ def libero(
     """Run a LIBERO script on Assay's engine: `import libero` imports Assay's replacement.
 
     With --experiment, the suite that the script requests consists of the experiment's controls and perturbed tasks,
-    with its seeds as initial states, and every episode is recorded. The same command resumes.
+    with its seeds as initial states, and every episode is recorded. The same command resumes an interrupted run.
     """
     from assay.extensions.dropin.executor import run_free
 
@@ -59,7 +61,7 @@ def libero(
         own = {"out": out, "label": label, "each_a_task": each_a_task or None}
         changed += [name for name, value in own.items() if value is not None]
         if changed:
-            raise RunError(f"--{changed[0].replace('_', '-')} is for --experiment NAME")
+            raise RunError(f"--{changed[0].replace('_', '-')} requires --experiment NAME")
         raise typer.Exit(run_free(command, assets, options.states))
     from assay.api import Run
     from assay.extensions.dropin.executor import Script
@@ -79,8 +81,8 @@ def libero(
     early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
-            f"{number_of(len(early), 'failure')} ended before the usual horizon: {early[0]['error']}. "
-            "Check the step limit of the script."
+            f"{number_of(len(early), 'failure')} ended before the default horizon: {early[0]['error']}. "
+            "Check the script's step limit."
         )
     skipped = script.unplayed and not script.status
     fixed = " once the script is fixed" if script.status else ""
@@ -88,7 +90,7 @@ def libero(
     rest = f", {number_of(ending.left, 'planned episode')} left{resume}" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
     if not ending.done and not ending.left:
-        say("all episodes were recorded before, so the script was not started")
+        say("all episodes have already been recorded, so the script was not started")
     if skipped:
         say(
             f"The script did not run {_format_numbers(script.unplayed)}. With --experiment, each condition of each "

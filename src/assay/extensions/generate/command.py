@@ -22,7 +22,7 @@ app = typer.Typer(help="Generate scenes with solvable tasks.", no_args_is_help=T
 
 @app.command()
 def generate(
-    out: Annotated[Path, typer.Option(help="Folder for the task files: a new one, or one to extend.")],
+    out: Annotated[Path, typer.Option(help="Folder for the task files; an existing one is extended.")],
     count: Annotated[int, typer.Option(min=1, help="Number of scenes.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     per_scene: Annotated[int, typer.Option(min=1, max=20, help="Number of tasks per scene.")] = 6,
@@ -32,7 +32,7 @@ def generate(
     labels: Annotated[
         str,
         typer.Option(
-            help="Frequencies of labels: even (kinds of tasks alternate), or libero-x (as in LIBERO-X's training set)."
+            help="Label frequencies: even (kinds of tasks alternate), or libero-x (as in LIBERO-X's training set)."
         ),
     ] = "even",
     assets: Assets = None,
@@ -40,8 +40,8 @@ def generate(
 ) -> None:
     """Generate scenes as task files, each with several tasks that the oracle has solved.
 
-    Run the same command to resume, or with a larger count to add scenes. A number without a suitable scene after many
-    draws is reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and certify.
+    Run the same command to resume, or with a larger count to add scenes. Numbers for which many draws yield no suitable
+    scene are reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and certify.
     """
     from assay.extensions.generate.scenes import (
         MAX_DRAWS,
@@ -95,7 +95,7 @@ def generate(
 
 @app.command()
 def sheet(
-    tasks: Annotated[str, typer.Argument(help="Folder of scenes, or one of their task files.")],
+    tasks: Annotated[str, typer.Argument(help="Folder of scenes, or a task file from one.")],
     out: Annotated[Path, typer.Option(help="PNG file to write.")],
     assets: Assets = None,
 ) -> None:

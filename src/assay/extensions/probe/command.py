@@ -20,7 +20,7 @@ MAX_SHOWN_EVIDENCE = 1e6
 def probe(
     policy: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="Address of the server; options that it sets are not searched."),
+        typer.Option(metavar="ADDRESS", help="Address of the server; options set in it are not searched."),
     ],
     selection: Tasks = EASY_TASKS,
     seeds: Annotated[
