@@ -34,7 +34,7 @@ REFUSALS = {
     "certify x?time=2": "expected 0.8 to 1.5, or unlimited",
     f"certify x {STOVE} --json /dev/null/a.json": "/dev/null/a.json cannot be written",
     f"certify x {STOVE} --json /": "/ cannot be written: it is a folder",
-    "compare a.assay": "needs at least two",
+    "compare a.assay": "expected at least two runs",
     "compare a.assay a.assay": "one was given twice",
     "compare a.assay b.assay": "share no episode (a has 2, b has 3)",
     "compare a.assay none.assay": "none.assay: the run does not exist",
