@@ -1,9 +1,9 @@
 """Messages in msgpack or JSON, with arrays in the formats of policy servers.
 
 An array is a map with a marker: ``{"__ndarray__": true, "data", "dtype", "shape"}`` for openpi (keys are bytes) and
-vla-eval (text), ``{b"nd": true, b"type", b"shape", b"data"}`` for msgpack-numpy, ``{"__numpy__": base64, "dtype",
-"shape"}`` for json-numpy. All of them are read. Messages may come from untrusted peers: only numeric arrays are
-restored, no code is executed, and size, depth and shapes are checked before memory is allocated.
+vla-eval (keys are text), ``{b"nd": true, b"type", b"shape", b"data"}`` for msgpack-numpy, ``{"__numpy__": base64,
+"dtype", "shape"}`` for json-numpy. All of these formats are read. Messages may come from untrusted peers: only numeric
+arrays are restored, no code is executed, and size, depth and shapes are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 from PIL import Image
 
 MAX_DEPTH = 16
-"""Maximum depth of nested maps and lists."""
+"""Maximum nesting depth of maps and lists."""
 MAX_ITEMS = 100_000
-"""Maximum number of items in all maps and lists, without arrays; one byte on the wire can take 60 in memory."""
+"""Maximum number of items in all maps and lists, excluding arrays; one byte on the wire can take 60 in memory."""
 MAX_AXES = 8
 MAX_IMAGE_SIDE = 4096
-"""Maximum width or height of an image, pixels."""
+"""Maximum width or height of an image, in pixels."""
 
 _NUMERIC = re.compile(r"[<>|=]?([biuf])\d{1,2}")
 Encoder = Callable[[object], bytes]
@@ -36,11 +36,11 @@ _SCALARS = (bool, int, float, str, bytes, type(None))
 
 
 class CodecError(ValueError):
-    """Error for bytes that are not a valid message, with the reason."""
+    """Raised when bytes are not a valid message; the message states the reason."""
 
 
 def decode(data: bytes, *, max_bytes: int) -> Any:
-    """Decode msgpack of at most ``max_bytes``: maps, lists, text, numbers and arrays. Raises CodecError."""
+    """Decode msgpack of at most ``max_bytes`` into maps, lists, text, numbers and arrays. Raises CodecError."""
     if len(data) > max_bytes:
         raise CodecError(f"{len(data):,} bytes; at most {max_bytes:,} are read")
     left = MAX_ITEMS
@@ -64,7 +64,7 @@ def decode(data: bytes, *, max_bytes: int) -> Any:
 
 
 def decode_json(data: bytes) -> Any:
-    """Decode JSON: maps, lists, text, numbers and arrays. Raises CodecError."""
+    """Decode JSON into maps, lists, text, numbers and arrays. Raises CodecError."""
     try:
         plain = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -73,7 +73,7 @@ def decode_json(data: bytes) -> Any:
 
 
 def decode_image(value: object) -> np.ndarray:
-    """Return an image, (height, width, 3) uint8, from an array, or from vla-eval's PNG or JPEG. Raises CodecError."""
+    """Return an image, (height, width, 3) uint8, from an array or from vla-eval's PNG or JPEG. Raises CodecError."""
     if isinstance(value, dict) and "__image__" in value:
         value = _array(value) if value.get("format") == "raw" else _decompress(value)
     if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3 or value.shape[2] != 3:
@@ -91,7 +91,7 @@ def describe(value: object) -> str:
 
 
 def _fields_of(value: object) -> dict[str, Any]:
-    """Return data, dtype and shape of an array or a number. Raises TypeError for anything else."""
+    """Return the data, dtype and shape of an array or a number. Raises TypeError for anything else."""
     if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biuf":
         raise TypeError(f"{describe(value)} cannot be sent")
     return {"data": value.tobytes(), "dtype": value.dtype.str, "shape": value.shape}
@@ -119,11 +119,11 @@ encode_openpi: Encoder = partial(msgpack.packb, default=_to_openpi)
 encode_vla_eval: Encoder = partial(msgpack.packb, default=_to_vla_eval)
 """Encode a message for vla-eval; images are not compressed."""
 encode_msgpack_numpy: Encoder = partial(msgpack.packb, default=_to_msgpack_numpy)
-"""Encode a message in the format of the package msgpack-numpy, for GR00T."""
+"""Encode a message in the format of the msgpack-numpy package, for GR00T."""
 
 
 def encode_json(message: object) -> bytes:
-    """Encode a message as JSON, with arrays in the format of the package json-numpy, for OpenVLA-OFT."""
+    """Encode a message as JSON, with arrays in the format of the json-numpy package, for OpenVLA-OFT."""
 
     def to_json_numpy(value: object) -> dict[str, object]:
         fields = _fields_of(value)
@@ -133,7 +133,7 @@ def encode_json(message: object) -> bytes:
 
 
 def _restore(value: Any, depth: int) -> Any:
-    """Replace the maps that represent arrays in a value by the arrays."""
+    """Replace the maps that represent arrays in a value with the arrays."""
     if isinstance(value, _SCALARS):
         return value
     if depth == 0:
@@ -230,4 +230,4 @@ _MARKERS: dict[str | bytes, Callable[[dict[Any, Any]], object]] = {
     "__numpy__": _json_numpy_array,
     "__image__": lambda compressed: compressed,
 }
-"""Keys that mark maps as arrays. A compressed image is decoded only when it is used: see `decode_image`."""
+"""Keys that mark maps as arrays. Compressed images are decoded only when they are used: see `decode_image`."""

@@ -1,9 +1,9 @@
 """GR00T's ZeroMQ protocol: a request names an endpoint and has exactly one reply.
 
 The reply to ``{"endpoint": "get_action", "data": {"observation", "options"}}`` is ``[action, info]`` or
-``{"error"}``. The names of observation and action are flat (``video.image``), as with the server's option ``--use-
-sim-policy-wrapper``, or nested (``?nested=1``), as without it. Every array has two leading axes of length one: batch
-and time.
+``{"error"}``. Observation and action names are flat (``video.image``) if the server runs with
+``--use-sim-policy-wrapper``, and nested (``?nested=1``) otherwise. Every array has two leading axes of length one:
+batch and time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CONVENTION = Convention(
 )
 """Convention of GR00T's LIBERO environment and example."""
 AXES = ("x", "y", "z", "roll", "pitch", "yaw")
-"""Names of the components of the pose in the state, and of translation and rotation in an action."""
+"""Names of the pose components in the state, and of the translation and rotation components in an action."""
 
 
 class Gr00t(RemotePolicy):

@@ -1,7 +1,7 @@
 """vla-eval's websocket protocol, version 1: the messages, and the client.
 
-Every message is a map of ``type``, ``payload``, ``seq`` and ``timestamp``. The reply to hello is hello; the start and
-end of an episode have no reply; the reply to an observation is an action, or an error, with the same ``seq``.
+Every message is a map with ``type``, ``payload``, ``seq`` and ``timestamp``. The reply to hello is hello; the start and
+end of an episode have no reply; the reply to an observation is an action or an error with the same ``seq``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HELLO, START, OBSERVATION, ACTION, END, ERROR = (
 )
 WRIST = "wrist"
 CONTROLLER_STATES = "controller_states"
-"""Name of the state with the grip site's orientation, which X-VLA's server reads."""
+"""Name of the state that contains the grip site's orientation, which X-VLA's server reads."""
 CONVENTION = Convention(
     cameras=(("agentview", "agentview"), ("robot0_eye_in_hand", WRIST)),
     state="states",
@@ -57,7 +57,7 @@ class VlaEval(RemotePolicy):
         self._started = 0.0
 
     def connect(self) -> None:
-        """Open a new connection, exchange hello, and adopt the observations that the server requests."""
+        """Open a new connection, exchange hello messages, and adopt the observations that the server requests."""
         self._is_playing = False
         super().connect()
         hello = {"harness_version": f"assay {__version__}", "protocol_version": VERSION, "benchmark": "assay"}
@@ -85,7 +85,7 @@ class VlaEval(RemotePolicy):
         self._is_playing = True
 
     def episode_ended(self, episode: Episode) -> None:
-        """Report the outcome to the server, like vla-eval's harness."""
+        """Report the outcome to the server, as vla-eval's harness does."""
         if self._is_playing and self._transport.is_open:
             self._is_playing = False
             is_error = episode.outcome is Outcome.ERROR
@@ -137,7 +137,7 @@ class VlaEval(RemotePolicy):
 
 
 def adopt_parameters(convention: Convention, wanted: Mapping[Any, Any]) -> Convention:
-    """Adapt a convention to a server's ``observation_params``, like vla-eval's own benchmark."""
+    """Adapt a convention to a server's ``observation_params``, as vla-eval's benchmark does."""
     return replace(
         convention,
         cameras=tuple(
