@@ -1,7 +1,7 @@
 """Validation of tasks: every name is declared once, and every relation refers to declared objects.
 
-The same checks serve task files (which add the line number), the catalogue (which adds file and key) and tasks built
-by programs (`check`).
+The same checks apply to task files (which add the line number), the catalogue (which adds the file and key) and tasks
+built by programs (`check`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PREDICATES = {predicate.value.lower(): predicate for predicate in Predicate}
 
 
 class TaskFlaw(NamedTuple):
-    """One error in a task."""
+    """An error in a task."""
 
     where: tuple[str | int, ...]
     """Path of the invalid value: ``("regions", 3, "rectangles", 0)``."""
@@ -39,7 +39,7 @@ class TaskFlaw(NamedTuple):
 
 
 def check(task: Task, *, silent: bool = False) -> None:
-    """Raise TaskError with the first error in a task.
+    """Raise TaskError for the first error in a task.
 
     ``silent`` permits an empty instruction.
     """
@@ -107,7 +107,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
 
 
 def _region_flaws(region: Region, workspace: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the errors in a region, each with its path in the region."""
+    """Yield the errors in a region, each with its path within the region."""
     if reason := _name_flaw(region.name) or _name_flaw(region.target):
         yield (), reason
     for number, (x_min, y_min, x_max, y_max) in enumerate(region.rectangles):
@@ -128,14 +128,14 @@ def _region_flaws(region: Region, workspace: str) -> Iterator[tuple[tuple[str | 
 
 
 def _name_flaw(name: str) -> str:
-    """Return the error in a new name, or an empty string."""
+    """Return what is wrong with a new name, or an empty string."""
     if _NAME.fullmatch(name):
         return ""
     return f"{quote(name)} is not a name (lower-case letters, digits, '_', '-', '.')"
 
 
 def _arity_flaw(predicate: Predicate, count: int) -> str:
-    """Return the error in giving a predicate ``count`` names, or an empty string."""
+    """Return what is wrong with passing ``count`` names to a predicate, or an empty string."""
     if count == predicate.arity:
         return ""
     names = "one name" if predicate.arity == 1 else f"{predicate.arity} names"
@@ -154,7 +154,7 @@ def parse_predicate(word: str) -> Predicate:
 def parse_atom(words: Sequence[str]) -> Atom:
     """Parse a relation such as ``On plate_1 main_table_plate_region``. Raises TaskError.
 
-    Names are not checked, which would need a scene.
+    Names are not checked, because that would require a scene.
     """
     predicate = parse_predicate(words[0])
     names = tuple(word.lower() for word in words[1:])
@@ -164,13 +164,13 @@ def parse_atom(words: Sequence[str]) -> Atom:
 
 
 def validation_reason(error: ValidationError) -> str:
-    """Return the place and the message of the first error in a file's content, on one line."""
+    """Return the location and the message of the first error in a file's content, on one line."""
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     return one_line(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}".removeprefix(": "))
 
 
 def quote(text: str, *, limit: int = 60) -> str:
-    """Quote an external name for a message: on one line, at most ``limit`` characters."""
+    """Quote an external name for a message, on one line and with at most ``limit`` characters."""
     text_ = text if len(text) <= limit else text[: limit - 3] + "..."
     return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text_) + "'"

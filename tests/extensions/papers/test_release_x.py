@@ -169,4 +169,4 @@ def test_release_is_shown_by_its_task_with_most_conditions(
     assert said.status == 0 and "not possible: release/unavailable: its file of level 1" in said.out
     said = assay("experiments", "show", f"libero-x?folder={shared / 'libero_x'}", "--tasks", "libero_goal/1")
     assert said.status == 2 and said.err.count("\n") == 1
-    assert "no task 'libero_goal/1'; valid: files below" in said.err
+    assert "no task 'libero_goal/1'; expected files below" in said.err

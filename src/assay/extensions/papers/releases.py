@@ -157,8 +157,8 @@ def release(
     def variants(task: Task) -> Iterable[Variant]:
         by_task, id = load(), resolve_id(task.id)
         if id not in by_task and (own or catalogue.names_file(id)):
-            valid = own or "built-in tasks such as libero_goal/3"
-            raise ExperimentError(f"{name} has no task '{task.id}'; valid: {valid}")
+            expected = own or "built-in tasks such as libero_goal/3"
+            raise ExperimentError(f"{name} has no task '{task.id}'; expected {expected}")
         return by_task.get(id, ())
 
     return Experiment(

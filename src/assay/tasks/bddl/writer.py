@@ -1,4 +1,4 @@
-"""Writer of task files that LIBERO and its descendants can read."""
+"""Writer for task files that LIBERO and its descendants can read."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assay.tasks.scene import Entity, Task
 def write(task: Task, *, silent: bool = False) -> str:
     """Return the text of a task file.
 
-    Reading the text gives an equal task, except for the id, which files do not store. Numbers are written in full
+    Reading the text gives an equal task, except for the id, which files do not store. Numbers are written with full
     precision; repeated spaces in the instruction become one. Raises TaskError if the task is invalid or the
-    instruction contains a character that task files cannot hold. ``silent`` permits an empty instruction, which
+    instruction contains a character that task files cannot represent. ``silent`` permits an empty instruction, which
     LIBERO can read.
     """
     check(task, silent=silent)

@@ -1,8 +1,8 @@
-"""Read LIBERO's stored initial states without trusting them.
+"""Read LIBERO's stored initial states without trusting the files.
 
-The files are zip archives around a pickle. Names in the pickle are never imported: unpickling builds a tree of plain
-values, names and calls that are not executed, from a short list of opcodes. Only the few trees in which numpy and
-torch store a numeric array are accepted. Archives with one array in numpy's own format, ``NAME.pruned_init.npz``,
+The files are zip archives that contain a pickle. Names in the pickle are never imported: unpickling builds a tree of
+plain values, names and calls that are not executed, from a short list of opcodes. Only the few trees in which numpy
+and torch store a numeric array are accepted. Archives with one array in numpy's own format, ``NAME.pruned_init.npz``,
 contain no pickle and are also read.
 """
 
@@ -25,7 +25,7 @@ from assay.errors import StateError
 
 MAX_MEMBER_BYTES = 256 * 2**20
 MAX_OPCODES = 1_000
-"""Upper bound on the opcodes of a pickle; an array takes about a hundred."""
+"""Maximum number of opcodes in a pickle; an array takes about a hundred."""
 
 # No opcode that hashes or iterates: a small pickle can hold a tuple with 2 ** 40 leaves.
 _OPCODES = re.compile(
@@ -45,11 +45,11 @@ _PICKLE_DAMAGE = (pickle.UnpicklingError, ArithmeticError, LookupError, TypeErro
 
 
 class _MalformedError(Exception):
-    """The pickle does not hold one numeric array."""
+    """Raised when a pickle does not contain exactly one numeric array."""
 
 
 class _Call:
-    """A function call in a pickle, and the state that it sets on the result."""
+    """A function call in a pickle, and the state that the pickle sets on the result."""
 
     __match_args__ = ("name", "arguments", "state")
     __slots__ = ("arguments", "name", "state")
@@ -86,7 +86,7 @@ class _TreeBuilder(pickle.Unpickler):
 def read_states(path: Path | str) -> np.ndarray:
     """Return the states in a ``.pruned_init`` or ``.init`` file, or its ``.npz``: float64, (count, 1 + nq + nv).
 
-    Raises StateError.
+    Raises StateError if they cannot be read.
     """
     path = Path(path)
     try:

@@ -1,7 +1,7 @@
 """LIBERO-plus: its classification of ten thousand names, its language task files and its joint angles.
 
-Names of its tasks carry the perturbation as a suffix, which its own code leaks into the instruction. Here a suffix is
-only decoded: a language task has the text of its file, every other task the built-in instruction.
+The names of its tasks contain the perturbation as a suffix, which its own code leaks into the instruction. Here the
+suffix is only decoded: a language task has the text of its file, every other task has the built-in instruction.
 
     ..._view_345_15_100_0_0_initstate_0             camera viewpoint
     ..._view_0_0_100_0_0_initstate_17               initial joint angles
@@ -56,9 +56,9 @@ class Suffix:
     """The perturbation encoded in a task name, apart from the rewording."""
 
     view: tuple[int, int, int, int, int] | None
-    """Camera viewpoint: azimuth and elevation in degrees, distance in per cent, pan and tilt in degrees."""
+    """Camera viewpoint: azimuth and elevation in degrees, distance in percent, pan and tilt in degrees."""
     start: int
-    """Number of the initial arm pose; 0 is LIBERO's own."""
+    """Number of the initial arm pose; 0 is LIBERO's default."""
     noise: int | None
     """Number of the image corruption."""
     file: str | None
@@ -76,7 +76,7 @@ class _Row(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One task of the classification."""
+    """A task in the classification."""
 
     suite: str
     id: int
@@ -98,7 +98,7 @@ class Entry:
         return int(number["number"]) if number else None
 
     def decode(self) -> Suffix:
-        """Decode the suffix of the name. Raises ReleaseError if it is unknown."""
+        """Decode the suffix of the name. Raises ReleaseError if the suffix is unknown."""
         match = _SUFFIX.fullmatch(self.suffix)
         if match is None:
             raise ReleaseError(f"LIBERO-plus: unknown suffix '{self.suffix}' of '{self.name}'")
@@ -131,7 +131,7 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
 def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
     """Read the instructions in the language task files, with their numbers and, if classified, their difficulties.
 
-    Duplicates of the four suites in the folder ``libero_mix`` are read once.
+    Duplicates of the four suites in the folder ``libero_mix`` are read only once.
     """
     place = find_release(folder, "LIBERO-plus", *TASKS)
     difficulty = {(entry.task, entry.language): entry.difficulty for entry in read_classification(folder)}
@@ -159,7 +159,7 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
 
 
 def starts(folder: Path) -> dict[int, tuple[float, ...]]:
-    """Read the numbered initial arm poses: joint angles, radians. Empty if the table does not exist."""
+    """Read the numbered initial arm poses, as joint angles in radians. The result is empty if there is no table."""
     file = folder / JOINTS
     if not file.is_file():
         return {}

@@ -61,11 +61,6 @@ class ExportedEpisode:
     spec: EpisodeSpec
     trajectory: Trajectory
 
-    @property
-    def name(self) -> str:
-        """File name: task, seed and the first digits of the key."""
-        return f"{self.spec.task.replace('/', '-')}_{self.spec.seed:03d}_{self.row['key'][:8]}"
-
 
 def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, Any]], int]:
     """Return the rows of the selected episodes, evenly spaced if there are too many, and the number omitted.

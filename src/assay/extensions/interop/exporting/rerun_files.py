@@ -49,7 +49,8 @@ def write_recordings(store: Store, folder: Path, options: ExportOptions) -> str:
     for episode in read_episodes(store, rows):
         row = episode.row
         recording = rr.RecordingStream("assay", recording_id=row["key"])
-        recording.save(folder / f"{episode.name}.rrd", default_blueprint=_blueprint(options.images))
+        name = f"{episode.spec.task.replace('/', '-')}_{episode.spec.seed:03d}_{row['key'][:8]}.rrd"
+        recording.save(folder / name, default_blueprint=_blueprint(options.images))
         recording.send_recording_name(f"{episode.spec.task} {row['condition']} {row['outcome']}")
         lines = [f"## {row['outcome']}", f"*{row['instruction']}*", ""]
         lines += [f"- {name}: {row[name]}" for name in ("task", "condition", "seed", "steps", "key")]

@@ -431,7 +431,7 @@ def wordings_of(run: PaperRun) -> Counter[GridRow]:
     by_seed = rows.with_columns(scores).group_by(*columns, "seed", maintain_order=True).len()
     table = by_seed.group_by(columns, maintain_order=True).agg(pl.col("len").max())
     if not len(table):
-        raise MeasureError("there is no paraphrase")
+        raise MeasureError("no episode has a paraphrase")
     originals = {task: task_instruction(task) or task for task in table["task"].unique()}
     return Counter(
         {

@@ -95,9 +95,16 @@ class _Reader:
         """Yield the changes encoded in a name, in order of application: the name of a change, and the change."""
         decoded = entry.decode()
         if decoded.file is not None:
-            yield FILES[decoded.file], self._scene(entry)
+            task = self._load(entry, entry.suffix)
+            if isinstance(task, Task):
+                style = task.scene.style
+                unstyled = Unavailable("no asset pack offers the light or textures of its file", style)
+                yield FILES[decoded.file], unstyled if style else FromFile(task.id)
+            else:
+                yield FILES[decoded.file], task
         if entry.language is not None:
-            yield "rewording", self._words(entry)
+            task = self._load(entry, f"_language_{entry.language}")
+            yield "rewording", Say(task.instruction.text) if isinstance(task, Task) else task
         if decoded.view is not None:
             yield from _view(*decoded.view)
         if decoded.start:
@@ -107,28 +114,16 @@ class _Reader:
         if decoded.noise is not None:
             yield _noise(decoded.noise, entry)
 
-    def _scene(self, entry: Entry) -> Perturbation:
-        try:
-            task = self._file(entry, entry.suffix)
-        except TaskError as error:
-            return Unavailable(str(error))
-        if task.scene.style:
-            return Unavailable("no asset pack offers the light or textures of its file", task.scene.style)
-        return FromFile(task.id)
-
-    def _words(self, entry: Entry) -> Perturbation:
-        try:
-            return Say(self._file(entry, f"_language_{entry.language}").instruction.text)
-        except TaskError as error:
-            return Unavailable(str(error))
-
-    def _file(self, entry: Entry, suffix: str) -> Task:
-        """Return the task file of an entry with a suffix: from its suite, or from the mixed folder."""
+    def _load(self, entry: Entry, suffix: str) -> Task | Unavailable:
+        """Load the task file of an entry with a suffix, from its suite or from the mixed folder."""
         places = (self._folder / place for place in plus.TASKS)
         place = next((place for place in places if place.is_dir()), self._folder / plus.TASKS[0])
         name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
         own, mixed = place / entry.suite / name, place / plus.MIXED / name
-        return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
+        try:
+            return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
+        except TaskError as error:
+            return Unavailable(str(error))
 
 
 def _view(

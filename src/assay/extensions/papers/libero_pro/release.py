@@ -32,7 +32,6 @@ from assay.perturb import Perturbation, Say
 from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world.staging import Room
-from assay.tasks import Task
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_pro as pro
 from assay.tasks.formats.libero_pro import FrozenFile, OtherGoal
@@ -70,9 +69,9 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
     if not (entries or frozen or draw == "joint"):
         if draw == "frozen" and pro.has_tables(folder):
             raise ReleaseError(
-                f"{folder}: has LIBERO-PRO's tables and no frozen task files: valid: draw=entries, joint"
+                f"{folder}: has LIBERO-PRO's tables but no frozen task files; use draw=entries or draw=joint"
             )
-        missing = "" if folder.is_dir() else " (there is no such folder)"
+        missing = "" if folder.is_dir() else " (the folder does not exist)"
         raise ReleaseError(f"{folder} holds no LIBERO-PRO release{missing}: looked for {pro.looked_for()}")
     variants: dict[str, list[Variant]] = defaultdict(list)
     if entries:
@@ -162,21 +161,17 @@ def _frozen(file: FrozenFile) -> Variant:
     texts = (original.task.instruction.text, original.file_wording or "")
     reworded = words(loaded.instruction.text) not in map(words, texts)
     result = loaded if reworded else replace(loaded, instruction=original.task.instruction)
-    problem = _problem(file, original.task, result)
+    scenes = (original.task.scene, loaded.scene)
+    sizes = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
+    names, others = ({entity.name for entity in scene.entities} for scene in scenes)
+    differing, problem = differences(original.task, result), ""
+    if len(sizes) > 1 or names.isdisjoint(others):
+        problem = "its file has another scene than the task of that name"
+    elif Change.TASK in differing and file.dimension != "task":
+        problem = "its file has another goal than the task of that name"
+    elif not differing:
+        problem = "its file is the task itself: nothing is changed in it"
     if problem:
         return Variant(condition, (Unavailable(problem, file.path.name),), labels)
     changes = (FromFile(loaded.id), *((Say(loaded.instruction.text),) if reworded else ()))
     return Variant(condition, changes, labels | change_labels(original.task, result))
-
-
-def _problem(file: FrozenFile, original: Task, frozen: Task) -> str:
-    """Return the reason why a file cannot be the stated change of its task; empty if it can."""
-    scenes = (original.scene, frozen.scene)
-    counts = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
-    names, others = ({entity.name for entity in scene.entities} for scene in scenes)
-    if len(counts) > 1 or names.isdisjoint(others):
-        return "its file has another scene than the task of that name"
-    changes = differences(original, frozen)
-    if Change.TASK in changes and file.dimension != "task":
-        return "its file has another goal than the task of that name"
-    return "" if changes else "its file is the task itself: nothing is changed in it"

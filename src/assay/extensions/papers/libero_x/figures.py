@@ -333,10 +333,10 @@ def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
         Column("model", value=lambda row: row[0]),
         Column("time limit", value=lambda row: limit_name(row[1].factor)),
         Column("n", "count", value=lambda row: row[1].count),
-        Column("things touched, mean", "number", value=lambda row: row[1].things),
-        Column("touched another thing", "share", value=lambda row: row[1].astray),
+        Column("objects touched, mean", "number", value=lambda row: row[1].things),
+        Column("touched another object", "share", value=lambda row: row[1].astray),
         Column("95 % interval", "share", value=lambda row: row[1].interval),
-        Column("and succeeded all the same", "count", value=lambda row: row[1].recovered),
+        Column("and still succeeded", "count", value=lambda row: row[1].recovered),
         note=f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
         "95 % Wilson intervals, widened for the correlation of episodes with one start or variant.",
     )
