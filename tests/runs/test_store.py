@@ -176,7 +176,7 @@ def test_files_that_are_not_runs_are_refused(path: Path):
     refuses(path.read_bytes(), "format 99")
     path.unlink()
     sqlite3.connect(path).execute("CREATE TABLE t (x)").connection.close()
-    refuses(path.read_bytes(), "not an Assay run", Store.writing)
+    refuses(path.read_bytes(), "not a run created by Assay", Store.writing)
 
 
 def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):

@@ -528,7 +528,7 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
-        raise RunError(f"{path}: not an Assay run")
+        raise RunError(f"{path}: not a run created by Assay")
     if version != VERSION:
         raise RunError(
             f"{path}: the run has format {version}, but this version of Assay reads format {VERSION}"
@@ -537,7 +537,9 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
         "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE '%virtual%'"
     ).fetchone()
     if foreign is not None:  # triggers and views execute SQL of the file when it is read or written
-        raise RunError(f"{path}: not an Assay run: it has the {foreign[0]} {str(foreign[1])[:40]!r}")
+        raise RunError(
+            f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
+        )
     now = signature(path)
     if _checked.get(path) == now:
         return

@@ -170,7 +170,7 @@ def test_starvla_gets_examples_and_its_actions_are_decoded(stub: Stub, observati
 def test_invalid_replies_of_starvla_are_reported(stub: Stub, observation: Observation):
     for reply, options, words in (
         ({"ok": False, "error": {"message": "no such key"}}, {}, "the server failed: no such key"),
-        ({"ok": True, "data": {"actions": RAMP}}, {}, "should be (1, k, 7), not float64 (10, 7)"),
+        ({"ok": True, "data": {"actions": RAMP}}, {}, "should have shape (1, k, 7), not float64 (10, 7)"),
         ({"ok": True}, {"unnorm_key": "frank"}, "did you mean 'franka'?"),
     ):
         with pytest.raises(RemoteError, match=re.escape(words)):
