@@ -126,7 +126,7 @@ def test_rows_that_break_a_rule_are_marked_and_say_how_they_were_made(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("every: [", "is not YAML"),
+        ("every: [", "is not valid YAML"),
         (lambda text: text.replace("\nmerge:", "\nmarge:"), "merge: field required"),
         (lambda text: text.replace("{count}", "{number}"), "generate: cannot fill the field 'number'"),
         (lambda text: text.replace("    {candidates}\n", ""), "verify.user: needs the field"),
