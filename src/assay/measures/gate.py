@@ -88,7 +88,9 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
         verdicts = [f"{verdict} in {', '.join(names)}" for verdict, names in parts.items() if names]
         texts.append(f"By condition, B is {'; '.join(verdicts)}.")
     if judgement.measure != "success":
-        texts.append(f"The compared measure is {judgement.measure}, from 0 to 100 %; a success is 100 %.")
+        texts.append(
+            f"The measure compared is {judgement.measure}, from 0 to 100 %; a success counts as 100 %."
+        )
     errors = f"; {plural(judgement.errors, 'error')} excluded" if judgement.errors else ""
     if judgement.anytime:
         planned = f"{judgement.played:,} of {judgement.planned:,} planned episodes"
@@ -107,7 +109,7 @@ def format_line(judgement: Judgement, line: Line) -> str:
     )
     where = "" if line.condition is None else f"{line.condition}: "
     if line.change is None:
-        return f"{where}{claim}: no episode ended without an error in both."
+        return f"{where}{claim}: no episode ended without an error in both runs."
     does = "succeeds in" if judgement.measure == "success" else "makes progress of"
     return (
         f"{where}{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "

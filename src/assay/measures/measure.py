@@ -101,7 +101,7 @@ class Measure(Generic[T_co]):
     def draw_runs(self, results: Mapping[str, Any]) -> Any:
         """Return the drawing of several runs, by name, from the first panel."""
         draw = self.panels[0].runs
-        assert draw is not None, f"{self.name} has no drawing of several runs"
+        assert draw is not None, f"{self.name} has no drawing for several runs"
         return draw(results)
 
     def applies(self, run: RunData) -> bool:

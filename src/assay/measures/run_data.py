@@ -71,7 +71,7 @@ class RunData:
     def paths(self) -> Paths:
         """Trajectories of the end effector. Raises MeasureError if they were not read."""
         if not self._with_paths:
-            raise MeasureError("trajectories were not read")
+            raise MeasureError("the trajectories of the run were not loaded")
         return Paths.of(self._store.trajectories())
 
     def has(self, column: str) -> bool:

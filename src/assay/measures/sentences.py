@@ -114,7 +114,7 @@ def format_finding(finding: Finding) -> Sentence:
             rates = {
                 task.task: f"{percent(task.control, 0)} to {percent(task.perturbed, 0)}" for task in worst
             }
-            tasks = f"mainly in {_name_tasks(rates)}, of {where.of} tasks"
+            tasks = f"mainly in {_name_tasks(rates)}, out of {where.of} tasks"
     if finding.degree and abs(first.value) < 1 - 1e-9:  # all or nothing needs no degree
         claim += _DEGREES[finding.degree]
     return Sentence(claim, evidence, "; ".join(filter(None, (caveat, tasks))))
@@ -128,7 +128,7 @@ def _name_tasks(tasks: Mapping[str, str]) -> str:
 
 def _reason_untested(untested: Untested | None) -> str:
     if untested is None:
-        return "the runs have no episodes that would test it"
+        return "the runs have no episodes that test it"
     if untested.notes:  # the measure's own reason
         return "; ".join(untested.notes)
     if untested.too_few:
@@ -160,7 +160,7 @@ def _no_flaw(finding: Finding) -> Sentence:
     claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
     if detail.hits * detail.control_count >= detail.control_hits * detail.count:
         claim = f"No drop was observed ({before} unperturbed, {after} perturbed)"
-        purpose = "find even a large one"
+        purpose = "detect even a large one"
     starts = plural(detail.control_count, "start")
     if detail.telling < detail.control_count:
         starts = f"{detail.telling:,} of {starts} can show a loss (the control succeeds),"
@@ -168,7 +168,7 @@ def _no_flaw(finding: Finding) -> Sentence:
         starts += " is" if detail.control_count == 1 else " are"
     if detail.likely is not None and detail.likely_p is not None:
         cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)})"
-        purpose = f"identify a cause; the likeliest is: {cause}"
+        purpose = f"identify a cause; the most likely one is: {cause}"
     return Sentence(claim, "", f"{starts} too few to {purpose}")
 
 
@@ -225,7 +225,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
             return f"{text}, all names kept", listed(also) if present else ""
         case "surface":
             form, usual = FORMS.get(part, part), f"{format_unperturbed(first)} unperturbed"
-            text = f"the worst of all forms is {form}: {_hits(first)} succeed, {usual}"
+            text = f"the worst variant is {form}: {_hits(first)} succeed, {usual}"
             if present:
                 text = f"{form} alone costs {100 * -first.value:.0f} points: {_hits(first)} succeed, {usual} "
                 text += f"({format_difference(first)})"
@@ -327,8 +327,10 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
         return ""
     names = _name_tasks({task.task: format_counts(task.alike, task.count) for task in repeating})
     if len(repeating) < len(judged):
-        return f"all of them in {names}, of {len(judged)} judged tasks"
-    return f"all of them in {names}, the only judged {'task' if len(repeating) == 1 else 'tasks'} of {total}"
+        return f"all of them in {names}, out of {len(judged)} tasks judged"
+    return (
+        f"all of them in {names}, the only {'task' if len(repeating) == 1 else 'tasks'} judged out of {total}"
+    )
 
 
 def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
@@ -347,7 +349,7 @@ def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
     ]
     harmless = [f"the {part.part}" for part in parts.values() if part.shows is Shows.NO_HARM]
     caveats = [f"unknown: {listed(unknown)}"] if unknown else []
-    caveats += [f"other names for {listed(harmless)} do no harm"] if harmless else []
+    caveats += [f"other names for {listed(harmless)} cause no loss"] if harmless else []
     return text, "; ".join(caveats)
 
 
@@ -397,7 +399,7 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
         what, size = "all losses that are not significant", "they are as large as observed"
     elif not overall:
         what = f"the loss {describe_change(unsure[0].evidence[0].part)}"
-    text = f"With {plural(most.more, 'more seed')} {what} would be significant with a probability of 80 %, if {size}"
+    text = f"With {plural(most.more, 'more seed')}, {what} would be significant with a probability of 80 % if {size}"
     return SeedsWanted(most.needed, text)
 
 

@@ -188,7 +188,7 @@ def _find_replay(request: Request, site: TheSite, name: str, key: str) -> Render
     """Return the video or last frame of an episode, requesting it if necessary."""
     # Pages of other sites must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise HTTPException(403, "videos are only served to the pages of this app")
+        raise HTTPException(403, "videos are served only to the pages of this app")
     path = site.library.path(name)
     with reading(path) as run:
         row = queries.read_episode(run, key)
