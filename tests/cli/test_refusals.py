@@ -59,7 +59,7 @@ REFUSALS = {
     "report broken.assay --json -": "broken.assay: not a run",
     "report a.assay --out a.assay": "File exists",
     "report a.assay --json a.assay/no.json": "a.assay/no.json cannot be written",
-    "report a.assay --json a.assay": "a.assay cannot be written: it is a run",
+    "report a.assay --json a.assay": "a.assay cannot be overwritten: it is a run",
     "report a.assay --json - --near-far theirs": "unknown rule 'theirs'",
     "report a.assay --json - --near-far floor=-1": "expected a floor from 0 to 1 m",
     "run libreo --policy idle": "did you mean 'libero'?",
