@@ -220,7 +220,7 @@ def main() -> None:
     arguments = parser.parse_args()
     names, experiments = arguments.networks or list(NETWORKS), arguments.experiments.split(",")
     if unknown := set(experiments) - set(EXPERIMENTS):
-        parser.error(f"no experiment {', '.join(sorted(unknown))}: valid: {', '.join(EXPERIMENTS)}")
+        parser.error(f"no experiment {', '.join(sorted(unknown))}; choose from {', '.join(EXPERIMENTS)}")
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if not arguments.tables:
         for name in names:

@@ -50,7 +50,7 @@ def main() -> None:
     given = parser.parse_args()
     names = given.targets or list(entries())
     if unknown := sorted({*names} - {*entries()}):
-        parser.error(f"there is no target {', '.join(unknown)}; valid: {', '.join(entries())}")
+        parser.error(f"there is no target {', '.join(unknown)}; choose from {', '.join(entries())}")
     if given.alone:
         _show_alone(names[0], given)
         return

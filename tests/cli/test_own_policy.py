@@ -114,7 +114,7 @@ def test_policy_mended_after_errors_alone_is_resumed_in_the_same_file(
     importlib.reload(sys.modules["my_own_policy"])
     command = "run libero --policy python:my_own_policy:Raises --tasks libero_goal/7 --seeds 1 --steps 1"
     said = assay(*command.split(), "--workers", "0", "--out", out)
-    assert "these errors are from an earlier command; --retry-errors" in said.out
+    assert "these errors are from an earlier command; pass --retry-errors" in said.out
     run = api.run("libero", "python:my_own_policy:Raises", **settings, retry_errors=True)
     assert run.frame()["outcome"].to_list() == ["failure"]
     module.write_text(MODULE)

@@ -34,10 +34,10 @@ def test_conditions_are_chosen_by_name_and_pattern():
 
 def test_an_unknown_condition_is_rejected_with_valid_ones():
     for selection, words in (
-        ("positon", "pro has no condition 'positon' with these tasks: did you mean 'position'?"),
-        ("position,zzzzzz*", "no condition 'zzzzzz*' with these tasks: valid: control, displace=0.1"),
+        ("positon", "pro has no condition 'positon' with these tasks; did you mean 'position'?"),
+        ("position,zzzzzz*", "no condition 'zzzzzz*' with these tasks; choose from control, displace=0.1"),
         ("pro/postion", "did you mean 'pro/position'?"),
-        (" , ", "expected at least one name; valid: control"),
+        (" , ", "expected at least one name; choose from control"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(words)):
             choose_conditions(selection, NAMES, "pro")

@@ -162,7 +162,7 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
     certified = with_plugin("certify", "python:assay_example.point:points", "--seeds", "1", "--json", "-")
     assert json.loads(certified.stdout)["conditions"][-1]["certified"] == 8, certified.stderr
     refused = with_plugin("certify", "points", "--seeds", "1", "--tries", "2")
-    assert refused.returncode == 2 and "has no disturbance" in refused.stderr
+    assert refused.returncode == 2 and "has no actuation noise" in refused.stderr
 
 
 def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(
@@ -237,7 +237,7 @@ def test_a_name_is_taken_once():
     registry.register("other", json.loads)
     registry.register("other", json.loads)
     for name, thing in (("own", json.loads), ("other", json.dumps)):
-        with pytest.raises(PluginError, match=f"two things are named '{name}'"):
+        with pytest.raises(PluginError, match=f"the thing '{name}' already exists"):
             registry.register(name, thing)
     with pytest.raises(PluginError, match="did you mean 'other'"):
         registry["othre"]

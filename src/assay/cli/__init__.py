@@ -1,1 +1,1 @@
-"""The command line: one module per command; each parses, calls and prints."""
+"""The command line: each command parses its arguments, calls the library and prints the result."""

@@ -63,7 +63,7 @@ COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = Mappin
 
 
 _debugging: list[bool] = []
-"""Not empty if full tracebacks are requested."""
+"""Non-empty if full tracebacks were requested."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -77,7 +77,7 @@ def root(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
     ),
-    debug: bool = typer.Option(False, "--debug", help="Print full tracebacks of errors."),
+    debug: bool = typer.Option(False, "--debug", help="Print the full traceback of an error."),
 ) -> None:
     """How much of a robot policy's success is understanding, and how much is memory?"""
     if debug:
@@ -86,7 +86,7 @@ def root(
 
 @cache
 def command_line() -> Any:
-    """Build every command with its options, once per process: typer takes a tenth of a second to do so."""
+    """Build all commands and their options, once per process, because typer takes a tenth of a second to do so."""
     commands = {heading: dict(builtin) for heading, builtin in COMMANDS.items()}
     for address_name, address in registered_addresses("command").items():
         heading, _, name = address_name.partition("/")
@@ -101,9 +101,9 @@ def command_line() -> Any:
 
 
 def main() -> None:
-    """Run the command line: an AssayError is printed in one line, with exit status 2.
+    """Run the command line. An AssayError is printed on one line, and the exit status is 2.
 
-    If it arose in user code, the traceback of that code comes before it.
+    If user code raised the error, the traceback of that code is printed first.
     """
     warnings.showwarning = _warn
     _debugging.clear()
@@ -143,7 +143,7 @@ def main() -> None:
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
-    """Print a warning in one line on standard error, without its source location."""
+    """Print a warning on one line to standard error, without its source location."""
     line = Text.assemble(("warning:", "yellow"), " ", " ".join(str(message).split()))
     errors.print(line, soft_wrap=True, highlight=False)
 

@@ -1,4 +1,4 @@
-"""Confirmation of long runs, and their progress on the terminal."""
+"""Confirmation of long runs, and progress bars on the terminal."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from assay.support.console import say
 from assay.support.plugins import PYTHON
 
 LONG_RUN_S = 30 * 60.0
-"""Estimated seconds above which a run needs confirmation."""
+"""Estimated duration, in seconds, above which a run needs confirmation."""
 
 
 class ConfirmingDisplay(RunDisplay):
-    """Shows the progress of a run, and asks for confirmation of a long one.
+    """Display that shows the progress of a run and asks for confirmation of a long one.
 
-    Without a terminal it requires ``yes``.
+    Without a terminal, a long run requires ``yes``.
     """
 
     def __init__(self, *, yes: bool = False) -> None:
@@ -31,11 +31,11 @@ class ConfirmingDisplay(RunDisplay):
         self._yes = yes
 
     def approve(self, plan: RunPlan) -> bool:
-        """Return whether to start, estimated from the duration of earlier episodes of the policy, if any."""
+        """Return whether to start the run, whose duration is estimated from the policy's earlier episodes, if any."""
         options = plan.options
         workers = options.worker_count
         if plan.policy.startswith(PYTHON) and workers > 1 and options.ray is None:
-            note = f"note: {workers} workers, each with its own copy of the policy; --workers 1 loads one"
+            note = f"note: {workers} workers, each with a copy of the policy; --workers 1 loads only one"
             say(note, aside=True)
         if self._yes or options.ray is not None:
             return True
@@ -44,7 +44,9 @@ class ConfirmingDisplay(RunDisplay):
             return True
         size = f"about {duration(seconds)}: {len(plan.specs):,} episodes ({pace.source})"
         if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise RunError(f"this takes {size}; pass --yes to start it, or see assay plan for a smaller one")
+            raise RunError(
+                f"this takes {size}; pass --yes to start it, or use assay plan to find a smaller run"
+            )
         self._interrupts.__exit__()  # no episode is running: Ctrl-C stops the question at once
         try:
             return typer.confirm(f"This takes {size}. Start?", err=True)
@@ -53,14 +55,14 @@ class ConfirmingDisplay(RunDisplay):
 
 
 class CountingDisplay(ConfirmingDisplay):
-    """Shows one bar for a number of episodes that is only an upper bound."""
+    """Display with one progress bar for a number of episodes that is only an upper bound."""
 
     def began(self, store: Store, waiting: int) -> None:
-        """Start the bar."""
+        """Start the progress bar."""
         CertifyingDisplay.began(self, store, waiting)
         self._start_bar("episodes, at most", waiting)
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Advance the bar."""
+        """Advance the progress bar."""
         assert self._bar is not None
         self._bar.advance(self._task, 0 if spec is None else 1)

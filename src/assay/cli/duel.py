@@ -1,4 +1,4 @@
-"""`assay duel`, `assay gate`, `assay search`: which of two policies is better; the smallest change that breaks one."""
+"""`assay duel`, `assay gate` and `assay search`: compare two policies, or find the smallest change that breaks one."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Margin = Annotated[
 Each = Annotated[bool, typer.Option("--each", help="Require a verdict on every condition.")]
 JUnit = Annotated[
     Path | None,
-    typer.Option("--junit", metavar="FILE", help="Write JUnit XML, in which `worse` is a failure."),
+    typer.Option("--junit", metavar="FILE", help="Write a JUnit XML file, in which `worse` is a failure."),
 ]
 
 
@@ -46,8 +46,8 @@ JUnit = Annotated[
     workers="Number of worker processes per policy (default: one per two cores; 0 runs in this process).",
 )
 def duel(
-    first: Annotated[str, typer.Argument(metavar="A", help="Address of the current policy.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Address of the candidate that may replace it.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="Address of the current (baseline) policy.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Address of the candidate policy.")],
     experiment: Annotated[str, typer.Option(help="Name or address; see `assay experiments list`.")],
     options: RunOptions,
     margin: Margin = 0.05,
@@ -72,10 +72,10 @@ def duel(
 ) -> None:
     """Run two policies on the same episodes, and stop as soon as it is clear which one is better.
 
-    The verdict says whether B is better than A, equivalent within the margin, or worse. It is checked after every start
-    and wrong with a probability of at most 5 %. Exit status: 0 if B is better, equivalent or not worse by more than the
-    margin; 1 if it is worse; 3 if undecided. The same command resumes an interrupted duel; more --seeds continue an
-    undecided one.
+    The verdict says whether B is better than A, equivalent within the margin, or worse. It is re-evaluated after every
+    start, and is wrong with a probability of at most 5 %. Exit status: 0 if B is better, equivalent or not worse by
+    more than the margin; 1 if it is worse; 3 if undecided. The same command resumes an interrupted duel; more --seeds
+    continue an undecided one.
     """
     from assay import api
     from assay.cli.confirm import CountingDisplay
@@ -119,7 +119,7 @@ def duel(
         say(f"at most {number_of(result.left, 'episode')} left: run the same command to resume", aside=True)
         raise typer.Exit(130)
     if not result.judgement.verdict.final:
-        say("all episodes have been executed; more --seeds continue the duel", aside=True)
+        say("all episodes have been run; pass more --seeds to continue the duel", aside=True)
     raise typer.Exit(result.judgement.status)
 
 
@@ -132,7 +132,7 @@ def gate(
     junit: JUnit = None,
     markdown: Markdown = None,
 ) -> None:
-    """Compare a run with a baseline on the episodes that both contain: better, equivalent, not worse, or worse.
+    """Judge a run as better than a baseline, equivalent, not worse, or worse, on the episodes that both contain.
 
     A is the baseline and B the run. Exit status: 0 if B is better, equivalent or not worse by more than the margin; 1
     if it is worse; 3 if undecided. With --each, every condition must pass.
@@ -192,7 +192,7 @@ def search(
         ),
     ] = None,
     level: Annotated[
-        float, typer.Option(help="Success counts as lost if less than this fraction of it is kept.")
+        float, typer.Option(help="Count success as lost if less than this fraction of it remains.")
     ] = 0.5,
     confidence: Annotated[float, typer.Option(help="Confidence level of each interval.")] = 0.95,
     out: RunFile = None,
@@ -200,15 +200,15 @@ def search(
         Path | None,
         typer.Option(help="Folder for tables (LaTeX, CSV, Markdown), a figure and videos of failures."),
     ] = None,
-    videos: Annotated[int, typer.Option(min=0, help="With --report: maximum number of videos.")] = 6,
+    videos: Annotated[int, typer.Option(min=0, help="Maximum number of videos (with --report).")] = 6,
     label: PolicyLabel = None,
     target: JsonFile = None,
     yes: Yes = False,
 ) -> None:
     """Find the smallest change that breaks a policy: a displacement, darkness, a delay, a rewording, ...
 
-    Reports for each task and axis the magnitude up to which success is kept and the one at which it is lost. The same
-    command resumes an interrupted search; a larger --budget continues one that has used up its budget.
+    For each task and axis, report the magnitude up to which the policy still succeeds and the one at which it fails.
+    The same command resumes an interrupted search; a larger --budget continues one that has used up its budget.
     """
     from assay import api
     from assay.cli.confirm import CountingDisplay

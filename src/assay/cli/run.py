@@ -1,4 +1,4 @@
-"""`assay run` and `assay plan`: run an experiment with a policy; estimate what a run costs and what it can find."""
+"""`assay run` and `assay plan`: run an experiment with a policy, or estimate a run's cost and statistical power."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(
         str | None,
         typer.Option(metavar="TOOL", help="Log episodes to a tracker: wandb, trackio or tensorboard."),
     ] = None,
-    project: Annotated[str, typer.Option(help="With --track: name of the project.")] = "assay",
+    project: Annotated[str, typer.Option(help="Name of the project (with --track).")] = "assay",
     label: PolicyLabel = None,
     yes: Yes = False,
     dry_run: Annotated[
@@ -86,7 +86,7 @@ def run(
     before, others = status.done - ending.done, status.waiting - ending.left
     if status.errors > ending.errors and not options.retry_errors:
         old = f"{status.errors - ending.errors} of these errors are" if ending.errors else "these errors are"
-        say(f"{old} from an earlier command; --retry-errors repeats the episodes")
+        say(f"{old} from an earlier command; pass --retry-errors to repeat these episodes")
     resume = f", {ending.left} left: run the same command to resume"
     rest = resume if ending.left and not ending.reason else ""
     earlier = f" ({before} recorded before)" if before else ""
@@ -102,7 +102,7 @@ def run(
 
 
 SEED_COUNTS = (5, 10, 20, 50)
-"""Numbers of seeds that are shown in addition to that of the plan."""
+"""Numbers of seeds that are shown in addition to the planned number."""
 
 
 @run_options("tasks", "seeds", "conditions", "workers", "assets", "states", "steps", "certified")
@@ -113,7 +113,7 @@ def plan(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Address of the policy whose duration and success in controls are estimated.",
+            help="Address of the policy whose episode duration and control success rate are estimated.",
             autocompletion=complete_policy,
         ),
     ] = None,
@@ -137,14 +137,14 @@ def plan(
     ] = None,
     sample: Annotated[
         int,
-        typer.Option(min=0, help="Number of episodes to time if the policy has no earlier run; 0 for none."),
+        typer.Option(min=0, help="Number of episodes to time if the policy has no earlier runs; 0 for none."),
     ] = 3,
     runs: Annotated[Path, typer.Option(help="Folder of earlier runs.")] = Path("runs"),
     target: JsonFile = None,
 ) -> None:
     """Estimate the cost of a run (episodes, certificates, time) and the losses that it can detect.
 
-    Nothing is recorded. Power is 80 %. --budget and --detect suggest a number of seeds, with the command to copy.
+    Nothing is recorded. The power is 80 %. --budget and --detect suggest a number of seeds and print the command.
     """
     from assay.measures.forecast import forecast
     from assay.policies.registry import check_address
@@ -177,7 +177,7 @@ def plan(
         goals.append((f"for a loss of {detect:g} points", estimate.seeds_for(detect / 100)))
     for goal, count in goals:
         if not count:
-            say(f"{goal}: {'no number of seeds is enough' if count is None else 'not even one seed'}")
+            say(f"{goal}: {'no number of seeds suffices' if count is None else 'not even one seed fits'}")
             continue
         scaled = estimate.with_seeds(count)
         time = "" if scaled.seconds is None else f", about {duration(scaled.seconds)}"
@@ -197,7 +197,7 @@ def plan(
 
 
 def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> None:
-    """Print the size of a plan, its duration, and the losses that it detects under each change."""
+    """Print the size of a plan, its duration, and the smallest detectable loss under each change."""
     from assay.runs.estimates import duration
 
     tasks = len({spec.task for spec in plan.specs})
@@ -222,7 +222,7 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
         )
         return
     if estimate.seconds is None:
-        why = "pass --policy to estimate it" if policy is None else "the policy has no earlier run"
+        why = "pass --policy to estimate it" if policy is None else "the policy has no earlier runs"
         say(f"time: unknown ({why})")
     else:
         assert estimate.pace is not None
@@ -268,7 +268,7 @@ def print_forecast(plan: RunPlan, estimate: Forecast, policy: str | None) -> Non
 
 
 def _print_seed_counts(estimate: Forecast) -> None:
-    """Print the cost and power of other numbers of seeds."""
+    """Print the cost and the power for other numbers of seeds."""
     from assay.runs.estimates import duration
 
     rows = []

@@ -1,4 +1,4 @@
-"""`assay report`, `assay compare`, `assay runs`: results of recorded runs; list, show and merge them."""
+"""`assay report`, `assay compare` and `assay runs`: report, compare, list, show and merge recorded runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from assay.report.run_report import RunReport
 
 Line = tuple[str, str]
-"""A line for a terminal and its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
+"""A line of terminal output and its style: ``bold``, ``yellow``, ``cyan``, ``dim``, or empty."""
 
 
 def report(
@@ -48,12 +48,12 @@ def report(
     paper: Annotated[
         str | None,
         typer.Option(
-            help="Write the tables and figures of a paper instead: cogelot, libero-para, libero-pro or libero-x."
+            help="Write the tables and figures of this paper instead: cogelot, libero-para, libero-pro or libero-x."
         ),
     ] = None,
     published: Annotated[
         bool,
-        typer.Option("--published", help="With --paper: add the published numbers."),
+        typer.Option("--published", help="Add the published numbers (with --paper)."),
     ] = False,
     near_far: Annotated[
         str,
@@ -73,7 +73,7 @@ def report(
 ) -> None:
     """Report what broke, how certain that is, and why: in the terminal, as a self-contained page, or as JSON.
 
-    With --paper, write the tables and figures of a published paper, numbered as there.
+    With --paper, write the tables and figures of a published paper, numbered as in the paper.
     """
     from assay.measures.failure.near_far import near_far_rule
     from assay.report.comparison import as_json, compare_suites
@@ -122,20 +122,20 @@ def report(
 
 
 def _runs(paths: list[Path]) -> list[Path]:
-    """Return the given runs and all runs in given folders. Raises RunError for a folder without one."""
+    """Return the given runs and all runs in the given folders. Raises RunError for a folder without runs."""
     from assay.runs.store import SUFFIX
 
     runs: list[Path] = []
     for path in paths:
         within = sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]
         if not within:
-            raise RunError(f"{path}: the folder contains no run (*{SUFFIX})")
+            raise RunError(f"{path}: the folder contains no runs (*{SUFFIX})")
         runs += within
     return list(dict.fromkeys(runs))
 
 
 def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
-    """Print the findings of each run, of all runs of a policy together, and the comparison of policies."""
+    """Print the findings for each run and for all runs of a policy together, and the comparison of policies."""
     from assay.measures.compare import Comparison
 
     for place, paragraph in enumerate(_terminal_summary(reports)):
@@ -151,7 +151,7 @@ def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
 
 
 def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
-    """Yield paragraphs: each run, all runs of a policy together, and the flaws that no run tests."""
+    """Yield paragraphs about each run, all runs of a policy together, and the flaws that no run tests for."""
     from assay.measures.sentences import not_tested
     from assay.report.summary import advice, banners, describe_results, joint_diagnoses
 
@@ -201,7 +201,7 @@ def _paper(name: str, paths: list[Path], out: Path | None, target: str | None, p
 
 
 def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], dict[str, str]]:
-    """Return the readable runs, and why others cannot be read."""
+    """Return the readable runs, and the reasons why the others cannot be read."""
     from assay.report.run_report import RunReport
 
     reports: list[RunReport] = []
@@ -230,7 +230,7 @@ def compare(
     margin: Annotated[
         float,
         typer.Option(
-            min=0.1, max=99, metavar="POINTS", help="Smallest relevant difference, percentage points."
+            min=0.1, max=99, metavar="POINTS", help="Smallest relevant difference, in percentage points."
         ),
     ] = 5.0,
     out: Annotated[
@@ -257,7 +257,7 @@ def compare(
     if len(paths) < 2:
         raise RunError("compare needs at least two runs")
     if len(set(paths)) < len(paths):
-        raise RunError("compare needs different runs: one is given twice")
+        raise RunError("compare needs different runs, but one was given twice")
     runs = name_runs(paths, label or ())
     comparison = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:
@@ -279,7 +279,9 @@ def compare(
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):
-            say("Loss of each run against its own controls; positive: B is more robust")
+            say(
+                "Loss of each run relative to its controls; a positive difference means that B is more robust"
+            )
             rows = [
                 (
                     drop.condition or "all changes",
@@ -378,7 +380,7 @@ def show(
     columns = (Column(justify="right", no_wrap=True), "")
     print_rows(columns, describe_meta(meta), box=None, show_header=False, pad_edge=False)
     if counts.is_empty() and not refused:
-        say("no episode is planned yet: the run was interrupted; its command resumes it")
+        say("no episode is planned yet, because the run was interrupted; run its command again to resume")
         return
     Run(path).show()
 

@@ -65,11 +65,11 @@ def list_tasks(
 def show(
     task_id: _TaskOrFile,
     picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the scene into this PNG file.")
+        Path | None, typer.Option(metavar="FILE", help="Save a picture of the scene to this PNG file.")
     ] = None,
     out: JsonFile = None,
 ) -> None:
-    """Show the scene, the goal and the instruction of a task."""
+    """Show the scene, goal and instruction of a task."""
     from assay.report.scene_images import save_task_image
     from assay.tasks.files import to_plain
 
@@ -145,7 +145,7 @@ def labels(
 
 
 def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Frequency]]) -> None:
-    """Print one row per name, under its part."""
+    """Print one row per name, grouped by part."""
     rows = [
         ("" if place else part, name, f"{frequency.scenes or 0:,}", f"{frequency.tasks:,}")
         for part, counts in parts.items()
@@ -158,10 +158,10 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 def check(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="BDDL file, tar archive, or folder of them."),
+        typer.Argument(metavar="PATH", help="A BDDL file, a tar archive, or a folder of either."),
     ],
 ) -> None:
-    """Check that every task file below a path can be read, and is the same after writing and reading it again.
+    """Check that every task file below a path can be read, and is unchanged after being written and read again.
 
     Prints JSON: `{"files", "read", "round_trip", "failures", "warnings"}`. Warnings are parts of a file that have no
     effect. Exit status 1 if a file fails.
@@ -224,7 +224,7 @@ def _panel(task: Task) -> Panel:
 
 
 def _entity(entity: tasks.Entity) -> str:
-    """Describe an entity in one line: its name and how it differs from the default."""
+    """Describe an entity on one line: its name, and how it differs from the default."""
     finish = entity.finish
     differs = [
         *([] if entity.name.rpartition("_")[0] == entity.category else [entity.category]),

@@ -1,4 +1,4 @@
-"""Episodes: their specification, participants and record. All other packages build on this one.
+"""Episodes: specification, interfaces and record. All other packages build on this one.
 
 spec            everything that determines one rollout
 perturbation    base class of perturbations; senses: perturbations of observations and actions

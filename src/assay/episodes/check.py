@@ -1,4 +1,4 @@
-"""A checker for worlds: runs two short episodes with random actions and lists all problems."""
+"""A checker for worlds, which runs two short episodes with random actions and lists all problems."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from assay.support.plugins import registered_addresses
 from assay.support.streams import stream
 
 CHECK_STEPS = 8
-"""Control steps of each episode."""
+"""Number of control steps in each episode."""
 CHANGE_STEP = 4
-"""Control step at which the actions of the second episode are changed."""
+"""Control step at which the actions of the second episode change."""
 
 
 def check_world(world: Any) -> list[str]:
-    """Return the problems of a world, one line each; an empty list if it has none.
+    """Return the problems found in a world, one line each; an empty list if there are none.
 
-    Two episodes of the first task are run with random actions. The checks cover the required members, the tasks and
-    their selection, shapes and types of the values that `Env` returns, JSON round trips of the traits, the specs and
-    the world's perturbations, that equal specs give equal episodes, and that an episode equals its control until its
-    first change.
+    Two episodes of the first task are run with random actions. The checks cover the required members, the tasks
+    and their selection, the shapes and types of the values that `Env` returns, and JSON round trips of the
+    traits, the specs and the world's perturbations. They also verify that equal specs give equal episodes, and
+    that an episode equals its control until its first change.
     """
     world = world() if isinstance(world, type) else world
     problems = list(_missing_members(world))
@@ -60,7 +60,7 @@ def check_world(world: Any) -> list[str]:
 
 
 def _missing_members(world: Any) -> Iterator[str]:
-    """Yield the missing members without which no episode can run."""
+    """Yield the required members that are missing."""
     if not isinstance(world, World):
         yield f"{type(world).__name__} does not derive from assay.plugin.World"
         return
@@ -133,7 +133,7 @@ def _spec_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 
 
 def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Yield wrong types and shapes of an environment's return values during one step."""
+    """Yield the return values of an environment that have the wrong type or shape, checked over one step."""
     env = world.open()
     name = type(env).__name__
     if not isinstance(env, Env):
@@ -178,8 +178,8 @@ def _missing_methods(env: Env) -> list[str]:
 
 
 def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Yield violations of determinism: equal specs must give equal episodes, in any order; a change must not act
-    early.
+    """Yield violations of determinism: equal specs must give equal episodes in any order, and a change must have no
+    effect before its step.
     """
     env, fresh = world.open(), world.open()
     if not isinstance(env, Env) or _missing_methods(env):
@@ -205,7 +205,7 @@ def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 
 
 def _perturbation_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
-    """Check JSON round trips and determinism of the world's perturbations that have no required fields."""
+    """Check the JSON round trip and determinism of each of the world's perturbations without required fields."""
     for kind, cls in kinds().items():
         if getattr(cls, "world", "") != world.traits.name:
             continue
@@ -227,7 +227,7 @@ def _perturbation_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Playthrough:
-    """An episode with the arrays in each of its observations."""
+    """An episode, with the arrays in each of its observations."""
 
     episode: Episode
     observations: list[list[np.ndarray]]
@@ -246,7 +246,7 @@ class _Playthrough:
 
 
 class _RandomPolicy:
-    """Uniform actions in [-1, 1], the same in every episode."""
+    """A policy that samples uniform actions in [-1, 1], the same ones in every episode."""
 
     def __init__(self, action_size: int) -> None:
         self._size, self._step = action_size, 0
@@ -266,7 +266,7 @@ class _Reversal(Filter):
 
 @dataclass(frozen=True, slots=True)
 class _Reverse(Sense):
-    """Negates every action: a change that any world supports at any step."""
+    """A perturbation that negates every action, which any world supports at any step."""
 
     kind = "senses/check"
     world = ""
@@ -300,7 +300,7 @@ def _arrays(observation: Any, depth: int = 3) -> Iterator[np.ndarray]:
 
 
 def _collect(action: str, problems: Iterator[str]) -> list[str]:
-    """Return the problems that a check yields, and one more with the code location if it raises."""
+    """Return the problems that a check yields; if it raises, append the exception and its code location."""
     lines: list[str] = []
     try:
         lines.extend(problems)

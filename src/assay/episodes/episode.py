@@ -14,20 +14,20 @@ Intervals = tuple[tuple[int, int], ...]
 """Half-open intervals [first, last) of control steps during which a condition was true."""
 
 Position = tuple[float, float, float]
-"""Position in the world frame, metres."""
+"""Position in the world frame, in metres."""
 
 
 class Happened(TypedDict):
-    """Whether and when an event of an episode occurred; steps count the control steps completed before it."""
+    """Whether and when an event of an episode occurred. Steps are numbers of control steps completed before it."""
 
     event: str
     """Description of the event and its trigger: ``world/displace at near(0.12)``."""
     due: int | None
-    """Step at which the trigger became true; None if it did not."""
+    """Step at which the trigger became true; None if it never did."""
     step: int | None
-    """Step at which the event occurred, later than ``due`` if the object was not free; None if it did not occur."""
+    """Step at which the event occurred, later than ``due`` if the object was not free; None if it never occurred."""
     told: str
-    """The new instruction given to the policy; empty if it did not change."""
+    """The new instruction given to the policy; empty if the instruction did not change."""
 
 
 class Outcome(StrEnum):
@@ -35,27 +35,27 @@ class Outcome(StrEnum):
 
     SUCCESS = "success"
     FAILURE = "failure"
-    """The episode ran to its horizon without success."""
+    """The episode reached its horizon without success."""
     ERROR = "error"
-    """The policy or the simulator raised an error; the episode is not evidence about the policy's ability."""
+    """The policy or the simulator raised an error; the episode says nothing about the policy's ability."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:
-    """The path of the end effector and the actions, float32."""
+    """Path of the end effector, and the policy's actions, float32."""
 
     end_effector: np.ndarray
-    """Position in metres, from before the first step on: (steps + 1, 3); (steps, 3) in imported logs without the
+    """Positions in metres, starting before the first step: (steps + 1, 3); (steps, 3) in imported logs that lack the
     last position. In a world whose actions are complete motions, the end point of each motion.
     """
     gripper: np.ndarray
-    """Distance between the fingers, metres, at the same times."""
+    """Distance between the fingers at the same times, in metres."""
     actions: np.ndarray
     """Actions as returned by the policy: (steps, action size)."""
 
 
 def no_trajectory(action_size: int = 7) -> Trajectory:
-    """Return the trajectory of an episode that did not start."""
+    """Return the empty trajectory of an episode that did not start."""
     return Trajectory(*(np.zeros(shape, np.float32) for shape in ((0, 3), (0,), (0, action_size))))
 
 
@@ -70,46 +70,46 @@ class Episode:
     instruction: str = ""
     """Text of the instruction."""
     seconds: float = 0.0
-    """Wall-clock duration of all attempts, seconds."""
+    """Wall-clock duration of all attempts, in seconds."""
     decisions: int = 0
     """Number of requests to the policy."""
     images: int = 0
     """Number of rendered images."""
     attempts: int = 1
-    """Number of attempts until the episode ran without an error."""
+    """Number of attempts made until the episode ran without an error."""
     touched: str | None = None
     """The first object that the robot touched."""
     moved: str | None = None
     """The first object that moved."""
     truth: dict[str, Intervals] = field(default_factory=dict)
-    """Intervals during which each atom of the goal was true."""
+    """Intervals during which each goal atom was true."""
     initial_positions: dict[str, Position] = field(default_factory=dict)
     """Initial positions of the task's objects; empty if unknown."""
     contacts: dict[str, Intervals] | None = None
     """Intervals during which the robot touched each object, ordered by first contact; None if unknown."""
     error: str = ""
     """Error message, if there was an error; otherwise the reason for the failure, if the policy or the world
-    reports one.
+    reported one.
     """
     transient: bool = False
-    """Whether the error may be temporary, so that a resumed run tries the episode again."""
+    """Whether the error may be temporary, in which case a resumed run retries the episode."""
     traceback: str = ""
-    """Traceback of an error in user code; empty without an error, or if it is not in user code."""
+    """Traceback of an error in user code; empty if there was no such error."""
     clipped: int | None = None
-    """Number of actions with a component outside [-1, 1], which was clipped; None if the world does not clip."""
+    """Number of actions with a component outside [-1, 1], which is clipped; None if the world does not clip."""
     inference: tuple[float, ...] = ()
-    """Duration of each decision in milliseconds, reported by the policy server, or measured, including the images
-    rendered for it. Informational only.
+    """Duration of each decision in milliseconds, as reported by the policy server, or else measured, including the
+    rendering of its images. Informational only.
     """
     stages: dict[str, dict[str, int | None]] | None = None
-    """Control step at which each atom of the goal that did not hold at the start reached each stage, None for
-    never: see `conduct`.
+    """Control step at which each goal atom that did not hold at the start reached each stage; None if it never did.
+    See `conduct`.
     """
     progress: float | None = None
     """Progress from 0 to 1; 1 for a success. None if the world does not record stages, or after an error."""
     side_effects: SideEffects | None = None
     """Unrequested effects; None if the world does not record them."""
     aftermath: Aftermath | None = None
-    """Whether the goal still held after the gripper let go; None if it was not reached or not checked."""
+    """Whether the goal still held after the gripper let go; None if it was not achieved or not checked."""
     events: tuple[Happened, ...] = ()
-    """Planned events of the episode, in order, and whether they occurred."""
+    """The episode's planned events, in order, and whether they occurred."""

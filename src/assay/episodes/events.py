@@ -1,14 +1,14 @@
 """Events: perturbations of the instruction, the world or the senses that occur during an episode.
 
     At(near(0.12), Displace(0.1))       when the end effector comes within 12 cm, the object moves 10 cm away
-    At(lifted(0.05), Cancel())          when it is lifted, the request is cancelled
+    At(lifted(0.05), Cancel())          when the object is lifted by 5 cm, the request is cancelled
     At(share(0.4), FrozenCamera())      after 40 % of the demonstrator's time, the camera freezes
 
 Until its trigger becomes true, an episode with events is bit-identical to its control: the same compiled scene,
-initial state and random streams. The trigger is evaluated on the state after each control step: if the goal is not
-reached and the trigger holds, the change occurs before the next observation. If the object to be moved is held, or
-its new place is occupied, the event is postponed to the first step at which it is possible. Several events of an
-episode occur in order: the trigger of the second is evaluated only after the first has occurred.
+initial state and random streams. The trigger is evaluated on the state after each control step: if the goal has not
+been achieved and the trigger holds, the change occurs before the next observation. If the object to be moved is held,
+or its new position is occupied, the event is postponed to the first step at which it is possible. Several events in
+an episode occur in order: the trigger of the second is evaluated only after the first has occurred.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from assay.support.streams import stream
 
 
 class TriggerKind(StrEnum):
-    """Condition that a trigger waits for; it determines the meaning of the trigger's value."""
+    """Condition that a trigger waits for, which determines the meaning of the trigger's value."""
 
     NEAR = "near"
     """The end effector is within ``value`` metres of an object that the goal still requires to be moved or operated."""
@@ -46,11 +46,11 @@ class TriggerKind(StrEnum):
     PLACING = "placing"
     """Such an object is held within ``value`` metres (horizontally) of its destination."""
     SUBGOAL = "subgoal"
-    """``value`` atoms of the goal, or fixtures that must be opened for it, are done, but not the complete goal."""
+    """``value`` goal atoms, or fixtures that must be opened for the goal, are done, but not the complete goal."""
     STEP = "step"
     """``value`` control steps have been executed."""
     SHARE = "share"
-    """A fraction ``value`` of the demonstrator's time for the control has elapsed."""
+    """A fraction ``value`` of the demonstrator's time on the control has elapsed."""
 
 
 _VALID: dict[TriggerKind, tuple[float, float]] = {
@@ -64,16 +64,16 @@ _VALID: dict[TriggerKind, tuple[float, float]] = {
 }
 """Valid range of each trigger's value; integer bounds require an integer."""
 BY_TIME = (TriggerKind.STEP, TriggerKind.SHARE)
-"""Triggers that depend on time only, not on the state of the world."""
+"""Triggers that depend only on time, not on the state of the world."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Condition at which an event occurs."""
+    """Condition under which an event occurs."""
 
     moment: TriggerKind
     value: float
-    """Metres, control steps, number of goal parts or a fraction, depending on the kind of trigger."""
+    """Metres, in control steps, number of goal parts, or a fraction, depending on the kind of trigger."""
 
     def __post_init__(self) -> None:
         if self.moment not in list(TriggerKind):
@@ -95,19 +95,19 @@ class Trigger:
 
 
 near, grasped, lifted, placing, subgoal, at_step, share = (partial(Trigger, kind) for kind in TriggerKind)
-"""Triggers by kind, called with their value: ``near(0.12)``, ``at_step(40)``."""
+"""Constructors for each kind of trigger, called with the value: ``near(0.12)``, ``at_step(40)``."""
 
 Nested = Annotated[
     Perturbation,
     PlainValidator(lambda value: value if isinstance(value, Perturbation) else from_json(value)),
     PlainSerializer(to_json),
 ]
-"""A perturbation nested in another one, in its JSON form."""
+"""A perturbation nested inside another one, in its JSON form."""
 
 
 class MidEpisodeChange(Perturbation):
-    """A change that is possible only during an episode: an object is knocked from the gripper, a request is
-    cancelled.
+    """A change that is possible only during an episode, such as knocking an object out of the gripper or cancelling
+    the request.
     """
 
     __slots__ = ()
@@ -118,7 +118,7 @@ class MidEpisodeChange(Perturbation):
 
     @abstractmethod
     def happen(self, env: Any, rng: np.random.Generator) -> bool:
-        """Apply the change in an environment; return False, without any change, if it is not possible yet."""
+        """Apply the change in an environment; return False, changing nothing, if it is not possible yet."""
 
 
 @perturbation
@@ -131,20 +131,20 @@ class At(Perturbation):
     when: Trigger
     """Trigger of the event."""
     what: Nested
-    """Perturbation of the instruction, the world or the senses that occurs then."""
+    """Perturbation of the instruction, the world or the senses to apply at that time."""
 
     def __post_init__(self) -> None:
-        """Raise PerturbationError for an event nested in an event."""
+        """Raise PerturbationError if an event is nested in another event."""
         if isinstance(self.what, At):
             raise PerturbationError("event/at: events cannot be nested; list them one after the other")
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
-        """Return the task unchanged: nothing changes until the trigger becomes true."""
+        """Return the task unchanged, because nothing changes until the trigger becomes true."""
         return task
 
     @property
     def change(self) -> str:  # type: ignore[override]
-        """The reaction it requires of a policy: look again, listen again, stop, or continue."""
+        """Kind of change, by the reaction required of the policy: look again, listen again, stop, or continue."""
         if isinstance(self.what, MidEpisodeChange):
             return self.what.change
         if Effect.GOAL in self.what.effects:
@@ -169,7 +169,7 @@ class At(Perturbation):
 
     @property
     def rebuilds(self) -> bool:
-        """Always False: the episode starts like its control."""
+        """Always False, because the episode starts like its control."""
         return False
 
     @property
@@ -178,14 +178,14 @@ class At(Perturbation):
         return self.what.decides
 
     def certified_as(self) -> Perturbation | None:
-        """Return the perturbation to certify in its place, from the event on."""
+        """Return the event to certify in place of this one; None if it cannot affect solvability."""
         stands = self.what.certified_as()
         if stands is None or stands is self.what:
             return None if stands is None else self
         return replace(self, what=stands)
 
     def hides(self, camera: str) -> bool:
-        """Return whether a camera shows nothing after the event."""
+        """Return whether the event completely hides the scene from a camera."""
         return self.what.hides(camera)
 
     def __str__(self) -> str:
@@ -196,7 +196,7 @@ class Events:
     """The events of one episode, processed one after the other."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, senses: Senses, steps: Callable[[], int]) -> None:
-        """Start with the first event. ``env`` has been reset; ``steps`` returns the control steps since then.
+        """Start waiting for the first event. ``env`` has been reset; ``steps`` returns the control steps since then.
 
         Raises AssayError if the first event can never occur.
         """
@@ -210,11 +210,11 @@ class Events:
 
     @property
     def pending(self) -> bool:
-        """Whether an event is still outstanding."""
+        """Whether any event has yet to occur."""
         return self._number < len(self._events)
 
     def after(self, observation: Any) -> Any:
-        """Process events after a control step that has not reached the goal.
+        """Process events after a control step that has not achieved the goal.
 
         Return the observation after any changes.
         """
@@ -236,7 +236,7 @@ class Events:
         return observation
 
     def _begin(self, number: int) -> None:
-        """Start waiting for the event with this index."""
+        """Start waiting for the event with the given index."""
         self._number = number
         if not self.pending:
             return
@@ -270,15 +270,15 @@ class Events:
 
 
 def events_of(perturbations: Iterable[Perturbation]) -> tuple[At, ...]:
-    """Return the events among perturbations."""
+    """Return those perturbations that are events."""
     return tuple(perturbation for perturbation in perturbations if isinstance(perturbation, At))
 
 
 @lru_cache(maxsize=256)
 def demonstrator_steps(control: EpisodeSpec, states: Path | None = None) -> int:
-    """Return the demonstrator's time for an unperturbed episode in control steps.
+    """Return the time that the demonstrator needs for an unperturbed episode, in control steps.
 
-    Raises SpecError if it does not solve it.
+    Raises SpecError if the demonstrator does not solve it.
     """
     from assay.episodes.rollout import rollout
 

@@ -1,4 +1,4 @@
-"""Fields of perturbations, with validation of their values on construction."""
+"""Dataclass fields of perturbations, whose values are validated on construction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.errors import PerturbationError, did_you_mean
 
 
 def within(low: float, high: float, default: Any = MISSING) -> Any:
-    """Return a field for numbers from ``low`` to ``high`` (integers if ``low`` is one), or None if that is the
+    """Return a field for numbers from ``low`` to ``high`` (integers if ``low`` is an integer), or None if that is the
     default.
     """
     return field(default=default, metadata=between(low, high))
@@ -25,7 +25,7 @@ def between(low: float, high: float) -> dict[str, tuple[float, float]]:
 
 
 def check(value: Any) -> None:
-    """Raise PerturbationError if a field has an invalid value; names of Enum members are converted to the members.
+    """Raise PerturbationError if a field has an invalid value; convert the values of Enum members to the members.
 
     Number fields are created by `within` or with `between`; choice fields have an Enum as their type.
     """
@@ -53,7 +53,7 @@ def check(value: Any) -> None:
 
 
 def check_change(value: Any, **neutral: object) -> None:
-    """Raise PerturbationError if all fields named in ``neutral`` have their neutral value, so that nothing would
+    """Raise PerturbationError if all fields named in ``neutral`` have their neutral values, so that nothing would
     change.
     """
     if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
@@ -62,7 +62,7 @@ def check_change(value: Any, **neutral: object) -> None:
 
 @cache
 def _choices(made: type) -> dict[str, type[Enum]]:
-    """Return the fields of a class whose type is an Enum, with the Enum."""
+    """Return the fields of a class whose type is an Enum, each with its Enum."""
     return {
         name: kind
         for name, hint in get_type_hints(made).items()
@@ -73,7 +73,7 @@ def _choices(made: type) -> dict[str, type[Enum]]:
 
 @cache
 def _lengths(made: type) -> dict[str, int]:
-    """Return the fields of a class that hold tuples of a fixed length, with the length."""
+    """Return the fields of a class that hold tuples of a fixed length, each with its length."""
     return {
         name: len(get_args(kind))
         for name, hint in get_type_hints(made).items()
@@ -83,6 +83,6 @@ def _lengths(made: type) -> dict[str, int]:
 
 
 def valid_range(attribute: Field[Any]) -> str:
-    """Return a description of the valid numbers of a field."""
+    """Return a description of the numbers that a field accepts."""
     low, high = attribute.metadata["valid"]
     return f"{'integers ' if isinstance(low, int) else ''}{low:g} to {high:g}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """A text instruction. Worlds whose instructions contain images derive their own class from this one."""
+    """A text instruction. Worlds whose instructions contain images derive a subclass."""
 
     text: str
 

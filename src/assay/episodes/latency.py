@@ -1,7 +1,7 @@
 """Inference latency: the robot's actions while a policy computes, and alignment of late action chunks.
 
 A policy queried at control step t computes for K steps, and its decision takes effect at step t + K. It is not
-queried again in between. Time is counted in control steps, not by a clock, so equal specs give equal episodes.
+queried again in between. Time is counted in control steps rather than measured, so equal specs give equal episodes.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 WhileWaiting = Literal["play", "hold", "align"]
 """Behaviour during inference. ``play``: continue the old chunk while it has actions, then hold the arm. ``hold``:
-hold the arm. ``align``: continue the old chunk, and skip as many actions of the new chunk as were executed
-meanwhile.
+hold the arm. ``align``: continue the old chunk, and skip as many actions of the new chunk as were executed in the
+meantime.
 """
 MOST_LATENCY = 1_000
-"""Maximum latency of a policy, control steps."""
+"""Maximum latency of a policy, in control steps."""
 
 
 @runtime_checkable
 class LookaheadPolicy(Protocol):
-    """A policy whose chunks are longer than the part to be executed; the rest can be used during inference."""
+    """A policy whose chunks are longer than the executed part; the remaining actions can be used during inference."""
 
     def foresee(self, observation: Any) -> tuple[np.ndarray, int]:
         """Return all actions of the next chunk, (k, action size), and the number of actions to execute."""
@@ -48,10 +48,10 @@ class Timeline:
     def actions(
         self, chunk: np.ndarray, executed: int, *, absolute: bool, late: int
     ) -> Iterator[tuple[np.ndarray, bool]]:
-        """Yield the actions from one decision to the next, each with whether it is an absolute pose.
+        """Yield the actions from one decision to the next, each with a flag that is True for an absolute pose.
 
-        ``chunk`` (k, action size) is the decision, available ``late`` steps after the request; ``executed`` of its
-        actions are executed, and the remaining ones may be used during the next inference.
+        ``chunk`` (k, action size) is the decision, available ``late`` steps after the request. ``executed`` of
+        its actions are executed, and the remaining ones may be used during the next inference.
         """
         left, self._left = self._left, []  # also if the caller stops here, because the chunk is dropped
         played = 0

@@ -1,4 +1,4 @@
-"""Base class of perturbations: small frozen values that declare their effects and convert to JSON."""
+"""Base class of perturbations: small immutable values that declare their effects and convert to JSON."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Effect(StrEnum):
     GOAL = "goal"
     """The success condition."""
     SENSES = "senses"
-    """Observations of the policy, or the execution of its actions."""
+    """The policy's observations, or the execution of its actions."""
 
 
 class Change(StrEnum):
-    """Kind of change, as named in findings. Plugins may define their own."""
+    """Kind of change, as named in findings. Plugins may define additional kinds."""
 
     NAMES = "names"
     """The instruction, including the names of objects."""
@@ -78,7 +78,7 @@ TOGETHER = "+"
 
 
 def changed_by(changes: Iterable[str]) -> str:
-    """Join kinds of change into one label: ``position``, ``appearance+object``; empty for none."""
+    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty if there are none."""
     order = [str(change_kind) for change_kind in Change]
     parts = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
@@ -87,21 +87,24 @@ def changed_by(changes: Iterable[str]) -> str:
 
 
 class Perturbation(ABC):
-    """A frozen dataclass that turns one task into another of the same world, decorated by `perturbation`."""
+    """Base class of perturbations, which turn one task into another of the same world.
+
+    Subclasses are decorated with `perturbation`, which makes them frozen dataclasses.
+    """
 
     __slots__ = ()
     kind: str
     """Name in JSON, e.g. ``words/say``; the part before the slash is the axis."""
     effects: frozenset[Effect] = frozenset()
-    """Parts of the episode that it may affect; all others are unchanged."""
+    """Parts of the episode that the perturbation may affect; all others are unchanged."""
     change: str = Change.WORLD
-    """Kind of change, or several joined by +: a label of its conditions."""
+    """Kind of change, or several kinds joined by +, used to label conditions."""
     world: str = "libero"
-    """Name of the world whose tasks it modifies; empty for any."""
+    """Name of the world whose tasks the perturbation modifies; empty for any world."""
     sets_vocabulary: bool = False
-    """Whether it changes the objects or the request, and thereby the possible words and appearances."""
+    """Whether the perturbation changes the objects or the request, and thereby the possible words and appearances."""
     guessable: bool = False
-    """Whether the request can be guessed although the perturbation is not plausible: success then does not
+    """Whether the request can be guessed although the perturbation is not plausible, so that success does not
     indicate memorisation.
     """
 
@@ -130,20 +133,20 @@ class Perturbation(ABC):
 
     @property
     def decides(self) -> bool:
-        """Whether it may affect the goal or its solvability; instruction, appearance and senses do not."""
+        """Whether the goal or its solvability may change, unlike after changes to instruction, appearance or senses."""
         return not self.effects.isdisjoint({Effect.PHYSICS, Effect.GOAL})
 
     @property
     def scene_file(self) -> str | None:
-        """Id of the task file whose scene replaces the task's own, if any."""
+        """Id of the task file whose scene replaces the original scene, if any."""
         return None
 
     def certified_as(self) -> Perturbation | None:
-        """Return the perturbation to certify in its place, or None if it cannot affect solvability."""
+        """Return the perturbation to certify in place of this one; None if it cannot affect solvability."""
         return self if self.decides else None
 
     def hides(self, camera: str) -> bool:
-        """Return whether it makes a camera show nothing."""
+        """Return whether the perturbation completely hides the scene from a camera."""
         return False
 
 
@@ -154,7 +157,7 @@ _KINDS: dict[str, type[Perturbation]] = {}
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field, within))
 def perturbation(cls: P) -> P:
-    """Make a frozen dataclass of a perturbation and register it under its kind; a class decorator."""
+    """Turn a perturbation class into a frozen dataclass and register it under its kind (class decorator)."""
     if not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
         raise PluginError(f"{cls.__module__}.{cls.__name__} must be a Perturbation with a kind")
     if "__dataclass_fields__" not in vars(cls):
@@ -172,19 +175,19 @@ def perturbation(cls: P) -> P:
 
 
 def kinds() -> Mapping[str, type[Perturbation]]:
-    """Return all perturbations by kind: Assay's own and those of plugins."""
+    """Return all perturbation classes by kind, including those from plugins."""
     for module in registered_addresses("perturbations").values():
         importlib.import_module(module)
     return MappingProxyType(_KINDS)
 
 
 def known_kind(kind: str) -> type[Perturbation] | None:
-    """Return the class of a kind, or None if it is not registered."""
+    """Return the class registered for a kind; None if there is none."""
     return _KINDS.get(kind) or kinds().get(kind)
 
 
 def to_json(value: Perturbation) -> dict[str, Any]:
-    """Return a perturbation as a JSON object: kind and fields; equal values have equal JSON (0, 0.0 and -0.0)."""
+    """Return a perturbation as a JSON object (kind and fields), the same for equal values (0, 0.0 and -0.0)."""
     adapter = _adapter(type(value))
     raw = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
     plain: dict[str, Any] = adapter.dump_python(adapter.validate_python(raw), mode="json")
@@ -194,7 +197,7 @@ def to_json(value: Perturbation) -> dict[str, Any]:
 
 
 def from_json(value: Mapping[str, Any]) -> Perturbation:
-    """Create a perturbation from a JSON object. Raises PerturbationError with the valid values."""
+    """Create a perturbation from a JSON object. Raises PerturbationError, listing the valid values."""
     kind = str(value.get("kind"))
     cls = known_kind(kind)
     if cls is None:
@@ -215,10 +218,10 @@ def from_json(value: Mapping[str, Any]) -> Perturbation:
 def apply_perturbations(
     task: AnyTask, perturbations: Perturbation | Iterable[Perturbation], *, seed: int
 ) -> AnyTask:
-    """Apply perturbations to a task in order, those that affect solvability first, each with its own random stream.
+    """Apply perturbations to a task in order, those that affect solvability first, each with a separate random stream.
 
     Streams are keyed by kind and occurrence, so adding instruction or appearance changes does not alter the sampled
-    scene. Raises PerturbationError for a perturbation that is not applicable, or belongs to another world.
+    scene. Raises PerturbationError for a perturbation that is not applicable or belongs to another world.
     """
     from assay.episodes.world import world_name
 

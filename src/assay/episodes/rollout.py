@@ -33,7 +33,7 @@ def rollout(
 ) -> Episode:
     """Run one episode; ``watch`` receives every observation before perturbations of the senses are applied.
 
-    Policy and simulation errors end the episode with outcome ``error``; everything recorded so far is kept. Raises
+    Policy and simulation errors end the episode with outcome ``error``, keeping everything recorded so far. Raises
     AssayError if the episode cannot be started.
     """
     timeline = Timeline(env.world, spec.latency, spec.while_waiting)
@@ -92,7 +92,7 @@ def rollout(
 
 
 def _call(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:
-    """Call a method of a policy; any exception becomes a PolicyError with its name and the step."""
+    """Call a method of a policy; convert any exception to a PolicyError that names the policy and the step."""
     try:
         return call(*arguments)
     except (Exception, SystemExit) as error:
@@ -104,7 +104,7 @@ def _call(policy: object, step: int, call: Callable[..., T], *arguments: object)
 
 
 def reported_times(policy: object) -> list[float] | None:
-    """Return the milliseconds of each decision that a policy reports itself; None if it does not."""
+    """Return the duration of each decision in milliseconds, as reported by the policy; None if it reports none."""
     times = getattr(policy, "inference_ms", None)
     if isinstance(times, list) and times and all(isinstance(time, float) for time in times):
         return times
@@ -112,7 +112,7 @@ def reported_times(policy: object) -> list[float] | None:
 
 
 def _decide(policy: Policy, play: Stepwise, *, late: bool) -> tuple[np.ndarray, int]:
-    """Request a policy's next chunk, (k, action size) and finite, and the number of its actions to execute."""
+    """Request a policy's next chunk; return its actions, (k, action size) and finite, and how many to execute."""
     size, name = play.env.world.action_size, f"{type(policy).__name__}, step {play.steps}"
     executed: int | None = None
     if late and isinstance(policy, LookaheadPolicy):

@@ -1,4 +1,4 @@
-"""Perturbations of the senses: filters between the world and the policy."""
+"""Perturbations of the senses, implemented as filters between the world and the policy."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ Key = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Random streams of one step, independent of other draws, their order, and the worker."""
+    """Random streams for one step, independent of other draws, their order, and the worker."""
 
     key: Key
-    """Key of the perturbation in its episode and, for an image, of the camera."""
+    """Key of the perturbation within its episode, followed by the camera for images."""
     step: int
-    """Number of control steps since the start."""
+    """Number of control steps since the start of the episode."""
 
     def now(self) -> np.random.Generator:
-        """Return a stream for effects that vary at every step, such as image noise."""
+        """Return a stream for effects that vary from step to step, such as image noise."""
         return stream(*self.key, "step", self.step)
 
     def lasting(self) -> np.random.Generator:
-        """Return a stream for effects that are constant in an episode, such as dirt on a lens."""
+        """Return a stream for effects that are constant within an episode, such as dirt on a lens."""
         return stream(*self.key, "episode")
 
 
@@ -44,13 +44,13 @@ class Filter:
         return observation
 
     def act(self, action: np.ndarray, step: int) -> np.ndarray:
-        """Return the action to execute, (action size,), in place of the policy's action at a control step."""
+        """Return the action to execute at a control step, (action size,), in place of the policy's action."""
         return action
 
 
 @dataclass(frozen=True, slots=True)
 class Sense(Perturbation):
-    """A perturbation of the policy's observations or of the execution of its actions. The task is unchanged."""
+    """A perturbation of the policy's observations or of the execution of its actions; the task is unchanged."""
 
     effects = frozenset({Effect.SENSES})
     change = Change.SENSES
@@ -61,11 +61,11 @@ class Sense(Perturbation):
 
     @abstractmethod
     def begin(self, key: Key) -> Filter:
-        """Return the filter for an episode; its random streams are keyed by ``key``."""
+        """Return the filter for an episode, with random streams keyed by ``key``."""
 
 
 class Senses:
-    """Applies perturbations in sequence to observations for the policy and to actions for the robot.
+    """Applies perturbations of the senses in sequence to the policy's observations and actions.
 
     Other perturbations are ignored. Streams are keyed by kind and occurrence, so that adding a perturbation does not
     alter the draws of another.
@@ -84,19 +84,19 @@ class Senses:
     def add(self, sense: Sense, key: Key) -> bool:
         """Start a perturbation during the episode, after the existing ones.
 
-        Return True, because it is always possible.
+        Return True, because this is always possible.
         """
         self._filters.append(sense.begin(key))
         return True
 
     def observe(self, observation: Any) -> Any:
-        """Return the observation for the policy. Renders no images."""
+        """Return the observation for the policy, without rendering any images."""
         for sense_filter in self._filters:
             observation = sense_filter.observe(observation)
         return observation
 
     def act(self, action: np.ndarray, step: int, *, absolute: bool = False) -> np.ndarray:
-        """Return the action to execute in place of the policy's action. Call it once per control step.
+        """Return the action to execute in place of the policy's action. Call this once per control step.
 
         Raises PolicyError if the action is a pose (``absolute``) and a perturbation would change it.
         """

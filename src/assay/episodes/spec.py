@@ -15,26 +15,26 @@ from assay.episodes.perturbation import Perturbation, from_json, to_json
 from assay.errors import SpecError, one_line
 
 Initial = Literal["sampled", "stored"]
-"""Origin of the initial state: sampled with the seed, or at the seed's index in the task's file of stored states."""
+"""Origin of the initial state: sampled with the seed, or stored in the task's file at the seed's index."""
 Label = str | int | float | bool | None
 
 CONTROL = "control"
 """Name of the unperturbed condition."""
 OWN_LATENCY = "latency"
-"""Label of conditions that differ from their control in inference latency; control steps."""
+"""Label of conditions whose inference latency differs from their control's; its value is in control steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSpec:
     """Specification of one rollout, without the policy.
 
-    Equal specs give equal rollouts; the key is a hash of the content.
+    Equal specs give equal rollouts. The key is a hash of the content.
     """
 
     task: str
-    """Id of the unperturbed task. Its first part is the name of the world, if a world of that name exists."""
+    """Id of the unperturbed task. Its first part is the name of the world, if there is a world with that name."""
     seed: int
-    """Seed of the initial state and all other draws; with a fixed ``start``, of the policy's randomness only."""
+    """Seed of the initial state and all other draws; if ``start`` is set, seed of the policy's randomness only."""
     pack: str = "primitives"
     """Name of the asset pack."""
     experiment: str = "libero"
@@ -46,21 +46,21 @@ class EpisodeSpec:
     """Number of actions executed from each chunk; None for all."""
     initial: Initial = "sampled"
     labels: dict[str, Label] = field(default_factory=dict, compare=False)
-    """Metadata of the condition, for the measures; not part of the identity."""
+    """Metadata of the condition, used by the measures; not part of the spec's identity."""
     start: int | None = None
-    """Seed, or index of the stored state, of an initial state that is fixed while ``seed`` varies; None if the
-    seed determines it.
+    """Seed or stored-state index of an initial state that is fixed while ``seed`` varies; None if ``seed`` determines
+    the initial state.
     """
     latency: int = 0
-    """Inference latency in control steps: a decision on the observation of step t takes effect at step t +
+    """Inference latency in control steps: a decision based on the observation at step t takes effect at step t +
     latency.
     """
     while_waiting: WhileWaiting = "play"
-    """Behaviour during inference; irrelevant without latency."""
+    """Behaviour during inference; ignored without latency."""
 
     @property
     def world_seed(self) -> int:
-        """Seed of all draws of the world: initial state, perturbations, senses."""
+        """Seed of all of the world's draws: initial state, perturbations and senses."""
         return self.seed if self.start is None else self.start
 
     @property
@@ -70,7 +70,7 @@ class EpisodeSpec:
 
     @property
     def scene_key(self) -> str:
-        """Key of the compiled scene; episodes with equal scene keys share it."""
+        """Key of the compiled scene, which episodes with equal scene keys share."""
         rebuilding = tuple(perturbation for perturbation in self.perturbations if perturbation.rebuilds)
         return f"{self.pack} {self.task}" + (
             f" {self.world_seed} {_perturbations_json(rebuilding)}" if rebuilding else ""
@@ -79,7 +79,7 @@ class EpisodeSpec:
     def control(self) -> EpisodeSpec:
         """Return the unperturbed spec with the same task and seed.
 
-        The latency is the same, unless the condition changes it: then the control has none.
+        The latency is the same, unless the condition changes the latency; the control then has none.
         """
         usual = replace(self, condition=CONTROL, perturbations=(), labels={})
         return replace(usual, latency=0, while_waiting="play") if OWN_LATENCY in self.labels else usual
@@ -87,8 +87,8 @@ class EpisodeSpec:
     def to_json(self) -> str:
         """Return canonical JSON: equal specs give equal texts. Labels are omitted.
 
-        Keys of specs are hashes of this text, so its names are frozen, even if fields are renamed, and a start of
-        None and a latency of zero are omitted.
+        Keys of specs are hashes of this text. Its field names are therefore frozen, even if attributes are
+        renamed, and a start of None and a latency of zero are omitted.
         """
         # Formatted by hand, with cached parts: a plan has hundreds of thousands of specs.
         held = "" if self.start is None else f'"start":{self.start},'
@@ -119,7 +119,7 @@ class EpisodeSpec:
 
 
 class _Plain(BaseModel, extra="forbid", strict=True):
-    """The fields of a spec that are plain values."""
+    """The fields of a spec that hold plain values."""
 
     condition: str
     initial: Initial

@@ -1,16 +1,16 @@
 """One episode, step by step: the caller owns the loop, calls `step`, and receives the record at the end.
 
-`rollout` is one such loop. Gymnasium, LeRobot, vla-eval and scripts for LIBERO have their own:
+`rollout` is one such loop. Gymnasium, LeRobot, vla-eval and scripts for LIBERO bring their own:
 
     play = Stepwise(env, spec)
     while not play.over:
         play.step(policy(play.observation, play.instruction))
     episode = play.finish()
 
-Both give bit-identical episodes, because they share one code path: an action is rounded to single precision, as it is
-stored; the senses change it, depending on the step number; the world executes it; the goal is evaluated; if it is not
-reached, events may occur (`events`); the senses change the observation. This module draws no random numbers and
-renders no images.
+All loops give bit-identical episodes, because they share one code path: the action is rounded to single precision, in
+which it is stored; the senses change it, depending on the step number; the world executes it; the goal is evaluated;
+if it has not been achieved, events may occur (`events`); the senses change the observation. This module draws no
+random numbers and renders no images.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from assay.errors import PolicyError, SpecError, StateError, short_traceback
 
 NOT_HERE = "latency is simulated by Assay's own loop only, not in loops of other programs"
 CLIP_TOLERANCE = 1e-3
-"""Tolerance of the bounds [-1, 1] for rounding errors."""
+"""Tolerance for rounding errors at the bounds [-1, 1]."""
 
 
 class Stepwise:
@@ -48,7 +48,7 @@ class Stepwise:
     ) -> None:
         """Start the episode of a spec. Raises AssayError if it cannot be started.
 
-        ``waits``: whether the caller simulates the spec's latency; only `rollout` does.
+        ``waits``: whether the caller simulates the spec's latency, which only `rollout` does.
         """
         if spec.latency and not waits:
             raise SpecError(NOT_HERE)
@@ -63,14 +63,14 @@ class Stepwise:
         """Whether the goal held after the last step."""
         self._events: Events | None = None
         self.observation = self._sense(env.reset(spec))
-        """Current observation of the policy."""
+        """The policy's current observation."""
         self._told = env.task.instruction.words
         if events_of(spec.perturbations):
             self._events = Events(env, spec, self._senses, lambda: self.steps)
 
     @property
     def instruction(self) -> Instruction:
-        """The current instruction; an event may change it."""
+        """The current instruction, which an event may change."""
         current: Instruction = self.env.task.instruction
         return current
 
@@ -81,7 +81,7 @@ class Stepwise:
 
     @property
     def truncated(self) -> bool:
-        """Whether the time limit is reached without success."""
+        """Whether the time limit was reached without success."""
         return not self.succeeded and self.steps >= self.horizon
 
     @property
@@ -90,10 +90,10 @@ class Stepwise:
         return self.succeeded or self.truncated
 
     def step(self, action: object, *, absolute: bool = False) -> Any:
-        """Execute one action, (action size,), an absolute pose if ``absolute``.
+        """Execute one action, (action size,), which is an absolute pose if ``absolute`` is True.
 
-        Return the next observation of the policy. Raises PolicyError for an invalid action, StateError after the end
-        of the episode, and any error of the simulation.
+        Return the policy's next observation. Raises PolicyError for an invalid action, StateError after the end of the
+        episode, and any error from the simulation.
         """
         if self.over:
             raise StateError(
@@ -125,9 +125,9 @@ class Stepwise:
     ) -> Episode:
         """Return the record of the episode so far. An episode that is stopped early is a failure.
 
-        ``broken`` is an exception of the policy or the simulation, which makes the outcome an error; ``error`` is its
-        message, or the reason for the failure. ``decisions`` counts the requests to the policy; default: one per
-        step.
+        ``broken`` is an exception raised by the policy or the simulation, which makes the outcome an error;
+        ``error`` is its message, or the reason for the failure. ``decisions`` is the number of requests to the
+        policy (default: one per step).
         """
         failed = Outcome.FAILURE if broken is None else Outcome.ERROR
         episode = episode_of(
@@ -156,9 +156,9 @@ def episode_of(
     error: str = "",
     broken: Exception | None = None,
 ) -> Episode:
-    """Return the record of the episode since an environment's reset.
+    """Return the record of the episode since the environment's last reset.
 
-    ``actions`` are those returned by the policy, (action size,) each.
+    ``actions`` are those returned by the policy, each (action size,).
     """
     record = env.record()
     done = np.array(actions, np.float32).reshape(-1, env.world.action_size)
@@ -194,10 +194,10 @@ def episode_of(
 def progress_of(
     stages: Mapping[str, Stages], truth: Mapping[str, tuple[tuple[int, int], ...]], steps: int, success: bool
 ) -> float:
-    """Return the progress of an episode, 0 to 1: the mean over the atoms that did not hold at the start.
+    """Return the progress of an episode, from 0 to 1: the mean over the atoms that did not hold at the start.
 
-    An atom that holds at the end counts 1, and a success is 1. An atom that held at the start and was undone counts
-    0; without either kind of atom, a failure is 0.
+    An atom that holds at the end counts as 1, and so does a success. An atom that held at the start and was undone
+    counts as 0; without either kind of atom, a failure is 0.
     """
     if success:
         return 1.0

@@ -1,7 +1,7 @@
 """The interface of a world: a family of tasks and the simulator that runs them.
 
-A `World` is stateless: its tasks, its action size, its assets. Its `Env` holds a simulation and runs one episode after
-the other. LIBERO, the tabletop and third-party worlds derive from the same two classes.
+A `World` is stateless: it provides the tasks, the action size and the assets. Its `Env` holds a simulation and runs
+one episode after another. LIBERO, the tabletop and third-party worlds derive from the same two classes.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ from assay.support.plugins import PYTHON, Registry, registered_addresses
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Properties of a world that measures and reports need; stored with a run."""
+    """Properties of a world that measures and reports need; stored with each run."""
 
     name: str
-    """Name of the world; task ids begin with it and a slash."""
+    """Name of the world; task ids begin with this name and a slash."""
     continuous: bool = True
-    """Whether the trajectory is a path through space, sampled at every control step. Otherwise each action is a
+    """Whether the trajectory is a path through space, sampled at every control step. If not, each action is a
     complete motion, and distances between trajectories are meaningless.
     """
     start_columns: tuple[str, ...] = ()
-    """Labels and columns determined by the start (task and seed), such as an instruction that names a sampled object:
-    they do not distinguish variants of a task."""
+    """Labels and columns determined by the initial state (task and seed), such as an instruction that names a
+    sampled object. They do not distinguish variants of a task.
+    """
     demonstrator: str | None = None
     """The policy that certifies perturbed scenes as solvable; None if scenes are not certified."""
     clips: int = 0
-    """Leading numbers of an action that are clipped to [-1, 1]."""
+    """Number of leading components of an action that are clipped to [-1, 1]."""
     auditors: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Built-in policies used to audit experiments, with the input each lacks: ``words``, ``sight`` or ``memory``
-    (it has memory alone); empty if it lacks none. Not stored."""
+    """Built-in policies used to audit experiments, each with the input that it lacks: ``words``, ``sight`` or
+    ``memory`` (it has only memory); empty if it lacks none. Not stored.
+    """
 
     def as_json(self) -> dict[str, Any]:
         """Return the traits as a JSON object."""
@@ -48,7 +50,7 @@ class Traits:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Traits:
-        """Create traits from the object that `as_json` returned."""
+        """Create traits from an object returned by `as_json`."""
         names = ("name", "continuous", "demonstrator", "clips")
         fields = {name: value[name] for name in names if name in value}
         return cls(**fields, start_columns=tuple(value.get("start_columns", ())))
@@ -56,42 +58,42 @@ class Traits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """A world's record of an ended episode. None for values that the world does not record."""
+    """A world's record of a finished episode. Values that the world does not record are None."""
 
     trajectory: Trajectory | None = None
-    """Path of the end effector; its ``actions`` are filled in by the rollout."""
+    """Path of the end effector; the rollout fills in its ``actions``."""
     touched: str | None = None
-    """The first object touched by the robot."""
+    """The first object that the robot touched."""
     moved: str | None = None
     """The first object that moved."""
     truth: Mapping[str, Intervals] | None = None
-    """Intervals during which each atom of the goal was true."""
+    """Intervals during which each goal atom was true."""
     initial_positions: Mapping[str, Position] | None = None
     """Positions of the task's objects at the start."""
     contacts: Mapping[str, Intervals] | None = None
     """Intervals during which the robot touched each object, ordered by first contact."""
     note: str = ""
-    """Reason for the failure of the episode."""
+    """Reason why the episode failed."""
     stages: Mapping[str, Stages] | None = None
-    """Progress of each atom of the goal that did not hold at the start."""
+    """Progress of each goal atom that did not hold at the start."""
     side_effects: SideEffects | None = None
     """Unrequested changes to the scene."""
     aftermath: Aftermath | None = None
-    """Whether a reached goal still holds after the robot lets go."""
+    """Whether an achieved goal still holds after the robot lets go."""
 
 
 class Env:
-    """Runs episodes one after the other and caches expensive resources (compiled models) between them.
+    """Runs episodes one after another and caches expensive resources (compiled models) between them.
 
-    Derive from it: `reset`, `step` and `succeeded` are required, everything else has a default. `reset` sets `task`.
+    Subclasses must define `reset`, which sets `task`, `step` and `succeeded`; all other methods have defaults.
     """
 
     world: World
-    """The world it belongs to."""
+    """The world that created this environment."""
     task: Any
-    """The task of the current episode with its perturbations applied, as `World.task` returns it."""
+    """The task of the current episode with its perturbations applied, as returned by `World.task`."""
     simulation: Any = None
-    """The simulator, for policies that may read its state."""
+    """The simulator, for policies with access to its state."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -104,7 +106,7 @@ class Env:
     def reset(self, spec: EpisodeSpec) -> Any:
         """Start an episode and return its first observation. Raises AssayError if it cannot be started.
 
-        Draw random numbers from ``stream(spec.world_seed, ...)``: ``spec.seed`` may belong to the policy alone.
+        Draw random numbers from ``stream(spec.world_seed, ...)``, because ``spec.seed`` may be for the policy only.
         """
         raise WorldError(f"{type(self).__name__} has no method reset(spec)")
 
@@ -117,7 +119,7 @@ class Env:
         raise WorldError(f"{type(self).__name__} has no method succeeded()")
 
     def record(self) -> Record:
-        """Return the record since the reset; the rollout adds the actions."""
+        """Return the record since the last reset; the rollout adds the actions."""
         return Record()
 
     def frame(self, observation: Any) -> np.ndarray:
@@ -129,15 +131,16 @@ class Env:
     def watch(self, trigger: Any) -> Callable[[], bool]:
         """Return a function that evaluates a `Trigger` after each step.
 
-        Raises PerturbationError if it can never hold in this task, and WorldError if the world does not support it.
+        Raises PerturbationError if the trigger can never hold in this task, and WorldError if the world does not
+        support it.
         """
         raise self._static()
 
     def prepare(self, change: Any, rng: np.random.Generator) -> Callable[[], bool]:
         """Return a function that applies a perturbation to the running episode.
 
-        It returns False to be called again later. Raises AssayError if the change is impossible, and WorldError if
-        the world does not support changes during an episode.
+        The function returns False if it must be called again later. Raises AssayError if the change is impossible, and
+        WorldError if the world does not support changes during an episode.
         """
         raise self._static()
 
@@ -156,9 +159,9 @@ class Env:
 
 
 class World:
-    """A family of tasks and the simulator that runs them; cheap to create and without state.
+    """A family of tasks and the simulator that runs them; cheap to create and stateless.
 
-    Derive from it: `traits`, `action_size`, `tasks` and `open` are required, everything else has a default.
+    Subclasses must define `traits`, `action_size`, `tasks` and `open`; all other members have defaults.
     `assay.check_world` reports what is missing or wrong.
     """
 
@@ -167,13 +170,13 @@ class World:
     action_size: int
     """Number of components of an action."""
     max_steps: int = 300
-    """Maximum number of control steps of an episode, unless `horizon` or the spec overrides it."""
+    """Maximum number of control steps in an episode, unless `horizon` or the spec overrides it."""
     cameras: Sequence[str] = ()
-    """Names of the cameras that policies receive images from."""
+    """Names of the cameras whose images policies receive."""
     frame_seconds: float = 0.1
-    """Duration of each step in a video, seconds."""
+    """Duration of each step in a video, in seconds."""
     step_seconds: float | None = None
-    """Duration of a control step in seconds, if the world continues while a policy computes; required for
+    """Duration of a control step in seconds, if the world continues to run while a policy computes; required for
     ``--latency``.
     """
     has_stored_states: bool = False
@@ -181,7 +184,7 @@ class World:
 
     @property
     def packs(self) -> Sequence[str]:
-        """Names of the asset packs that it supports; the first is the default."""
+        """Names of the supported asset packs; the first is the default."""
         return ("none",)
 
     def tasks(self) -> Sequence[Any]:
@@ -191,7 +194,7 @@ class World:
     def select(self, selection: str) -> Sequence[Any]:
         """Return the tasks in a selection: ``all``, or ids separated by commas.
 
-        Raises TaskError with the valid names.
+        Raises TaskError, listing the valid names.
         """
         tasks = {task.id: task for task in self.tasks()}
         prefix = f"{self.traits.name}/"
@@ -212,7 +215,7 @@ class World:
         return apply_perturbations(task, spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """Return the maximum number of control steps of an episode."""
+        """Return the maximum number of control steps in an episode."""
         return self.max_steps if spec.steps is None else spec.steps
 
     def open(self, states: Path | None = None) -> Env:
@@ -220,13 +223,13 @@ class World:
         raise WorldError(f"the world '{self.traits.name}' has no method open(states)")
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """Return the action, (action size,), that keeps the robot still after the action ``last``, if any."""
+        """Return the action, (action size,), that holds the robot still after ``last``, the previous action if any."""
         return np.zeros(self.action_size, np.float32)
 
     def pack_source(self, pack: str) -> object:
         """Return the object that builds an asset pack; a run records the plugin that defines it.
 
-        Raises AssetError with the valid names.
+        Raises AssetError, listing the valid names.
         """
         if pack not in self.packs:
             packs = ", ".join(self.packs)
@@ -234,26 +237,26 @@ class World:
         return None
 
     def digest(self, pack: str) -> str:
-        """Return a hash of the content of an asset pack; empty without assets. Raises AssetError."""
+        """Return a hash of the content of an asset pack; empty if the world has no assets. Raises AssetError."""
         return ""
 
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
-        """Raise AssayError if a folder lacks initial states that episodes start from."""
+        """Raise AssayError if a folder lacks any initial states that the episodes start from."""
 
 
 TASK_FILE_SUFFIXES = (".bddl", ".json")
 LIBERO = "libero"
-"""Name of LIBERO's world, the default for task ids without the name of another."""
+"""Name of LIBERO's world, the default for task ids that do not name another world."""
 WORLDS: Registry[World] = Registry("world", WorldError)
 
 
 def world_of(task: str) -> World:
-    """Return the world of a task id: the one named before the first slash, otherwise LIBERO's."""
+    """Return the world of a task id: the one named before the first slash, or LIBERO's by default."""
     return WORLDS[world_name(task)]
 
 
 def horizon(spec: EpisodeSpec) -> int:
-    """Return the maximum number of control steps of an episode."""
+    """Return the maximum number of control steps in an episode."""
     return world_of(spec.task).horizon(spec)
 
 
@@ -263,7 +266,7 @@ def task_of(spec: EpisodeSpec) -> Any:
 
 
 def world_name(task: str) -> str:
-    """Return the name of the world of a task id.
+    """Return the name of the world that a task id belongs to.
 
     Task files belong to LIBERO, even in a folder named after another world.
     """
@@ -279,7 +282,7 @@ def world_policies(world: str) -> dict[str, str]:
 
 
 def world_servers(world: str) -> dict[str, str]:
-    """Return the clients for policy servers registered for a world: scheme of the address -> ``module:class``."""
+    """Return the policy-server clients registered for a world: address scheme -> ``module:class``."""
     return _provided_for(world, "policy server")
 
 
@@ -293,7 +296,7 @@ def _provided_for(world: str, kind: str) -> dict[str, str]:
 
 
 def load_world(address: str) -> World:
-    """Load the world for a name or ``python:module:object``; the latter is registered under its own name."""
+    """Load a world by name or as ``python:module:object``, which is registered under the name in its traits."""
     world = WORLDS[address]
     if not isinstance(world, World) or not hasattr(world, "traits"):
         raise WorldError(

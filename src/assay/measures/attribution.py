@@ -1,11 +1,11 @@
 """Attribution: the cost of each factor, alone and together, from a factorial experiment.
 
-Every label ``factor:NAME`` is a factor, off (False, 0, none, null) or on; other episodes, except controls, are left
-out. Effects are log-odds within tasks: each task has its own odds, since odds are not collapsible over tasks that
-differ. A main effect is that of switching the factor on, averaged over the others; an interaction is the change that
-one factor makes to another's effect. Both are also given in points of success. The Shapley share of a factor is its
-part of the drop from all off to all on, averaged over the orders in which the factors could be switched on; the shares
-add up to the drop.
+Every label ``factor:NAME`` is a factor, off (False, 0, none, null) or on; episodes without factors, except controls,
+are left out. Effects are estimated on the log-odds within tasks: each task has its own intercept, since odds are not
+collapsible over different tasks. A main effect is the effect of switching the factor on, averaged over the other
+factors; an interaction is the change in the effect of one factor when another is switched on. Both are also given in
+percentage points of success. The Shapley share of a factor is its part of the drop from all factors off to all on,
+averaged over the orders in which the factors could be switched on; the shares add up to the drop.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 PREFIX = "factor:"
 MOST_FACTORS = 8
-"""Maximum number of factors, since a design has 2 ** factors combinations."""
+"""Maximum number of factors; a design has ``2 ** factors`` combinations."""
 _OFF = ("", "none", "false", "0", "0.0", "off")
 
 
@@ -71,11 +71,11 @@ class FactorEffect(Result):
 
 @dataclass(frozen=True, slots=True)
 class FactorShare(Result):
-    """Shapley share of one factor in the drop."""
+    """Shapley share of the drop due to one factor."""
 
     factor: str
     loss: float
-    """Success lost to the factor, 0 to 1."""
+    """Loss of success due to the factor, 0 to 1."""
     interval: Interval | None
     """Student interval of ``loss`` over starts; bootstrapped over starts if combinations are modelled.
 
@@ -87,11 +87,11 @@ class FactorShare(Result):
 
 @dataclass(frozen=True, slots=True)
 class FactorContrast(Result):
-    """Comparison of episodes with and without a factor that share the start and all other factors."""
+    """Comparison of episodes with and without a factor that have the same start and the same other factors."""
 
     factor: str
     change: str | None
-    """Change that the factor makes when it is the only one switched on; None if it never is."""
+    """Change made by the factor when it is the only one switched on; None if it never is."""
     successes: int
     count: int
     """Number of episodes with the factor."""
@@ -100,14 +100,14 @@ class FactorContrast(Result):
     """Number of episodes without the factor."""
     starts: int
     difference: float
-    """Success with the factor minus success without it."""
+    """Success rate with the factor minus success rate without it."""
     interval: Interval
-    """Newcombe interval of the difference over starts; extended to include 0 if the test is not significant."""
+    """Newcombe interval of the difference over starts, extended to include 0 if the test is not significant."""
     p: float
-    """Exact p value: the larger of a test over starts and one within starts and combinations of other factors."""
+    """Exact p value: the larger of those of a test over starts and a test within starts and other factors."""
 
     def flaw_test(self, flaw: str, run: int, telling: int) -> FlawTest:
-        """Return the test of the factor's loss over all combinations.
+        """Return the test for the loss caused by the factor over all combinations.
 
         ``telling`` is the number of informative starts with this factor alone.
         """
@@ -129,15 +129,15 @@ class Attribution(Result):
     starts: int
     effects: tuple[FactorEffect, ...]
     aliased: tuple[tuple[str, ...], ...]
-    """Interactions that are aliased with others in this design."""
+    """Interactions that are aliased with other effects in this design."""
     drop: float
-    """Success with all factors off minus success with all on."""
+    """Success rate with all factors off minus success rate with all factors on."""
     drop_interval: Interval | None
     shares: tuple[FactorShare, ...]
     contrasts: tuple[FactorContrast, ...]
-    """Contrasts of the factors that are both on and off in comparable episodes."""
+    """Contrasts of the factors that are on in some and off in other comparable episodes."""
     modelled: int
-    """Missing combinations, whose success is predicted by the model of the effects."""
+    """Number of missing combinations, whose success is predicted by the model of the effects."""
 
 
 def attribution(frame: pl.DataFrame) -> Attribution:
@@ -160,7 +160,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     where = start, table["_cell"].to_numpy()
     hits[where], counts[where] = table["success"].to_numpy(), table["count"].to_numpy()
     if len(hits) < FEWEST:
-        raise MeasureError(f"{len(hits)} starts; needs at least {FEWEST}")
+        raise MeasureError(f"expected at least {FEWEST} starts, got {len(hits)}")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
     design, terms_of, aliased = _design(on, counts.sum(axis=0) > 0, factors)
     tasks = rows.select(START).unique().sort(START)["task"].rank("dense").cast(pl.Int64) - 1
@@ -231,7 +231,10 @@ def attribution(frame: pl.DataFrame) -> Attribution:
 def _contrast(
     factor: str, bit: int, rows: pl.DataFrame, hits: np.ndarray, counts: np.ndarray
 ) -> FactorContrast | None:
-    """Compare episodes with and without a factor, from hits and counts (starts, cells); None if no start has both."""
+    """Compare episodes with and without a factor, from hits and counts (starts, cells).
+
+    Returns None if no start has both.
+    """
     off = np.array([cell for cell in range(hits.shape[1]) if not cell & bit])
     both = (counts[:, off] > 0) & (counts[:, off + bit] > 0)  # (starts, combinations of the others)
     if not both.any():
@@ -299,7 +302,7 @@ def _shapley_weights(on: np.ndarray) -> np.ndarray:
 def _within_tasks(
     design: np.ndarray, hits: np.ndarray, counts: np.ndarray, tasks: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate effects on the log-odds and their standard errors, without the intercepts, which differ by task.
+    """Estimate effects on the log-odds and their standard errors, omitting the intercepts of the tasks.
 
     Takes hits and counts (starts, cells) and the task of each start (starts,). Tasks that always or never succeed
     carry no information about the odds and are left out, unless there are no other tasks.
@@ -328,8 +331,8 @@ def _within_tasks(
 def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> tuple[float, float, Interval]:
     """Return ``weights @ success`` (cells,), its standard error and its Student interval.
 
-    The error is estimated from the variance between starts. It is at least that of independent episodes, with a
-    success and a failure added to each combination so that it is positive.
+    The error is estimated from the variance between starts. It is at least that of independent episodes with one
+    success and one failure added to each combination, so that it is positive.
     """
     total, starts = counts.sum(axis=0), len(hits)
     rates = hits.sum(axis=0) / total
@@ -342,7 +345,7 @@ def _weighted_sum(weights: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> 
 
 
 def effects_table(result: Attribution, report: ReportedRun) -> Table:
-    """Make the table of the effects of factors on the log-odds."""
+    """Make the table of the factors' effects on the log-odds."""
     return Table.of(
         "effects",
         "Effects on the log-odds of success",
@@ -368,7 +371,7 @@ def shares_table(result: Attribution, report: ReportedRun) -> Table:
 
 
 def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
-    """Draw the effects of factors on the log-odds and their shares of the drop."""
+    """Draw the factors' effects on the log-odds and their shares of the drop."""
     effects, shares = [], []
     for effect in result.effects:
         colour, shape = (ORANGE, "s") if len(effect.factors) > 1 else (BLUE, "o")
@@ -393,13 +396,13 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
     if result.drop_interval:
         drop += f" (95 % interval {between(negate(result.drop_interval), 100)})"
     caption = (
-        f"{plural(result.episodes, 'episode')} of {plural(result.starts, 'start')}. Left: 95 % intervals "
+        f"{plural(result.episodes, 'episode')} from {plural(result.starts, 'start')}. Left: 95 % intervals "
         f"({methods(effect.interval for effect in result.effects)}); squares: interactions "
-        f"of two factors; filled: p < {SURE:g}. Right: part of each factor in the change from all off to all on, "
-        f"{drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
+        f"of two factors; filled: p < {SURE:g}. Right: share of each factor in the change from all factors off to "
+        f"all on, {drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
     )
     if result.modelled:
-        caption += f" {plural(result.modelled, 'missing combination')} predicted by the model."
+        caption += f" {plural(result.modelled, 'missing combination')} had to be predicted by the model."
     if result.aliased:
         names = listed(" x ".join(factors) for factors in result.aliased)
         caption += f" The design cannot separate {names} from other effects."

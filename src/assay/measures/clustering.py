@@ -1,8 +1,8 @@
-"""Variances, intervals and effective sample sizes of episodes that share starts or variants.
+"""Variances, intervals and effective sample sizes for episodes that share starts or variants.
 
 Tasks are fixed. Starts (a task and an initial state) and variants (a task, its condition and its instruction) are
-sampled, and every variant is run from every start. The variance of a sum is that of Cameron, Gelbach and Miller for
-two crossed kinds of clusters: between starts plus between variants, minus the part that both count.
+sampled, and every variant is run from every start. The variance of a sum follows Cameron, Gelbach and Miller for two
+crossed levels of clustering: the variance between starts plus that between variants, minus the part counted in both.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from assay.support.stats.intervals import (
 )
 
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
-"""Weight of every row if all rows count equally."""
+"""Weights for rows that all count equally."""
 _PRIOR_STARTS = 2.0
 """Weight, in starts, of the variance over all tasks as a prior for the variance of one task."""
 FEWEST_VARIANTS = 4
 """Minimum number of variants, beyond the first of each task and condition, for variants to count as sampled.
 
-With fewer, they are treated as fixed, like tasks: a single degree of freedom would swamp the information from starts.
+If there are fewer, they are treated as fixed, like tasks: a single degree of freedom would swamp the information
+from the starts.
 """
 UNVARIED = "one start per task: the variation between starts is unknown"
-"""Suffix of an interval's method if the interval holds for the observed starts only."""
+"""Suffix of the method of an interval that holds for the observed starts only."""
 
 
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
-    """Return the variance of the sum of each expression over all rows, a sum of deviations of episodes from a mean.
+    """Return the variance of the sum of each expression over all rows.
 
-    Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the
-    variance of independent episodes, and inflated like Student's distribution if there are few clusters. It is 0 for
-    expressions that are 0 in all rows.
+    The values of an expression are the deviations of the episodes from a mean. Variants are sampled within the columns
+    ``given``, if there are enough of them. The result is at least the variance of independent episodes, and is inflated
+    as in Student's distribution if there are few clusters. It is 0 for expressions that are 0 in all rows.
     """
     rows = with_starts(rows)
     _, task, start, stratum, variant = _cluster_codes(rows, (), given)
@@ -74,9 +75,9 @@ Nest = tuple[np.ndarray, np.ndarray]
 def _between_sums(
     off: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return squared sums of clusters, or of episodes, about their stratum's mean.
+    """Return the squared sums of clusters, or of episodes, about the mean of their stratum.
 
-    Also returns the degrees of freedom of each stratum.
+    Also return the degrees of freedom of each stratum.
     """
     count = np.bincount(strata)
     centred = off - (np.bincount(strata, off) / np.maximum(count, 1))[strata]
@@ -88,7 +89,7 @@ def _between_sums(
 def _squared_sums(
     values: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared sums of the clusters, or episodes, of each stratum, and their number."""
+    """Return the squared sums of the clusters, or of the episodes, in each stratum, and their number."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
     where, belongs = clusters
@@ -105,8 +106,8 @@ def shares(
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
     """Return the effective sample size and Wilson interval of the rate of ``hit`` (0 or 1) in each group.
 
-    Groups share the columns ``by``. If no task has a second start, the interval holds for the observed starts only,
-    which its method states.
+    The rows of a group have the same values in the columns ``by``. If no task has a second start, the interval holds
+    for the observed starts only, as its method states.
     """
     return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
 
@@ -125,9 +126,9 @@ class GroupShare:
 
 
 def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[GroupShare]:
-    """Return the rate of ``hit`` (0 or 1) in each group of columns ``by``, in order of appearance.
+    """Return the rate of ``hit`` (0 or 1) in each group defined by the columns ``by``, in order of appearance.
 
-    The result is empty without rows.
+    The result is empty if there are no rows.
     """
     estimates = shares(rows, hit, by)
     result = []
@@ -156,7 +157,7 @@ class Clusters:
     def shares(
         self, hit: pl.Series, weight: pl.Series | None = None
     ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-        """Return the effective sample size and Wilson interval of each group, as the function `shares` does."""
+        """Return the effective sample size and Wilson interval of each group, like the function `shares`."""
         if self.rows.is_empty():
             return {}
         hits = hit.cast(pl.Float64).to_numpy()
@@ -193,7 +194,7 @@ class Clusters:
         return result
 
     def median(self, values: pl.Series) -> Interval | None:
-        """Return the interval of the median of all rows, as the function `medians` does."""
+        """Return the interval of the median of all rows, like the function `medians`."""
         count, _ = self.shares(values <= values.median())[()]
         return median_interval(values.to_numpy().astype(float), count)
 
@@ -210,9 +211,9 @@ class _Correlation:
     def estimate(self, hits: np.ndarray, weights: np.ndarray, off: np.ndarray) -> np.ndarray:
         """Return the terms of the intra-cluster correlation of each group: (groups, 4).
 
-        These are the sum of products of pairs of rows in one cluster, the sum of the products of their weights, the
-        degrees of freedom, and the number of clusters with the rarer outcome. All but the last cover strata with
-        several clusters only.
+        These are the sum of products of pairs of rows in the same cluster, the sum of the products of their weights,
+        the degrees of freedom, and the number of clusters with the rarer outcome. All but the last include only strata
+        with several clusters.
         """
         stratum, clusters, groups = self._stratum, self.clusters, self._groups
         squares, free = _between_sums(off, stratum, clusters)
@@ -229,7 +230,7 @@ class _Correlation:
 def difference(
     rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
 ) -> tuple[Difference, float]:
-    """Return the Newcombe interval for the difference of two rates of the same rows, and its standard error.
+    """Return the Newcombe interval for the difference between two rates in the same rows, and its standard error.
 
     Both are columns of 0 or 1. Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are
     columns of 0 or 1 that select the rows of each rate; all rows by default.
@@ -253,7 +254,7 @@ def difference(
 
 
 def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
-    """Return half the width of the interval of a statistic whose linearised error is the sum of ``off``."""
+    """Return the half-width of the interval of a statistic whose linearised error is the sum of ``off``."""
     return float(Z * variances(rows, off)[0] ** 0.5)
 
 
@@ -269,9 +270,9 @@ def mean(rows: pl.DataFrame, column: str) -> Interval | None:
 def medians(
     rows: pl.DataFrame, column: str, by: Sequence[str] = ()
 ) -> dict[tuple[Any, ...], Interval | None]:
-    """Return the interval of the median of each group of columns ``by``, from order statistics (Woodruff).
+    """Return the interval of the median of each group defined by ``by``, from order statistics (Woodruff).
 
-    Uses the effective sample size of the fraction below the median. The interval is None if that size is below six.
+    Uses the effective sample size for the fraction below the median. The interval is None if that size is below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     below = rows.select(pl.col(column) <= middle)[column]
@@ -287,7 +288,7 @@ def _cluster_codes(rows: pl.DataFrame, by: Sequence[str], given: Sequence[str]) 
 
     A variant of a task is a condition and an instruction, without labels, which may belong to a start. Variants are
     sampled within the columns ``given``. With held starts, seeds repeat a variant of a task from its only start; the
-    agreement of repetitions is then visible only between tasks.
+    agreement between repetitions is then visible only between tasks.
     """
     of = Codes(rows)
     starts = of(START)

@@ -2,7 +2,7 @@
 
 Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes whose control is
 in both runs: by the *drop*, perturbed success minus the control's success, and by *kept* success, the success rate of
-episodes whose own control succeeds. A policy with a higher success rate may lose just as much.
+episodes whose control succeeds in the same run. A policy with a higher success rate may lose just as much.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from assay.support.stats.significance import SURE, holm, least_p, normal_below, 
 COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
 """Columns required by a comparison, in addition to the label ``plausible``."""
 MARGIN = 0.05
-"""Largest difference in success, 0 to 1, that counts as irrelevant."""
+"""Largest difference in success rate, 0 to 1, that counts as irrelevant."""
 
 
 class Decision(StrEnum):
-    """Decision about the second run against the first."""
+    """Decision on the second run compared with the first."""
 
     BETTER = "better"
     """The difference is significant (Holm) and positive."""
@@ -52,7 +52,7 @@ class Aspect(StrEnum):
     DROP = "drop"
     """Perturbed success minus success of the control with the same task and seed."""
     KEPT = "kept"
-    """Success of the perturbed episodes whose control succeeds with the same policy."""
+    """Success rate of the perturbed episodes whose control succeeds with the same policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class PairContrast(Result):
     condition: Annotated[str | None, Column("condition")]
     """Condition; None for all conditions in which success is expected.
 
-    If it is expected in none, None stands for all conditions.
+    If there is no such condition, None stands for all conditions.
     """
     starts: int
     """Number of shared starts (task and initial state)."""
@@ -72,47 +72,48 @@ class PairContrast(Result):
     """Number of informative starts: those in which at least one run succeeded at least once."""
     tasks: int
     change: Annotated[float, Column("second less first", "change")]
-    """Value of the second run minus value of the first: positive if the second run is better."""
+    """Value of the second run minus value of the first; positive if the second run is better."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
     """Interval over starts and wordings: Student for drops, Newcombe otherwise.
 
-    It is extended to include 0 if the test is not significant.
+    Extended to include 0 if the test is not significant.
     """
     p: Annotated[float, Column("p", "p")]
-    """The larger p value of an exact test over starts and of Student's test over starts and wordings.
+    """The larger of the p values of an exact test over starts and of Student's t test over starts and wordings.
 
     The exact test is McNemar's if each start has one episode.
     """
     p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
-    """p value adjusted for all pairs of runs, both aspects of robustness and, for a single condition, for all
-    conditions (Holm)."""
+    """p value adjusted for all pairs of runs, for both aspects of robustness and, if it is for a single condition, for
+    all conditions (Holm).
+    """
     least_p: float = 1.0
-    """Smallest adjusted p value that the informative starts can reach."""
+    """Smallest adjusted p value attainable with the informative starts."""
     over_tasks: Interval | None
-    """Student interval for tasks in general, if these tasks are a sample; None for fewer than three tasks."""
+    """Student interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
-    """Exact p value over tasks, not adjusted."""
+    """Exact p value over tasks, unadjusted."""
     decision: Decision = Decision.UNDECIDED
     margin: float
     """Margin of equivalence, 0 to 1."""
     starts_needed: int | None = None
-    """Starts that would detect the observed difference with 80 % power after adjustment.
+    """Number of starts that would detect the observed difference with 80 % power after adjustment.
 
-    None without a difference.
+    None if there is no difference.
     """
     variance: float = field(metadata=FOR_DRAWING)
     """Variance of the difference between starts."""
 
     @property
     def additional_seeds(self) -> int | None:
-        """Additional seeds per task that would make the observed difference significant; None if none would."""
+        """Additional seeds per task that would make the observed difference significant; None if no number would."""
         if self.starts_needed is None or not self.tasks or self.starts_needed <= self.starts:
             return None
         return math.ceil((self.starts_needed - self.starts) / self.tasks)
 
     @property
     def verdict(self) -> str:
-        """The decision as an entry of a table."""
+        """Decision as a table entry."""
         if self.decision is not Decision.UNDECIDED or self.least_p < SURE:
             return str(self.decision)
         return "too few starts" + (f": {seeds} more seeds" if (seeds := self.additional_seeds) else "")
@@ -120,7 +121,7 @@ class PairContrast(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContrast(PairContrast):
-    """Success of two runs on the same episodes."""
+    """Success rates of two runs on the same episodes."""
 
     count: Annotated[int, Column("n", "count")]
     """Number of shared specs."""
@@ -134,7 +135,7 @@ class RunContrast(PairContrast):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness(PairContrast):
-    """Cost of a change for two runs, on the same episodes and controls."""
+    """Cost of a change for each of two runs, on the same episodes and controls."""
 
     aspect: Aspect
     pairs: Annotated[int, Column("pairs", "count")]
@@ -143,7 +144,7 @@ class Robustness(PairContrast):
     """Success rate of the first run's controls, one per pair."""
     second_control: float
     first_value: float
-    """Drop of the first run (negative for a loss), or its fraction of kept successes."""
+    """Drop of the first run (negative for a loss), or the fraction of its successes that are kept."""
     second_value: float
 
 
@@ -152,28 +153,28 @@ class Comparison(Result):
     """Comparison of two or more runs."""
 
     runs: dict[str, int]
-    """Number of episodes of each run without an error."""
+    """Number of episodes of each run, without errors."""
     errors: dict[str, int]
     """Number of episodes of each run that ended in an error."""
     shared: int
-    """Number of specs that all runs share; other specs are left out."""
+    """Number of specs common to all runs; other specs are left out."""
     overall: tuple[RunContrast, ...]
     conditions: tuple[RunContrast, ...]
     """Conditions in which success is expected."""
     implausible: tuple[RunContrast, ...]
     """Conditions in which success is not expected; they are excluded from all pooled results."""
     robustness: tuple[Robustness, ...]
-    """Robustness over all changes after which success is expected; empty without a shared control."""
+    """Robustness over all changes after which success is expected; empty if there is no shared control."""
     robustness_by_condition: tuple[Robustness, ...]
 
     @property
     def unmatched(self) -> dict[str, int]:
-        """Number of episodes of each run, without errors, that another run did not finish."""
+        """Number of error-free episodes of each run that another run did not complete."""
         return {name: count - self.shared for name, count in self.runs.items()}
 
     @property
     def note(self) -> str:
-        """Description of the comparison's method."""
+        """Description of the statistical methods."""
         return (
             f"{plural(self.shared, 'shared episode')}; 95 % Newcombe intervals over starts and wordings; p: the larger "
             "p value of an exact test over starts (McNemar's, if each has one episode) and a t test over both, with "
@@ -181,7 +182,7 @@ class Comparison(Result):
         )
 
     def verdicts(self, first: str | None = None, second: str | None = None) -> list[str]:
-        """Return sentences on success, drop and retained successes, for each pair of runs or for one pair."""
+        """Return sentences on success, drop and retained successes, for all pairs of runs or for one pair."""
         contrasts: Sequence[RunContrast | Robustness] = (*self.overall, *self.robustness)
         return [
             _describe_contrast(contrast)
@@ -202,11 +203,11 @@ C = TypeVar("C", RunContrast, Robustness)
 def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Comparison:
     """Compare runs by name, on the episodes that all of them completed without an error.
 
-    Differences within ``margin`` (0 to 1) are irrelevant. Raises MeasureError for fewer than two runs, or if they
+    Differences within ``margin`` (0 to 1) count as irrelevant. Raises MeasureError for fewer than two runs, or if they
     share no episode.
     """
     if len(frames) < 2:
-        raise MeasureError(f"compare: {len(frames)} run; needs at least two")
+        raise MeasureError(f"compare: expected at least two runs, got {len(frames)}")
     if not 0 < margin < 1:
         raise MeasureError(f"compare: margin {margin:g}: expected a number between 0 and 1")
     tables = {}
@@ -340,9 +341,9 @@ def _test(
     columns: Sequence[str],
     weight: pl.Expr = UNIT,
 ) -> dict[str, Any]:
-    """Return the statistics that all contrasts share, from the difference of each row (``apart``).
+    """Return the statistics common to all contrasts, from the difference in each row (``apart``).
 
-    ``columns`` are the successes that make a start informative; ``weight`` is the weight of a row in its task.
+    ``columns`` are the successes that make a start informative; ``weight`` is the weight of a row within its task.
     """
     totals, won, counts = sums(rows, START, apart=apart, won=pl.max_horizontal(*columns), count=UNIT).T
     approximate = float(2 * normal_below(-abs(change) / error)) if error > 0 else float(change == 0)
@@ -364,7 +365,7 @@ def _test(
 
 
 def _decide(contrasts: list[C]) -> tuple[C, ...]:
-    """Adjust the p values of one family of contrasts (Holm), and decide each contrast."""
+    """Adjust the p values of one family of contrasts (Holm), and set the decision of each contrast."""
     family = len(contrasts)
     level = normal_quantile(1 - SURE / 2 / max(family, 1)) + normal_quantile(POWER)
     decided = []
@@ -402,11 +403,11 @@ _CLAIMS: Mapping[Aspect | None, Mapping[Decision, str]] = {
         Decision.UNDECIDED: "Undecided whether {first} or {second} retains more of its successes",
     },
 }
-"""Claims about success (None) and robustness."""
+"""Claims about success (None) and about each aspect of robustness."""
 
 
 def _describe_contrast(contrast: RunContrast | Robustness) -> str:
-    """Describe a decision with its numbers, and the number of seeds that would decide an undecided contrast."""
+    """Describe a decision with its numbers, and the number of seeds that would settle an undecided contrast."""
     first, second, aspect = contrast.first, contrast.second, None
     if isinstance(contrast, RunContrast):
         values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
@@ -427,14 +428,14 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
         if contrast.least_p >= SURE:
             text += f"; {plural(contrast.starts, 'start')} are too few for any difference to be significant"
         if seeds := contrast.additional_seeds:
-            text += f"; {plural(seeds, 'more seed')} per task would decide a difference of this size"
+            text += f"; {plural(seeds, 'more seed')} per task would be enough to confirm a difference of this size"
     return f"{text}."
 
 
 def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Table]:
     """Make the tables of the overall result, robustness, conditions, and unmatched episodes.
 
-    ``suffix`` distinguishes their files.
+    ``suffix`` is appended to their file names.
     """
     note, title = comparison.note, "Paired comparison"
     text = " ".join((*comparison.verdicts(), f"{note} Controls are included."))
@@ -449,7 +450,7 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
     by_condition = f"{title} by condition"
     yield _contrast_table(f"comparison-conditions{suffix}", by_condition, comparison.conditions, note)
     if comparison.implausible:
-        name, title = f"comparison-implausible{suffix}", f"{title} where success is not expected"
+        name, title = f"comparison-implausible{suffix}", f"{title} in which success is not expected"
         note = f"Conditions in which success is not expected; they are excluded elsewhere. {note}"
         yield _contrast_table(name, title, comparison.implausible, note)
     yield Table(
@@ -460,18 +461,18 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
             (name, comparison.shared, unmatched, comparison.errors[name])
             for name, unmatched in comparison.unmatched.items()
         ),
-        "Not matched: episodes that another run did not finish.",
+        "Not matched: episodes that another run did not complete.",
     )
 
 
 def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
-    """Make a table of the drops, or of the retained successes, of each pair of runs and their difference."""
-    title = "Successes that each run retains"
-    definition = "Kept: success under perturbation if the run's own control succeeds"
+    """Make a table of the drops, or of the retained successes, of each pair of runs, with their difference."""
+    title = "Successes retained by each run"
+    definition = "Kept: success rate under perturbation where the run's control succeeds"
     kind: Kind = "share"
     if aspect is Aspect.DROP:
         title, kind = "Drop of each run", "change"
-        definition = "Drop: success under perturbation minus success of the run's own controls"
+        definition = "Drop: success rate under perturbation minus success rate of the run's controls"
     by_condition = contrasts[0].condition is not None
     return Table.of(
         name,
@@ -497,9 +498,9 @@ def _contrast_table(name: str, title: str, contrasts: Sequence[RunContrast], not
 
 
 def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
-    """Draw the difference between the runs' drops, over all changes and by condition; one group for each pair.
+    """Draw the difference between the drops of the runs, overall and by condition, with one group per pair of runs.
 
-    Raises MeasureError without perturbed episodes, or without a shared control.
+    Raises MeasureError if there are no perturbed episodes or no shared control.
     """
     overall = [result for result in comparison.robustness if result.aspect is Aspect.DROP]
     parts = [result for result in comparison.robustness_by_condition if result.aspect is Aspect.DROP]
@@ -507,7 +508,7 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         raise MeasureError("no perturbed episode has a control that all runs share")
 
     def mark(result: Robustness) -> Mark:
-        look = {"colour": ORANGE, "shape": "s"} if result.condition is None else {}
+        look = {"color": ORANGE, "marker": "s"} if result.condition is None else {}
         label, p = result.condition or "all changes", result.p_holm
         return Mark.of_change(label, result, p_value(p), sure=p < SURE, **look)
 
@@ -519,10 +520,10 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         for pair in overall
     }
     caption = (
-        "Cost of changes for one run minus their cost for the other, against each run's own controls; "
+        "Cost of changes for one run minus their cost for the other, relative to the controls of each run; "
         f"{plural(max(result.pairs for result in overall), 'pair')}. Lines: 95 % intervals over starts and wordings. "
         f"p: exact, over starts, Holm-adjusted; filled marks: p < {SURE:g}."
     )
-    along = "difference between the drops, points (right: the second is more robust)"
+    along = "difference between the drops, points (right: second run is more robust)"
     title = "Comparison of robustness"
     return change_drawing(f"robustness{suffix}", title, caption, groups, along=along, heads=("Holm p",))

@@ -3,10 +3,10 @@
     for finding in diagnose(profile(libero), profile(para), profile(pro)):
         print(finding.verdict, finding.flaw, finding.degree, finding.p)
 
-Each flaw is a hypothesis that a measure tests against chance, one-sided. Runs are pooled, and all tests are one family
-(`multiple_testing`): a flawless policy is accused in at most 5 % of the reports. The degree comes from the interval:
-*mostly* is significantly more than half. A flaw caused by another one is *explained*, if the episodes themselves show
-it. If the informative starts are too few, the finding says so, and how many seeds would be enough.
+Each flaw is a hypothesis that a measure tests against chance, one-sided. Runs are pooled, and all tests form one family
+(`multiple_testing`): at most 5 % of the reports on a flawless policy claim a flaw. The degree is derived from the
+interval: *mostly* means significantly more than half. A flaw caused by another one is *explained* if the episodes
+themselves show it. If there are too few informative starts, the finding states how many seeds would suffice.
 """
 
 from __future__ import annotations
@@ -52,30 +52,30 @@ from assay.measures.success.task_changes import (
 from assay.support.stats.significance import SURE, binomial_at_least
 
 OWN_FAILURES = 0.5
-"""Fraction of the failures that must repeat the control's trajectory for memorisation to explain a loss."""
+"""Minimum fraction of the failures that must repeat the control's trajectory for memorisation to explain a loss."""
 MISJUDGED = 0.1
-"""Tolerated fraction of repeated trajectories not recognised as such: the control's spread excludes one in twenty."""
+"""Tolerated fraction of repeated trajectories that are not recognised: the control's spread excludes one in twenty."""
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
 """Flaws that are visible in unperturbed episodes and do not concern robustness."""
 _SUSPICIOUS_P = 0.2
-"""One-sided p value below which a loss is not dismissed as chance.
+"""One-sided p value below which a loss is not attributed to chance.
 
-It applies to the drop over all changes, and to the adjusted p value of one change.
+Applies to the drop over all changes, and to the adjusted p value of a single change.
 """
 _MIN_CHANGES = 3
-"""Minimum number of changes for the statement that all of them cost the same."""
+"""Minimum number of changes for the claim that all of them cost the same."""
 
 
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
-    """Diagnose one policy from the profiles of its runs: one finding for each flaw.
+    """Diagnose one policy from the profiles of its runs, with one finding for each flaw.
 
-    Flaws that were found come first, the most significant at the top. The absence of flaws is a finding as well.
+    Flaws that were found come first, in order of significance. The absence of flaws is a finding as well.
     """
     return examine(*profiles)[0]
 
 
 def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
-    """Diagnose a policy; returns the findings and the p values of all comparisons, for `with_adjusted_p`."""
+    """Diagnose a policy and return the findings and the p values of all comparisons, for `with_adjusted_p`."""
     tests, untested = _run_tests(profiles)
     values, least = [test.p for test in tests], [test.least_p for test in tests]
     raised = adjust(values, least)
@@ -130,7 +130,7 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
 def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
     """Return all tests that the runs allow, and the reasons why the other flaws cannot be tested.
 
-    If the tests of a measure raise an exception, the flaws of that measure are reported as not tested.
+    If the tests of a measure raise an exception, its flaws are reported as not tested.
     """
     tests: list[FlawTest] = []
     untested: dict[str, Untested] = {}
@@ -157,7 +157,7 @@ def _complete(
     paired: pl.DataFrame | None,
     pooled: TaskChanges | None,
 ) -> Finding:
-    """Add the cause and the tasks of a flaw that was found, or the seeds that would make a loss significant."""
+    """Add the cause and the affected tasks of a flaw that was found, or the seeds that would confirm a loss."""
     if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN):
         if test is not None and test.table is not None and -finding.evidence[0].value > HARMLESS:
             return replace(finding, more=more_seeds(test.table, test.family_factor))
@@ -179,19 +179,20 @@ def _complete(
 
 
 def _shown_by_alone(flaw: str) -> pl.Expr:
-    """Return an expression for whether the change of a row reveals this flaw and no other."""
+    """Return an expression for whether the change in a row reveals this flaw and no other."""
     return pl.col("change").map_elements(lambda change: shown_by(change) == (flaw,), return_dtype=pl.Boolean)
 
 
 def explains(cause: FlawTest, other: FlawTest, rows: pl.DataFrame | None) -> bool:
-    """Return whether one flaw that was found causes another one.
+    """Return whether one of the flaws found causes another.
 
-    A policy that repeats a trajectory fails where objects were moved. Then the failures are the episodes that repeat
-    the control's trajectory, and without them there is no loss. Under other lighting a repeated trajectory fails no
-    more than before, so that memory explains nothing.
+    A policy that repeats a trajectory fails where objects were moved. In that case, the failures are the episodes that
+    repeat the control's trajectory, and without them there is no loss. Under different lighting, a repeated trajectory
+    fails no more often than before, so memorisation explains nothing.
 
-    ``rows``: task, start, change, success, control_success, alike (repeats the control's trajectory; null if not
-    judged), elsewhere (starts elsewhere than the control) of all perturbed episodes with a control.
+    ``rows`` holds all perturbed episodes with a control, with the columns task, start, change, success,
+    control_success, alike (repeats the control's trajectory; null if not judged) and elsewhere (starts at another
+    position than the control).
     """
     if other.flaw not in describe_flaw(cause.flaw).consequences:
         return False
@@ -222,8 +223,8 @@ def _with_headline(
 ) -> list[Finding]:
     """Add the headline of the report to the findings.
 
-    It is the overall drop, if no specific flaw was found or all changes cost about the same; otherwise that there is
-    too little data, or that no flaw was found.
+    The headline is the overall drop if no specific flaw was found or all changes cost about the same; otherwise it
+    states that there is too little data or that no flaw was found.
     """
     named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
     robust = named - {*ABILITY, Flaw.LOSS}
@@ -276,7 +277,7 @@ def _with_headline(
 def _sensitivity(
     tested: Sequence[Finding], tests: Mapping[str, FlawTest]
 ) -> tuple[float | None, str | None, float | None]:
-    """Return the loss that every tested change would have revealed, the flaw with the widest interval, and its loss."""
+    """Return the smallest loss detectable under all changes, the flaw with the widest interval, and its loss."""
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}
     for finding in tested:
@@ -334,7 +335,7 @@ def _measure_fall(
 def _particular_cases(
     patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
 ) -> list[Finding]:
-    """Return the significant losses that are unrelated to the flaws that were found; each case once."""
+    """Return the significant losses that are unrelated to the flaws found, listing each case once."""
     covered = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
     changes = {condition: change for result in results for condition, change in result.changes.items()}
     kept: list[LossPattern] = []

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TOLERATED = 0.05
-"""Tolerated rate of failed unperturbed episodes, or of obeyed nonsense instructions."""
+"""Tolerated rate of failed unperturbed episodes, or of nonsense instructions that are followed."""
 HARMLESS = 0.05
-"""Loss of success, 0 to 1, below which a change is harmless, if it is significantly smaller."""
+"""Loss of success, 0 to 1, below which a change is harmless if the loss is significantly smaller."""
 
 
 class Shows(StrEnum):
-    """Conclusion from one piece of evidence, adjusted for the other pieces of the same kind."""
+    """Conclusion from one piece of evidence, adjusted for the other evidence of the same kind."""
 
     NOTHING = ""
     LOSS = "loss"
@@ -45,10 +45,10 @@ def shows_loss(p: float, interval: Interval) -> Shows:
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Result):
-    """A number that supports a finding."""
+    """Number that supports a finding, with its interval and counts."""
 
     run: int
-    """Index of the profile, from 0; the first index if several profiles are pooled."""
+    """Index of the profile, from 0; the first of the indices if several profiles are pooled."""
     measure: str
     """Name of the measure in the profile."""
     part: str
@@ -57,7 +57,7 @@ class Evidence(Result):
     """A rate (0 to 1), or a difference between two rates."""
     interval: Interval | None
     p: float | None
-    """One-sided p value of the flaw before adjustment; None if not tested."""
+    """One-sided p value of the test for the flaw, unadjusted; None if not tested."""
     hits: int | None = None
     """Number of successes, or of other events that the measure counts."""
     count: int | None = None
@@ -66,46 +66,46 @@ class Evidence(Result):
     """Number of successes, or other events, in the reference."""
     reference_count: int | None = None
     share: float | None = None
-    """Measured rate, if it is a mean of rates."""
+    """Measured rate, if the rate is a mean of rates."""
     reference: float | None = None
     """Rate in the reference."""
     cost: bool = False
-    """Whether the value is the cost of a complete change: success with it minus success without it."""
+    """Whether the value is the cost of an entire change: success with the change minus success without it."""
     shows: Shows = Shows.NOTHING
     at_least: bool = False
     """Whether ``hits`` is a lower bound because some episodes could not be judged."""
     same_tasks: bool = True
-    """Whether the reference has the same tasks."""
+    """Whether the reference covers the same tasks."""
     runs: tuple[int, ...] = ()
     """Indices of all pooled profiles; empty for a single profile."""
     task: str = ""
-    """Task concerned; empty for all tasks."""
+    """Name of the task; empty for all tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlawTest:
-    """A flaw as a hypothesis about runs."""
+    """Test of a flaw as a hypothesis about runs."""
 
     flaw: str
-    """A `Flaw`, or the name of a flaw that the measure contributes."""
+    """`Flaw` or name of a flaw defined by the measure."""
     evidence: tuple[Evidence, ...]
-    """Evidence, with the tested one first."""
+    """Evidence, starting with the tested evidence."""
     p: float
     """One-sided p value."""
     size: Interval
     """Interval of the fraction of episodes that the flaw affects."""
     min_effect: float = 0.0
-    """Smallest effect that is reported."""
+    """Smallest effect size that is reported."""
     least_p: float = 0.0
-    """Smallest one-sided p value that the informative starts can reach."""
+    """Smallest one-sided p value attainable with the informative starts."""
     refuted: bool = False
-    """Whether the runs show that the flaw is absent, unless the test is significant."""
+    """Whether the runs show the flaw to be absent, unless the test is significant."""
     detail: Result | None = None
     """Further results about the flaw."""
     table: pl.DataFrame | None = None
-    """Loss by start. Columns: task, start, control, perturbed (successes of each), count."""
+    """Loss by start. Columns: task, start, control and perturbed (numbers of successes), count."""
     family_factor: float = 1.0
-    """Factor on the p value for the number of tests, once all of them have enough starts."""
+    """Factor by which the p value is multiplied for the number of tests, once all of them have enough starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class Untested(Result):
     too_few: bool = False
     """Whether there are suitable episodes, but too few."""
     notes: tuple[str, ...] = ()
-    """Reasons given by the measure itself."""
+    """Reasons given by the measure."""
 
 
 Profiles = Sequence[tuple[int, "Profile"]]
@@ -126,7 +126,7 @@ Profiles = Sequence[tuple[int, "Profile"]]
 
 
 def select_results(profiles: Profiles, measure: Measure[T]) -> tuple[tuple[int, ...], list[T]]:
-    """Return the indices of the runs that have a result of the measure, and the results."""
+    """Return the indices and the results of the runs that have a result of the measure."""
     pairs = [(run, value) for run, profile in profiles if (value := profile.get(measure)) is not None]
     return tuple(run for run, _ in pairs), [value for _, value in pairs]
 
@@ -141,14 +141,17 @@ def evidence_from(
     *counts: int | None,
     **more: Any,
 ) -> Evidence:
-    """Return evidence from one or several pooled runs; ``counts``: hits and count, then those of the reference."""
+    """Return evidence from one run or several pooled runs.
+
+    ``counts`` are the hits and count, followed by those of the reference.
+    """
     more |= zip(("hits", "count", "reference_hits", "reference_count"), counts, strict=False)
     more["runs"] = runs if len(runs) > 1 else ()
     return Evidence(runs[0], measure, part, value, interval, p, **more)
 
 
 def one_sided_p(change: float, p: float) -> float:
-    """Return the one-sided p value of a fall from the two-sided p value of a change; 1 for a rise."""
+    """Return the one-sided p value for a decrease from the two-sided p value of a change; 1 for an increase."""
     return p / 2 if change < 0 else 1.0
 
 
@@ -158,16 +161,16 @@ def loss(change: Interval) -> Interval:
 
 
 def p_above_tolerated(hits: int, count: int) -> float:
-    """Return the exact one-sided p value for a rate above the tolerated one."""
+    """Return the exact one-sided p value for a rate above the tolerated rate."""
     return binomial_at_least(hits, count, TOLERATED)
 
 
 class Verdict(StrEnum):
-    """Conclusion of the runs about a flaw."""
+    """Conclusion from the runs about a flaw."""
 
     FOUND = "found"
     EXPLAINED = "explained"
-    """The flaw is present as the consequence of another flaw that was found."""
+    """The flaw is present as a consequence of another flaw that was found."""
     NOT_FOUND = "not found"
     CANNOT_TELL = "cannot tell"
 
@@ -177,33 +180,33 @@ class Claim(StrEnum):
 
     PRESENT = "present"
     ABSENT = "absent"
-    """The runs show that the flaw is absent."""
+    """The runs show the flaw to be absent."""
     NO_SIGN = "no sign"
     """Neither presence nor absence is significant."""
     TOO_FEW = "too few starts"
     UNTESTED = "untested"
-    """The runs have no episodes that would test the flaw."""
+    """The runs have no episodes that test the flaw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unnoticed(Result):
-    """Sensitivity of the tests if no flaw was found."""
+    """Sensitivity of the tests when no flaw was found."""
 
     looked_for: int
     """Number of flaws tested."""
     flaw: str | None
-    """Flaw of the change with the widest interval."""
+    """Flaw revealed by the change with the widest interval."""
     loss: float | None
     """Largest loss within that interval."""
     seen: float | None
-    """Loss that every tested change would have revealed with 80 % power; None if no loss would."""
+    """Smallest loss detectable with 80 % power under every tested change; None if there is none."""
     too_few: int = 0
     """Number of flaws with too few starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fall(Result):
-    """Success of the controls, and success over all changes that should not matter."""
+    """Success rate of the controls, and over all changes that should not matter."""
 
     control_hits: int
     control_count: int
@@ -213,27 +216,30 @@ class Fall(Result):
     telling: int
     """Number of informative starts: those whose control succeeds."""
     more: MoreSeeds | None
-    """Seeds that would make this fall significant; None without a fall, or if no reasonable number would."""
+    """Number of seeds that would make this drop significant.
+
+    None if there is no drop, or if no reasonable number would suffice.
+    """
     alike_p: float | None
-    """p value of the hypothesis that all changes cost the same; None for fewer than three single changes."""
+    """p value for the hypothesis that all changes cost the same; None for fewer than three single changes."""
     costly: tuple[str, ...]
     """Changes that cost significantly more than the others."""
     likely: str | None = None
-    """Flaw of the change whose loss is suspicious but not significant, if any."""
+    """Flaw revealed by the change whose loss is suspicious but not significant, if any."""
     likely_p: float | None = None
     """Adjusted p value of that loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class Where(Result):
-    """Tasks in which a change costs success."""
+    """Tasks in which a change reduces success."""
 
     uneven_p: float | None
-    """p value of the hypothesis that the change costs the same in all tasks; None for a single task."""
+    """p value for the hypothesis that the change costs the same in all tasks; None for a single task."""
     tasks: tuple[TaskChange, ...]
     """Tasks that lose significantly more than the others."""
     of: int
-    """Number of tasks."""
+    """Total number of tasks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,18 +250,18 @@ class Finding(Result):
     verdict: Verdict
     claim: Claim
     degree: Degree | None
-    """Degree of the flaw, from the fraction of episodes that it affects; None if nothing was tested."""
+    """Degree of the flaw, from the fraction of episodes it affects; None if nothing was tested."""
     evidence: tuple[Evidence, ...]
-    """Evidence, the tested one with the smallest p value first."""
+    """Evidence, starting with the tested evidence that has the smallest p value."""
     p: float | None
     """One-sided p value, adjusted for all tests and searches; None if nothing was tested."""
     cause: str | None = None
     """Flaw that explains this one, if any."""
     untested: Untested | None = None
-    """Data that the runs lack, if the flaw could not be tested."""
+    """Reason why the flaw could not be tested, if so."""
     detail: Result | None = None
     """Further results about the flaw."""
     where: Where | None = None
     """Affected tasks, if the flaw is found and there are several tasks."""
     more: MoreSeeds | None = None
-    """Seeds that would make an observed loss significant."""
+    """Number of seeds that would make an observed loss significant."""

@@ -12,10 +12,10 @@ from assay.support.stats.intervals import Interval
 
 
 class Flaw(StrEnum):
-    """Flaws that the built-in measures test; other measures contribute an `OwnFlaw`.
+    """Flaws tested by the built-in measures; other measures define an `OwnFlaw`.
 
-    Each has a name (its value, as in JSON), the claim about a policy that has it, and the change that reveals it when
-    made alone, if any.
+    Each has a name (its value, as in JSON), the claim about a policy that has it, and the single change that reveals
+    it, if any.
     """
 
     claim: str
@@ -32,7 +32,7 @@ class Flaw(StrEnum):
     UNKNOWN_NAMES = "unknown names", "Fails when objects are called by other names", Change.NAMES
     WORDING = "wording", "Fails when the instruction is phrased differently", Change.WORDING
     SURFACE = "surface", "Fails when the same words are written differently"
-    """Sensitivity to punctuation, capitals, blanks or politeness of the instruction."""
+    """Sensitivity to punctuation, capitalisation, whitespace or politeness in the instruction."""
     OTHER_TASKS = "other tasks", "Does not perform another task in the same scene when asked", Change.TASK
     MISSES = "misses", "Execution errors"
     UNABLE = "unable", "Fails unperturbed tasks"
@@ -43,8 +43,8 @@ class Flaw(StrEnum):
     ROOM = "room", "Depends on background and lighting", Change.ROOM
     CAMERA = "camera", "Depends on the camera pose", Change.CAMERA
     ROBOT = "robot", "Depends on the robot pose", Change.ROBOT
-    SENSES = "senses", "Not robust to disturbed observations or actions", Change.SENSES
-    LATENCY = "latency", "Fails with delayed decisions", Change.LATENCY
+    SENSES = "senses", "Not robust to disturbances of observations or actions", Change.SENSES
+    LATENCY = "latency", "Fails when its decisions are delayed", Change.LATENCY
     NO_SECOND_LOOK = "never looks again", "Does not react when objects move mid-episode", Change.MEANWHILE
     NOT_LISTENING = (
         "never listens again",
@@ -53,11 +53,11 @@ class Flaw(StrEnum):
     )
     CANNOT_STOP = "cannot stop", "Does not stop when the instruction is cancelled", Change.CANCEL
     INTERRUPTED = "thrown off", "Distracted by irrelevant mid-episode changes", Change.INTERRUPTION
-    KIND = "kind of task", "Worse at one kind of task"
-    CHANGE = "other change", "Depends on another property that was changed"
-    """Loss under a change not listed above, for example one from a plugin."""
+    KIND = "kind of task", "Performs worse on one kind of task"
+    CHANGE = "other change", "Depends on another changed property"
+    """Loss under a change not listed above, such as one from a plugin."""
     PARTICULAR = "particular cases", "Fails in particular cases"
-    """Loss in one task, one phrasing of the action or one condition, found by search."""
+    """Loss in one task, for one phrasing of the action or in one condition, found by search."""
     LOSS = "loss", "Loses success under changes that should not matter"
     """Overall drop in success over all changes that should not matter."""
     NOTHING = "nothing", "No flaw found"
@@ -65,22 +65,22 @@ class Flaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OwnFlaw:
-    """A flaw that a measure contributes, with its texts for reports."""
+    """Flaw defined by a measure, with its text for reports."""
 
     name: str
-    """Name in tests and in JSON."""
+    """Name of the flaw in tests and in JSON."""
     claim: str
-    """Claim about a policy that has the flaw: ``Walks in circles``."""
+    """Claim about a policy that has the flaw, such as ``Walks in circles``."""
     absent: str
-    """Claim about a policy that was shown not to have the flaw: ``Goes straight``."""
+    """Claim about a policy shown not to have the flaw, such as ``Goes straight``."""
     lacking: str = "no episode makes this change alone and has a successful control"
-    """Reason why runs could not test the flaw."""
+    """Reason given if the runs could not test the flaw."""
     consequences: tuple[str, ...] = ()
     """Flaws that this one can cause."""
 
 
 ABSENT: Mapping[str, str] = {Flaw.UNABLE: "Performs the tasks", Flaw.WORDING: "Robust to paraphrases"}
-"""Flaw -> the claim about a policy that was shown not to have it."""
+"""Claim about a policy shown not to have a flaw, by flaw."""
 _NO_OTHER_REQUEST = "no run has instructions that do not request the task"
 LACKING: Mapping[tuple[str, str], str] = {
     ("memorisation", Flaw.MEMORISES): "no run moves the object of the task by 10 cm or more",
@@ -90,11 +90,11 @@ LACKING: Mapping[tuple[str, str], str] = {
     ("other_tasks", Flaw.OTHER_TASKS): "no run both requests another task and has a control for that task",
     ("starts", Flaw.UNABLE): "no run has a control that ended without an error",
 }
-"""Measure and flaw -> reason why runs could not test the flaw."""
+"""Reason given if the runs could not test a flaw, by measure and flaw."""
 
 
 class Degree(StrEnum):
-    """Fraction of the behaviour that a flaw affects, as far as its interval shows."""
+    """Extent of a flaw: the fraction of the behaviour it affects, according to the interval."""
 
     MOSTLY = "mostly"
     """The fraction is significantly above one half."""
@@ -110,7 +110,7 @@ class Degree(StrEnum):
 
 
 BY_CHANGE: Mapping[str, Flaw] = {str(flaw.change): flaw for flaw in Flaw if flaw.change is not None}
-"""Change made alone -> the flaw that a loss reveals; any other change reveals `Flaw.CHANGE`."""
+"""Flaw revealed by a loss under a single change, by change; any other change reveals `Flaw.CHANGE`."""
 _OBJECT_IDENTITY = frozenset({str(Change.APPEARANCE), str(Change.OBJECT)})
 """Two changes that together replace an object: its category and its appearance."""
 
@@ -119,7 +119,7 @@ _OBJECT_IDENTITY = frozenset({str(Change.APPEARANCE), str(Change.OBJECT)})
 def shown_by(change: str) -> tuple[Flaw, ...]:
     """Return the flaws of which at least one is present if success is lost under a change.
 
-    A joint change may have several.
+    A joint change may reveal several.
     """
     parts = set(change.split(TOGETHER))
     flaws: list[Flaw] = []
@@ -139,6 +139,6 @@ CONSEQUENCES: Mapping[str, tuple[str, ...]] = {
     Flaw.APPEARANCE: (Flaw.OBJECT,),
     Flaw.MISSES: (Flaw.UNABLE,),
 }
-"""Flaw -> the flaws that it can cause."""
+"""Flaws that a flaw can cause, by flaw."""
 BY_PATH = (Flaw.MEMORISES, Flaw.IGNORES_WORDS)
 """Flaws that are visible in the trajectories of the affected episodes."""

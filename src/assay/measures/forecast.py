@@ -1,7 +1,7 @@
-"""Forecast of a plan: episodes, duration, the tests of its report, and the losses that they can detect.
+"""Forecast for a plan: episodes, duration, the tests in its report, and the losses that they can detect.
 
-The number of tests is counted as in the diagnosis and the search, including tests that the starts cannot make
-significant, because they count as soon as seeds are added.
+The number of tests is counted as in the diagnosis and the search. It includes tests that cannot reach significance with
+the planned starts, because they count as soon as seeds are added.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Forecast:
     """Expected size, duration and power of a run."""
 
     episodes: int
-    """Number of planned episodes; without certificates some may be refused."""
+    """Number of planned episodes, some of which may be refused if they are not certified yet."""
     done: int
     """Number of planned episodes that are already recorded."""
     seeds: int
@@ -53,7 +53,7 @@ class Forecast:
     pace: EpisodePace | None
     """Duration of an episode; None if unknown."""
     broke: str
-    """Error of the timed episodes; empty without an error."""
+    """Error raised by the timed episodes; empty if there was none."""
     certificate_pace: EpisodePace | None
     success: float
     """Success rate of the controls, measured or assumed."""
@@ -75,19 +75,19 @@ class Forecast:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the demonstrator solved none of the unperturbed episodes, so that almost no scene is certified."""
+        """Whether the demonstrator solved none of the unperturbed episodes, so almost no scene can be certified."""
         return self.certificate_pace is not None and self.certificate_pace.succeeded == 0
 
     @property
     def worst(self) -> float | None:
-        """Largest of the detectable losses of all changes; None if no loss is detectable for one of them."""
+        """Largest detectable loss over all changes; None if no loss is detectable for one of them."""
         losses = [test.detectable(self.success) for test in self.tested]
         return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
     def with_seeds(self, seeds: int) -> Forecast:
         """Return the forecast for another number of seeds, without recorded episodes.
 
-        The fraction of certified episodes stays the same.
+        Assumes the same fraction of certified episodes.
         """
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
@@ -96,7 +96,7 @@ class Forecast:
         return replace(self, episodes=episodes, done=0, seeds=seeds, certificates=need, tested=scaled)
 
     def seeds_within(self, seconds: float) -> int | None:
-        """Return the largest number of seeds that fit into a duration; None if the pace is unknown."""
+        """Return the largest number of seeds that fits within a duration; None if the pace is unknown."""
         one = self.with_seeds(1).seconds if self.seeds else None
         return None if not one else math.floor(seconds / one)
 
@@ -127,7 +127,7 @@ def forecast(
     success: float | None = None,
     sample: int = 0,
 ) -> Forecast:
-    """Forecast a run of a policy, from its earlier runs in ``folders``, or else from ``sample`` timed controls."""
+    """Forecast a run of a policy from its earlier runs in ``folders``, or else from ``sample`` timed controls."""
     demonstrator = plan.experiment.played_in.traits.demonstrator
     steps = plan.options.steps
     needed = certificates(plan)
@@ -169,46 +169,46 @@ def forecast(
 
 
 _WORDS = ("action", "object")
-"""Labels of wordings: phrasing of the action, names of objects."""
+"""Labels of wordings: phrasing of the action and names of objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """A change whose cost a report tests."""
+    """Change whose cost is tested in a report."""
 
     change: str
-    """Name of the change (names, position, ...); the parts of joint changes are joined with +."""
+    """Name of the change (names, position, ...); the components of joint changes are joined with ``+``."""
     conditions: tuple[str, ...]
     starts: int
     """Number of starts (task and initial state) with one of the conditions."""
     family: int
-    """Number of tests of the family (Holm)."""
+    """Number of tests in the family (Holm)."""
     named: bool
-    """Whether the test is for a named flaw; joint changes are only covered by the search."""
+    """Whether the test is for a named flaw; joint changes are covered only by the search."""
 
     def detectable(self, success: float) -> float | None:
-        """Return the smallest loss that is detected with 80 % power, given the success rate of the controls."""
+        """Return the smallest loss detectable with 80 % power, given the success rate of the controls."""
         return detectable(self.starts, success, self.family, NAMED if self.named else SEARCHED)
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedTests:
-    """Tests that the report of a plan will contain."""
+    """Tests that the report on a plan will contain."""
 
     changes: tuple[PlannedTest, ...]
     named: int
     """Number of tests of named flaws."""
     searched: int
-    """Number of searched patterns."""
+    """Number of patterns searched."""
     unexpected: tuple[str, ...]
-    """Conditions in which success is not expected, except guessable instructions.
+    """Conditions in which success is not expected, except those with guessable instructions.
 
     They test for memorisation and for ignored instructions.
     """
 
 
 def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
-    """Return the tests of a plan's report, assuming that the controls of some starts succeed and some fail."""
+    """Return the tests in the report on a plan, assuming that the controls of only some starts succeed."""
     every = _plan_frame(specs)
     rows = every.filter(pl.col("condition") != CONTROL)
     sensible = plausible(rows)
@@ -234,7 +234,7 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
 
 
 def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
-    """Return a plan in the form of a run's frame after `label_changes`, with the columns that tests depend on."""
+    """Return a plan as a frame like that of a run after `label_changes`, with the columns that tests depend on."""
     instructions: dict[tuple[object, ...], str] = {}
     rows = []
     text_labels = ("change", "axis", SURFACE_LABEL, *_WORDS)
@@ -268,7 +268,7 @@ def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
 
 
 def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """Count the tests of named flaws; a flaw that two changes reveal is tested twice."""
+    """Count the tests of named flaws; a flaw revealed by two changes is tested twice."""
     world = world_of(str(every["task"][0])).traits if len(every) else None
     paths = world is not None and world.continuous
     worded = lost.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))

@@ -1,11 +1,12 @@
 """Rows of a run for measures: selection, pairing with controls, and labels of changes.
 
-A frame is that of ``Store.frame``: one row for each episode, labels as columns. Errors are counted and never enter a
-rate. A *start* is a task and an initial state. The seed determines the initial state unless the start is held: then
-seeds are the policy's, an episode is still paired with the control of its own seed, and all seeds share one start.
+A frame is that of ``Store.frame``: one row for each episode, with labels as columns. Errors are counted and never enter
+a rate. A *start* is a task and an initial state. The seed determines the initial state unless the start is held: then
+the seed applies only to the policy, an episode is still paired with the control of the same seed, and all seeds share
+one start.
 
 Perturbations declare their change, and plans record it as the label ``change``: ``position``, or ``appearance+object``
-for a joint change. Whether a changed instruction uses other names is read from its text.
+for a joint change. Whether a changed instruction uses other names is determined from its text.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ START = ("task", "start")
 
 
 def require(frame: pl.DataFrame, *names: str) -> None:
-    """Raise MeasureError unless a frame has these columns with at least one value each."""
+    """Raise MeasureError unless a frame has these columns, each with at least one value."""
     lacking = [name for name in names if name not in frame.columns or frame[name].null_count() == len(frame)]
     if lacking:
         raise MeasureError(f"no episode has {' or '.join(lacking)}")
 
 
 def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows without errors, with a column ``success`` (0 or 1). Raises MeasureError if none exist."""
+    """Return the rows without errors, with a column ``success`` (0 or 1). Raises MeasureError if there are none."""
     rows = with_starts(frame.filter(pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )
@@ -64,7 +65,7 @@ def number_clusters(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarra
 
 
 class Codes:
-    """Integer codes for combinations of values of rows; each column is read once."""
+    """Integer codes for combinations of values in rows; each column is read once."""
 
     def __init__(self, rows: pl.DataFrame) -> None:
         self._rows = rows
@@ -91,15 +92,15 @@ class Codes:
 
 
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
-    """Return the groups that share the columns ``by``, with their values, in order of appearance.
+    """Return the groups of rows with equal values in the columns ``by``, with those values, in order of appearance.
 
-    Without columns there is a single group.
+    If there are no columns, there is a single group.
     """
     return list(rows.group_by(by, maintain_order=True)) if by else [((), rows)]
 
 
 def controls(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the control rows, one for each task and seed (the first, if a plan has several)."""
+    """Return the control rows, one for each task and seed (the first if a plan has several)."""
     return rows.filter(pl.col("condition") == CONTROL).unique(PAIR, keep="first", maintain_order=True)
 
 
@@ -109,9 +110,9 @@ def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def guessable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of conditions whose instruction no longer requests the task, but lets a policy guess it.
+    """Return the rows of conditions whose instruction no longer requests the task but lets a policy guess it.
 
-    One labelled row marks all rows of its condition.
+    A condition is included if at least one of its rows has the label.
     """
     if "guessable" not in frame.columns:
         return frame.clear()
@@ -119,7 +120,7 @@ def guessable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def plausible(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows in which success is expected: all that are not labelled implausible."""
+    """Return the rows in which success is expected: all those not labelled implausible."""
     return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame
 
 
@@ -134,19 +135,19 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 
 def in_another_world() -> pl.Expr:
-    """Return an expression for whether the axis of a row includes the world."""
+    """Return an expression for whether the axis of a row includes ``world``."""
     return pl.col("axis").str.split("+").list.contains("world").fill_null(False)
 
 
 def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray:
-    """Return the sums of expressions over the clusters that share ``by``: (clusters, values), in a stable order."""
+    """Return the sums of expressions over the clusters defined by ``by``: (clusters, values), in a stable order."""
     totals = {name: value.sum() for name, value in values.items()}
     table = rows.group_by(by, maintain_order=True).agg(**totals)
     return table.select(*values).to_numpy().astype(float)
 
 
 def start_table(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Return control, perturbed (successes of each) and count of paired rows, for each start and the columns ``by``."""
+    """Return the columns control and perturbed (successes) and count of paired rows, by start and columns ``by``."""
     return rows.group_by(*by, *START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
@@ -158,7 +159,7 @@ def outcome_counts(table: pl.DataFrame) -> np.ndarray:
 
 
 def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFrame:
-    """Return successes and episodes without ``mine`` and with it, for each stratum ``by`` that has both.
+    """Return successes and episodes without and with ``mine``, for each stratum ``by`` that has both.
 
     The columns are those of ``by``, then hits, count, mine_hits and mine_count.
     """
@@ -173,14 +174,14 @@ def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFr
 
 
 def side_counts(table: pl.DataFrame) -> np.ndarray:
-    """Return the numbers of `two_sides`: (4, strata)."""
+    """Return the counts of `two_sides`: (4, strata)."""
     return table.select("hits", "count", "mine_hits", "mine_count").to_numpy().astype(float).T
 
 
 def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Difference, float]:
-    """Return the difference of `two_sides` within strata, and its p value (exact, unless it is given).
+    """Return the difference between the `two_sides` within strata, and its p value (exact, unless it is given).
 
-    The interval includes 0 if the test does.
+    The interval includes 0 if the test is not significant.
     """
     sides = side_counts(table)
     p, estimate = paired_p(*sides) if p is None else p, stratified_difference(*sides)
@@ -188,7 +189,7 @@ def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Differen
 
 
 def goal(truth: str = "truth") -> pl.Expr:
-    """Return an expression for the goal of a row, from the column that records when each atom was true.
+    """Return an expression for the goal of a row, from the column that records when each goal atom was true.
 
     The goal is empty if unknown.
     """
@@ -206,10 +207,10 @@ JOINED = "+"
 
 
 def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns ``change`` and ``renamed`` to a run's frame.
+    """Add the columns ``change`` and ``renamed`` to the frame of a run.
 
-    ``change`` is null if success is not expected; ``renamed`` has the nouns that an instruction, if only it changed, no
-    longer contains, joined with +. Episodes whose planned event did not happen are left out.
+    ``change`` is null if success is not expected. ``renamed`` lists the nouns, joined with +, that are missing from the
+    new instruction if only the instruction changed. Episodes whose planned event did not happen are left out.
     """
     if "milder" in frame.columns:  # weaker than its kind of change: reported by condition only
         frame = frame.with_columns(
@@ -240,7 +241,7 @@ def all_happened(events: str) -> bool:
 
 
 def find_renamed(task: str, text: str) -> str:
-    """Return the nouns of a task's instruction that a text does not contain verbatim, joined with +."""
+    """Return the nouns in a task's instruction that a text does not contain verbatim, joined with +."""
     from assay.tasks.language.lexicon import mentions
 
     return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
@@ -248,7 +249,7 @@ def find_renamed(task: str, text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _nouns(task: str) -> Mapping[str, str]:
-    """Return the nouns of a task's instruction and their spelling; empty if it cannot be parsed."""
+    """Return the nouns in a task's instruction and their spelling; empty if it cannot be parsed."""
     from assay import tasks  # the parser is heavy, and only paraphrases need it
     from assay.tasks.language import lexicon, read_task
 

@@ -20,7 +20,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class ReportedRun(Protocol):
-    """The run that a report describes, as tables and figures access it."""
+    """Run described by a report, as accessed by tables and figures."""
 
     @property
     def profile(self) -> Profile:
@@ -42,7 +42,7 @@ class Panel:
     figures: tuple[Callable[..., Any], ...] = ()
     """Functions of the result and the `ReportedRun` that return a ``Drawing`` or None.
 
-    They raise MeasureError if it cannot be drawn.
+    They raise MeasureError if the figure cannot be drawn.
     """
     runs: Callable[..., Any] | None = None
     """Function of a mapping from run names to results that returns one ``Drawing``; also used for a single run."""
@@ -50,10 +50,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Measure(Generic[T_co]):
-    """A function from a run to a result, and its views in reports.
+    """Function from a run to a result, with its views in reports.
 
-    A result is a frozen dataclass derived from `Result`, or a tuple or mapping of such. The function raises
-    `MeasureError` with the reason if the run cannot provide it.
+    A result is a frozen dataclass derived from `Result`, or a tuple or mapping of such dataclasses. The function raises
+    `MeasureError` with the reason if the run lacks the data.
 
     >>> from dataclasses import dataclass
     >>> from typing import Annotated
@@ -72,40 +72,40 @@ class Measure(Generic[T_co]):
     """
 
     name: str
-    """Key in profiles and in JSON."""
+    """Name of the measure, used as a key in profiles and in JSON."""
     about: str
-    """Description in one sentence."""
+    """One-sentence description."""
     measure: Callable[[RunData], T_co]
     needs: tuple[str, ...] = ()
     """Columns that must have a value; ``name:`` matches all columns with that prefix."""
     continuous: bool = False
     """Whether the measure needs a world in which trajectories are paths through space."""
     world: str = ""
-    """Name of the only world to which the measure applies; empty for any."""
+    """Name of the only world to which the measure applies; empty for any world."""
     instead_of: tuple[str, ...] = ()
-    """Measures that this one replaces where it applies."""
+    """Measures replaced by this one where it applies."""
     panels: tuple[Panel, ...] = ()
     side_by_side: tuple[Callable[..., Any], ...] = ()
-    """Tables or drawings for several runs only, from a mapping of run names to results."""
+    """Functions of a mapping from run names to results that return tables or drawings, for several runs only."""
     sentences: Callable[[Any, Any], Iterable[str]] | None = None
-    """Sentences for the summary, from the result and the profile."""
+    """Function of the result and the profile that returns sentences for the summary."""
     numbers: Callable[[Any, Any], Iterable[Any]] | None = None
-    """Key numbers of the summary, from the result and the profile."""
+    """Function of the result and the profile that returns key numbers for the summary."""
     tests: Callable[[Profiles], Iterable[FlawTest | Untested]] | None = None
-    """Tests of flaws, from the profiles that have the measure and their indices: ``[(index, profile), ...]``."""
+    """Function that returns tests of flaws from the profiles that have the measure: ``[(index, profile), ...]``."""
     flaws: tuple[OwnFlaw, ...] = ()
-    """Flaws that the tests name in addition to the built-in ones."""
+    """Flaws named by the tests in addition to the built-in ones."""
     wording: Callable[[Finding], tuple[str, str]] | None = None
-    """Function of a ``Finding`` of the tests that returns its evidence and a caveat (may be empty)."""
+    """Function of a ``Finding`` from the tests that returns its evidence and a caveat (may be empty)."""
 
     def draw_runs(self, results: Mapping[str, Any]) -> Any:
-        """Return the drawing of several runs, by name, of the first panel."""
+        """Return the drawing of several runs, by name, from the first panel."""
         draw = self.panels[0].runs
-        assert draw is not None, f"{self.name} has no drawing of several runs"
+        assert draw is not None, f"{self.name} has no drawing for several runs"
         return draw(results)
 
     def applies(self, run: RunData) -> bool:
-        """Return whether the measure is meaningful for a run; it may still raise MeasureError."""
+        """Return whether the measure is meaningful for a run; evaluating it may still raise MeasureError."""
         fits = not self.continuous or run.world.continuous
         return fits and self.world in ("", run.world.name) and all(run.has(column) for column in self.needs)
 
@@ -163,7 +163,7 @@ MEASURES: Registry[Measure[Any]] = Registry(
 
 
 def describe_flaw(flaw: str) -> OwnFlaw:
-    """Return the texts and consequences of a flaw: a built-in one, or one that a measure contributes."""
+    """Return the text and the consequences of a flaw, built-in or defined by a measure."""
     built_in = next((own for own in Flaw if own == flaw), None)
     if built_in is not None:
         claim = built_in.claim

@@ -1,7 +1,7 @@
-"""Error control over all tests and searches of a diagnosis: at most 5 % of reports accuse a flawless policy.
+"""Error control over all tests and searches of a diagnosis: at most 5 % of reports on a flawless policy claim a flaw.
 
-Four fifths of the 5 % are for the flaws that are named in advance, adjusted by Holm; the last fifth is for patterns
-found by search. A test whose starts cannot reach significance is not counted (Tarone).
+Four fifths of the 5 % are allotted to flaws named in advance, adjusted by Holm's method; the last fifth is allotted to
+patterns found by search. A test that cannot reach significance with its starts is not counted (Tarone).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from assay.support.stats.intervals import Interval, widen_to_p
 from assay.support.stats.significance import SURE, holm
 
 NAMED_SHARE = 0.8
-"""Fraction of the 5 % error rate for flaws that are named in advance."""
+"""Fraction of the 5 % error rate allotted to flaws named in advance."""
 SEARCHED_SHARE = 1 - NAMED_SHARE
-"""Fraction of the 5 % error rate for patterns found by search."""
+"""Fraction of the 5 % error rate allotted to patterns found by search."""
 AdjustedP = Mapping[tuple[int, str, str], float]
-"""Run, measure and part (a change, an axis, a condition) -> one-sided p value, adjusted for the family of tests."""
+"""One-sided p value, adjusted for the family of tests, by run, measure and part (a change, an axis, a condition)."""
 
 
 def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> list[float]:
-    """Adjust the one-sided p values of all tests of a family, for comparison with 5 %.
+    """Adjust the one-sided p values of all tests in a family, for comparison with 5 %.
 
-    ``least``: smallest p value that each test can reach. Tests that cannot be significant are adjusted as if they
+    ``least`` is the smallest attainable p value of each test. Tests that cannot be significant are adjusted as if they
     could.
     """
     able = [place for place, bound in enumerate(least) if bound < part * SURE]
@@ -42,13 +42,13 @@ def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_
 def least_adjusted(
     place: int, values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE
 ) -> float:
-    """Return the smallest adjusted p value that one test could have had, given the others."""
+    """Return the smallest attainable adjusted p value of one test, given the others."""
     bound = [*values[:place], least[place], *values[place + 1 :]]
     return adjust(bound, least, part)[place]
 
 
 def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
-    """Return the cost of each axis without requests for other tasks, which have their own controls."""
+    """Return the cost of each axis, excluding requests for other tasks, which have separate controls."""
     other, drops = profile.get(OTHER_TASKS), profile.get(AXES) or ()
     if other is None or not len(other.rows):
         return drops
@@ -64,10 +64,10 @@ def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
 
 
 def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Profile:
-    """Return the profile of a run with the p value of the diagnosis for every difference.
+    """Return the profile of a run with the p values of the diagnosis for all differences.
 
-    A page must not show a second p value for the same difference. Requests for other tasks are compared with the
-    controls of the requested task.
+    This prevents a page from showing two p values for the same difference. Requests for other tasks are compared with
+    the controls of the requested task.
     """
     own = {(measure, part): p for (which, measure, part), p in adjusted.items() if which == run}
     parts: dict[str, object] = {}

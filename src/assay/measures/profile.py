@@ -1,4 +1,4 @@
-"""Profile of a run: the result of each measure that applies to it, or the reason why it is missing.
+"""Profile of a run: the result of each measure that applies to it, or the reason why the result is missing.
 
 results = profile(store)
 results["pride"]            # a Pride, or a Missing with the reason; KeyError if it does not apply
@@ -27,11 +27,11 @@ class Profile(Mapping[str, Any]):
         self.planned = planned
         self.done = done
         self.errors = errors
-        """Error message -> number of episodes."""
+        """Number of episodes by error message."""
         self._results = dict(results)
 
     def __getitem__(self, name: str) -> Any:
-        """Return the result of a measure, or a Missing. Raises KeyError if the measure does not apply."""
+        """Return the result of a measure, or a `Missing`. Raises KeyError if the measure does not apply."""
         return self._results[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -50,7 +50,7 @@ class Profile(Mapping[str, Any]):
         return default if isinstance(result, Missing) else result
 
     def why(self, name: str) -> str:
-        """Return the reason why a result is missing; empty if it is not, or if the measure does not apply."""
+        """Return the reason why a result is missing; empty if it exists or if the measure does not apply."""
         result = self._results.get(name)
         return result.missing if isinstance(result, Missing) else ""
 
@@ -65,7 +65,7 @@ class Profile(Mapping[str, Any]):
 
 
 def profile(store: Store, *, with_paths: bool = True, near_far: NearFarRule = OURS) -> Profile:
-    """Evaluate all measures that apply to a run; ``near_far`` separates near from far failures."""
+    """Evaluate all measures that apply to a run; ``near_far`` is the rule that separates near from far failures."""
     run = RunData(store, with_paths=with_paths, near_far=near_far)
     applying = [measure for name in MEASURES if (measure := MEASURES[name]).applies(run)]
     replaced = {name for measure in applying for name in measure.instead_of}

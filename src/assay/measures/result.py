@@ -18,21 +18,21 @@ P = ParamSpec("P")
 
 
 class MeasureError(AssayError):
-    """Raised if a run cannot provide a measure; the message names the missing data."""
+    """Raised when a run lacks the data for a measure; the message names the missing data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing(Result):
-    """Placeholder for the result of a measure that a run cannot provide."""
+    """Placeholder for the result of a measure for which a run lacks the data."""
 
     missing: str
     """Reason why the result is missing."""
 
 
 def attempt(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | Missing:
-    """Call a measure, or a function of one of its views, and turn an exception into a `Missing` with its reason.
+    """Call a measure, or a function of one of its views, and turn an exception into a `Missing` with the reason.
 
-    A `MeasureError` is the documented way to decline. Any other exception is a defect, possibly of a plugin: only
+    A `MeasureError` is the documented way to decline. Any other exception is a defect, possibly in a plugin: only
     this result is lost, and the rest of the report is still generated.
     """
     try:

@@ -20,21 +20,21 @@ T = TypeVar("T")
 
 
 class RunData:
-    """Data of a run for measures; shared intermediate results are computed once."""
+    """Data of a run for measures, with shared intermediate results computed once."""
 
     def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule | None = None) -> None:
         self._store, self._with_paths = store, with_paths
         self.near_far = near_far
-        """Rule for near failures; None for the default."""
+        """Rule that separates near from far failures; None for the default."""
         self._results: dict[str, Any] = {}
         self.world = store.world
         """Traits of the run's world."""
         self.whole = store.frame()
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
-        """All recorded episodes without the columns that a start (task and seed) determines.
+        """All recorded episodes without the columns determined by the start (task and seed).
 
-        Those columns do not distinguish variants.
+        These columns do not distinguish variants.
         """
 
     @cached_property
@@ -64,18 +64,18 @@ class RunData:
 
     @cached_property
     def changed(self) -> pl.DataFrame:
-        """All rows with the columns of `label_changes`."""
+        """All rows with the columns added by `label_changes`."""
         return label_changes(self.frame)
 
     @cached_property
     def paths(self) -> Paths:
-        """Trajectories of the end effector. Raises MeasureError if they were not read."""
+        """Trajectories of the end effector. Raises MeasureError if they were not loaded."""
         if not self._with_paths:
-            raise MeasureError("trajectories were not read")
+            raise MeasureError("the trajectories of the run were not loaded")
         return Paths.of(self._store.trajectories())
 
     def has(self, column: str) -> bool:
-        """Return whether some episode has a value in a column; ``name:`` matches all columns with that prefix."""
+        """Return whether any episode has a value in a column; ``name:`` matches all columns with that prefix."""
         if column.endswith(":"):
             return any(name.startswith(column) for name in self.whole.columns)
         return column in self.whole.columns and bool(
@@ -83,7 +83,7 @@ class RunData:
         )
 
     def attempt(self, measure: Measure[T]) -> T | Missing:
-        """Return the result of a measure, or the reason why it is missing; computed once."""
+        """Return the result of a measure, or the reason why it is missing. Results are cached."""
         if measure.name not in self._results:
             self._results[measure.name] = attempt(measure.measure, self)
         result: T | Missing = self._results[measure.name]

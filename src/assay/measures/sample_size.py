@@ -1,6 +1,6 @@
-"""Sample size: the smallest loss that the starts can reveal, and the seeds required by an observed loss.
+"""Sample size: the smallest loss that the starts can reveal, and the seeds needed to confirm an observed loss.
 
-All numbers refer to the test of the diagnosis: paired, exact, over starts, one-sided, with its p value multiplied by
+All numbers refer to the test of the diagnosis: paired, exact, over starts, one-sided, with the p value multiplied by
 the factor of the family. The power is 80 %.
 """
 
@@ -27,9 +27,9 @@ from assay.support.stats.significance import (
 from assay.support.streams import stream
 
 MOST_SEEDS = 500
-"""Maximum number of seeds that is recommended."""
+"""Maximum recommended number of seeds."""
 _DRAWS = 400
-"""Number of simulated experiments from which the power is estimated."""
+"""Number of simulated experiments used to estimate the power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class MoreSeeds(Result):
     """Number of seeds that would make an observed loss significant with 80 % power."""
 
     now: int
-    """Current number of seeds: the largest of any task."""
+    """Current number of seeds: the maximum over all tasks."""
     needed: int
     """Total number of seeds needed."""
 
@@ -53,14 +53,15 @@ def telling(table: pl.DataFrame) -> int:
 
 
 def least_one_sided(starts: int) -> float:
-    """Return the smallest one-sided p value of a paired test over a number of informative starts."""
+    """Return the smallest attainable one-sided p value of a paired test, given the number of informative starts."""
     return float(2.0**-starts)
 
 
 def loss_p(table: pl.DataFrame | np.ndarray) -> float:
     """Return the exact one-sided p value of a loss.
 
-    The columns are the successes of control and perturbed episodes, and the number of pairs, of each start.
+    The columns are the successes of the control, the successes of the perturbed episodes and the number of pairs, with
+    one row per start.
     """
     control, changed, count = (table if isinstance(table, np.ndarray) else outcome_counts(table)).T
     if changed.sum() >= control.sum():
@@ -70,10 +71,10 @@ def loss_p(table: pl.DataFrame | np.ndarray) -> float:
 
 
 def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
-    """Return the number of seeds that make the loss in a drop's table significant.
+    """Return the number of seeds that make the loss in the table of a drop significant.
 
     The p value is multiplied by ``times``. Starts are resampled within tasks from the observed ones; the test must
-    find the loss in four of five draws. None without a loss, or if no reasonable number of seeds is enough.
+    detect the loss in four out of five draws. None if there is no loss, or if no reasonable number of seeds suffices.
     """
     values = outcome_counts(table)
     if values[:, 1].sum() >= values[:, 0].sum():
@@ -113,9 +114,9 @@ def more_seeds(table: pl.DataFrame, times: float) -> MoreSeeds | None:
 
 
 def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
-    """Return the one-sided p value of a loss from sums of the starts' contributions (draws, 7).
+    """Return the one-sided p value of a loss from sums of the contributions of starts (draws, 7).
 
-    It is a normal approximation, bounded by the number of starts, and exact if every start has a ``single`` pair.
+    Uses a normal approximation, bounded by the number of starts; exact if every start has a ``single`` pair.
     """
     fall, squares, falls, rises, off, variance, differing = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -130,11 +131,12 @@ def _approximate_p(sums: np.ndarray, single: bool) -> np.ndarray:
 def detectable(
     control: float, interval: Interval, starts: int, times: float, pairs: float = 1.0
 ) -> float | None:
-    """Return the smallest loss (0 to 1) that would have been found with a power of 80 %; None if no loss would.
+    """Return the smallest loss (0 to 1) detectable with 80 % power; None if no loss is.
 
-    ``control``: success without the change; ``interval``: of the observed difference, for its variance; ``starts``:
-    informative starts, with ``pairs`` each; ``times``: factor on the p in the family. The larger of two bounds: from
-    the width of the interval, and from the number of starts that must lose something.
+    ``control`` is the success rate without the change. ``interval`` is the interval of the observed difference, used
+    for its variance. ``starts`` is the number of informative starts, with ``pairs`` pairs each. ``times`` is the factor
+    on the p value in the family. The result is the larger of two bounds: one from the width of the interval, and one
+    from the number of starts that must show a loss.
     """
     level = SURE / times
     error = (interval.high - interval.low) / (2 * Z)

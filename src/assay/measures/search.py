@@ -1,6 +1,6 @@
-"""Search for losses without a named flaw: single tasks, conditions, joint changes and ways to phrase the action.
+"""Search for losses without a named flaw: single tasks, conditions, joint changes and phrasings of the action.
 
-Every candidate has an exact one-sided test. All candidates are one family (Holm) with a fifth of the 5 %; candidates
+Every candidate has an exact one-sided test. All candidates form one family (Holm) with a fifth of the 5 %; candidates
 whose episodes cannot reach significance are not counted.
 """
 
@@ -29,13 +29,13 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "two clauses": ("coordination", "subordination"),
     "another verb": ("contextual", "habitual"),
 }
-"""Group of phrasings of the action -> columns of the paraphrase grid."""
+"""Columns of the paraphrase grid, by group of phrasings of the action."""
 _MIN_WORDINGS = 2
 """Minimum number of wordings on each side of a candidate."""
 
 
 class PatternKind(StrEnum):
-    """Kind of case that a pattern describes."""
+    """Kind of case described by a pattern."""
 
     AXIS = "axis"
     TOGETHER = "changes made together"
@@ -46,7 +46,7 @@ class PatternKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LossPattern:
-    """A candidate for a loss of success."""
+    """Candidate for a loss of success."""
 
     kind: PatternKind
     run: int
@@ -54,20 +54,20 @@ class LossPattern:
     task: str
     """Task; empty for all tasks."""
     what: str
-    """An axis, a change, a condition, or a phrasing of the action."""
+    """Name of an axis, a change, a condition, or a phrasing of the action."""
     change: str
-    """Change made by the episodes; empty if there are several."""
+    """Change in the episodes; empty if there are several."""
     counts: tuple[int, int, int, int]
-    """Number of successes and episodes, then the same for the controls or the other phrasings."""
+    """Number of successes and of episodes, then the same for the controls or the other phrasings."""
     p: float
     """One-sided p value."""
     least_p: float
     p_adjusted: float = 1.0
-    """p value adjusted for all candidates of the search."""
+    """p value adjusted for all candidates in the search."""
 
 
 def search(profiles: Profiles) -> tuple[LossPattern, ...]:
-    """Return all candidates, the most significant first."""
+    """Return all candidates, with the most significant first."""
     patterns = []
     for run, profile in profiles:
         changes = profile.get(CHANGES)
@@ -103,7 +103,7 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
 
 
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Return candidates for phrasings of the action: single ones and groups in each task, and groups in all tasks."""
+    """Return candidates for phrasings of the action: single ones and groups in each task, and groups over all tasks."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: actions for name, actions in FORMS.items() if len(set(actions) & set(ways)) > 1}
     tasks = list(rows["task"].unique(maintain_order=True))
@@ -132,7 +132,7 @@ def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
 
 
 def _sides(rows: pl.DataFrame, by: Sequence[str]) -> np.ndarray:
-    """Return successes and episodes of the other phrasings, and of this one, in each stratum: (4, strata)."""
+    """Return successes and episodes of the other phrasings and of this one, in each stratum: (4, strata)."""
     mine, success = pl.col("_mine"), pl.col("success")
     sides = {"others": success * ~mine, "others_count": ~mine, "hits": success * mine, "count": mine}
     sums = {name: value.sum() for name, value in sides.items()}

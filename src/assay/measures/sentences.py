@@ -30,11 +30,11 @@ from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE
 
 MOST_TASKS = 4
-"""Maximum number of tasks that are named individually."""
+"""Maximum number of tasks listed by name."""
 _MOST_CASES = 3
-"""Maximum number of particular cases that are described individually."""
+"""Maximum number of particular cases described individually."""
 _MOST_UNSURE = 3
-"""Maximum number of insignificant losses that are shown unfolded."""
+"""Maximum number of losses without significance that are shown expanded."""
 FORMS: Mapping[str, str] = {
     "full_stop": "a final full stop",
     "capital": "a capital first letter",
@@ -44,7 +44,7 @@ FORMS: Mapping[str, str] = {
     "blanks": "doubled blanks",
     "please": 'a leading "please"',
 }
-"""Variant of spelling or punctuation of the same instruction -> its description."""
+"""Description of each variant in the spelling or punctuation of an instruction."""
 _DEGREES = {
     Degree.MOSTLY: "",
     Degree.PARTLY: " (at least in part)",
@@ -56,7 +56,7 @@ _NONSENSE = "with a missing or nonsense instruction"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A finding as claim, evidence and caveat."""
+    """Finding as a claim, its evidence and a caveat."""
 
     claim: str
     evidence: str
@@ -114,21 +114,21 @@ def format_finding(finding: Finding) -> Sentence:
             rates = {
                 task.task: f"{percent(task.control, 0)} to {percent(task.perturbed, 0)}" for task in worst
             }
-            tasks = f"mainly in {_name_tasks(rates)}, of {where.of} tasks"
+            tasks = f"mainly in {_name_tasks(rates)}, out of {where.of} tasks"
     if finding.degree and abs(first.value) < 1 - 1e-9:  # all or nothing needs no degree
         claim += _DEGREES[finding.degree]
     return Sentence(claim, evidence, "; ".join(filter(None, (caveat, tasks))))
 
 
 def _name_tasks(tasks: Mapping[str, str]) -> str:
-    """List tasks with a remark each; those beyond the first few are counted."""
+    """List tasks, each with a remark, and count those beyond the first few."""
     names = [f"{task} ({remark})" for task, remark in list(tasks.items())[:MOST_TASKS]]
     return listed(names + ([f"{len(tasks) - MOST_TASKS} others"] if len(tasks) > MOST_TASKS else []))
 
 
 def _reason_untested(untested: Untested | None) -> str:
     if untested is None:
-        return "the runs have no episodes that would test it"
+        return "the runs have no episodes that test it"
     if untested.notes:  # the measure's own reason
         return "; ".join(untested.notes)
     if untested.too_few:
@@ -137,7 +137,7 @@ def _reason_untested(untested: Untested | None) -> str:
 
 
 def _no_flaw(finding: Finding) -> Sentence:
-    """State that no flaw was found, with the loss that is not excluded, or that there are too few starts."""
+    """State that no flaw was found, with the loss that cannot be excluded, or that there are too few starts."""
     detail = finding.detail
 
     def lower_claim(flaw: str) -> str:
@@ -145,12 +145,12 @@ def _no_flaw(finding: Finding) -> Sentence:
         return f"{claim[0].lower()}{claim[1:]}"
 
     if isinstance(detail, Unnoticed):
-        claim, caveat = f"No flaw found, of {detail.looked_for} tested", ""
+        claim, caveat = f"No flaw found among {detail.looked_for} tested", ""
         if detail.too_few:
             claim += f"; {plural(detail.too_few, 'further flaw')} cannot be tested with this number of starts"
         if detail.flaw is not None and detail.loss is not None:
             widest = f"95 % intervals; the widest: {lower_claim(detail.flaw)}"
-            caveat = f"a loss of up to {100 * detail.loss:.0f} points is not excluded ({widest})"
+            caveat = f"a loss of up to {100 * detail.loss:.0f} points cannot be excluded ({widest})"
         return Sentence(claim, "", caveat)
     if not isinstance(detail, Fall):
         reason = "a test compares perturbed episodes with their controls, some of which must succeed"
@@ -160,7 +160,7 @@ def _no_flaw(finding: Finding) -> Sentence:
     claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
     if detail.hits * detail.control_count >= detail.control_hits * detail.count:
         claim = f"No drop was observed ({before} unperturbed, {after} perturbed)"
-        purpose = "find even a large one"
+        purpose = "detect even a large one"
     starts = plural(detail.control_count, "start")
     if detail.telling < detail.control_count:
         starts = f"{detail.telling:,} of {starts} can show a loss (the control succeeds),"
@@ -168,7 +168,7 @@ def _no_flaw(finding: Finding) -> Sentence:
         starts += " is" if detail.control_count == 1 else " are"
     if detail.likely is not None and detail.likely_p is not None:
         cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)})"
-        purpose = f"identify a cause; the likeliest is: {cause}"
+        purpose = f"identify a cause; the most likely one is: {cause}"
     return Sentence(claim, "", f"{starts} too few to {purpose}")
 
 
@@ -182,7 +182,7 @@ def _hits(evidence: Evidence) -> str:
 
 
 def format_share(share: float, interval: Interval | None) -> str:
-    """Format a fraction in percent with its interval."""
+    """Format a fraction as a percentage with its interval."""
     return f"{percent(share)}, 95 % interval {between(interval, 100)}"
 
 
@@ -194,14 +194,14 @@ def format_difference(evidence: Evidence) -> str:
 
 
 def format_unperturbed(evidence: Evidence) -> str:
-    """Format the reference, for example the success of the controls: as counts, or else as a percentage."""
+    """Format the reference, such as the success of the controls, as counts or, failing that, a percentage."""
     if evidence.reference_count is None:
         return percent(evidence.reference, 0)
     return format_counts(evidence.reference_hits, evidence.reference_count)
 
 
 def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
-    """Describe the evidence for a finding, and return it with a caveat (may be empty)."""
+    """Describe the evidence for a finding, and return the description with a caveat (may be empty)."""
     own = MEASURES[first.measure].wording if first.measure in MEASURES else None
     if own is not None and isinstance(described := attempt(own, finding), tuple):
         return described
@@ -222,10 +222,10 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
                 if evidence.measure == "actions" and evidence.shows is Shows.LOSS
             ]
             text = f"{_hits(first)} succeed with the action phrased as {part}, {format_unperturbed(first)} otherwise"
-            return f"{text}, all names kept", listed(also) if present else ""
+            return f"{text}, with all names kept", listed(also) if present else ""
         case "surface":
             form, usual = FORMS.get(part, part), f"{format_unperturbed(first)} unperturbed"
-            text = f"the worst of all forms is {form}: {_hits(first)} succeed, {usual}"
+            text = f"the worst variant is {form}: {_hits(first)} succeed, {usual}"
             if present:
                 text = f"{form} alone costs {100 * -first.value:.0f} points: {_hits(first)} succeed, {usual} "
                 text += f"({format_difference(first)})"
@@ -276,7 +276,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
             how, usual = describe_change(case.part), f"{percent(case.reference, 0)} unperturbed"
             if case.measure == PatternKind.SAYING.name.lower():
                 how = f"phrased as {case.part}"
-                usual = f"{format_unperturbed(case)} otherwise, all names kept"
+                usual = f"{format_unperturbed(case)} otherwise, with all names kept"
             cases.append(f"{case.task} {how}: {_hits(case)} succeed, {usual}".lstrip())
         return "; ".join(cases), f"and {more} more" if more > 0 else ""
     counts = f"{_hits(first)} " if first.count is not None else ""
@@ -285,7 +285,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
 
 
 def _describe_memorisation(finding: Finding) -> tuple[str, str]:
-    """Describe the episodes that repeat the trajectory of their control although another one is called for."""
+    """Describe the episodes that repeat the trajectory of their control although a different one is required."""
     parts = {evidence.part: evidence for evidence in finding.evidence if evidence.measure == "memorisation"}
     moved, asked, nonsense = (parts.get(call) for call in (Calls.MOVED, Calls.ASKED, Calls.NONSENSE))
     conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
@@ -299,7 +299,7 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
     words = asked or nonsense
     repeated = "it repeated the control's trajectory"
     if finding.flaw == Flaw.MEMORISES and moved is not None:
-        text = f"in {_hits(moved)} episodes with the object moved {repeated}"
+        text = f"in {_hits(moved)} episodes with the object moved, {repeated}"
         also = f", and in {_hits(words)} {instructed(call)}" if words else ""
         return text + also, _repeating_tasks(finding, Calls.MOVED)
     assert words is not None
@@ -314,11 +314,11 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
         elif Degree.of(moved.interval) is Degree.RARELY:
             reacted = format_counts((moved.count or 0) - (moved.hits or 0), moved.count)
             caveats.append(f"it does use vision: {reacted} trajectories changed when the object moved")
-    return f"in {_hits(words)} episodes {instructed(call)} {repeated}", "; ".join(filter(None, caveats))
+    return f"in {_hits(words)} episodes {instructed(call)}, {repeated}", "; ".join(filter(None, caveats))
 
 
 def _repeating_tasks(finding: Finding, call: Calls) -> str:
-    """Name the tasks in which trajectories are repeated; empty if there are many, or if these are all tasks."""
+    """Name the tasks in which trajectories are repeated; empty if there are many or if all tasks are affected."""
     if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
@@ -327,8 +327,10 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
         return ""
     names = _name_tasks({task.task: format_counts(task.alike, task.count) for task in repeating})
     if len(repeating) < len(judged):
-        return f"all of them in {names}, of {len(judged)} judged tasks"
-    return f"all of them in {names}, the only judged {'task' if len(repeating) == 1 else 'tasks'} of {total}"
+        return f"all of them in {names}, out of {len(judged)} tasks judged"
+    return (
+        f"all of them in {names}, the only {'task' if len(repeating) == 1 else 'tasks'} judged out of {total}"
+    )
 
 
 def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
@@ -347,7 +349,7 @@ def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
     ]
     harmless = [f"the {part.part}" for part in parts.values() if part.shows is Shows.NO_HARM]
     caveats = [f"unknown: {listed(unknown)}"] if unknown else []
-    caveats += [f"other names for {listed(harmless)} do no harm"] if harmless else []
+    caveats += [f"other names for {listed(harmless)} cause no loss"] if harmless else []
     return text, "; ".join(caveats)
 
 
@@ -361,25 +363,25 @@ def describe_ability(ability: Ability) -> str:
         return _name_tasks({task: counts[task] for task in sorted(tasks, key=natural)})
 
     done = ability.done_tasks
-    text = f"it performs {name(done)}" if done else "no task succeeds in half of its controls"
+    text = f"it performs {name(done)}" if done else "no task reaches a success rate of 50 % in its controls"
     never = [task for task in ability.never if task not in done]
     return f"{text}, never {name(never)}" if never else text
 
 
 @dataclass(frozen=True, slots=True)
 class SeedsWanted:
-    """Number of seeds that would make an insignificant loss significant."""
+    """Number of seeds that would make an observed loss significant."""
 
     needed: int
-    """Number of seeds in all."""
+    """Total number of seeds."""
     text: str
-    """The recommendation as a sentence without a full stop."""
+    """Recommendation as a sentence, without a full stop."""
 
 
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Return the seeds for the likeliest cause of a drop, else for the drop, else for all insignificant losses.
+    """Return the seeds needed for the likeliest cause of a drop, the drop itself, or all losses without significance.
 
-    None if no reasonable number of seeds would make a loss significant.
+    The first of these that applies is used. None if no reasonable number of seeds would make a loss significant.
     """
     unsure = [finding for finding in findings if finding.more is not None]
     overall = None
@@ -397,32 +399,32 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
         what, size = "all losses that are not significant", "they are as large as observed"
     elif not overall:
         what = f"the loss {describe_change(unsure[0].evidence[0].part)}"
-    text = f"With {plural(most.more, 'more seed')} {what} would be significant with a probability of 80 %, if {size}"
+    text = f"With {plural(most.more, 'more seed')}, {what} would be significant with a probability of 80 % if {size}"
     return SeedsWanted(most.needed, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Sentences of a diagnosis, grouped as they are shown."""
+    """Sentences of a diagnosis, grouped as they are displayed."""
 
     found: tuple[str, ...]
-    """Flaws that were found, or the reason why none was."""
+    """Flaws that were found, or the reason why none were."""
     explained: tuple[str, ...]
     """Flaws caused by another one."""
     unsure: tuple[str, ...]
     """Observed losses that are not significant."""
     others: tuple[str, ...]
-    """Flaws that were tested and are absent, or not significant."""
+    """Flaws that were tested and are absent or not significant."""
     in_brief: str
-    """Flaws that were found, without numbers."""
+    """Flaws that were found, in brief and without numbers."""
     seeds: SeedsWanted | None = None
-    """Number of seeds that would make insignificant losses significant."""
+    """Number of seeds that would make the observed losses significant."""
     untested: Mapping[str, str] = field(default_factory=dict)
-    """Untested flaw -> reason."""
+    """Reason why each untested flaw was not tested, by flaw."""
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Diagnosis:
-        """Describe findings, in their order."""
+        """Describe findings in the order given."""
         texts: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
         untested: dict[str, str] = {}
         first, unsure, claims = [], [], []
@@ -452,12 +454,15 @@ class Diagnosis:
 
     @property
     def not_tested(self) -> list[str]:
-        """Untested flaws, one line for each reason."""
+        """Untested flaws, with one line for each reason."""
         return not_tested([self.untested])
 
 
 def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:
-    """List the flaws that no run tests (flaw -> reason, for each run), one line for each common reason."""
+    """List the flaws that no run tests, with one line for each common reason.
+
+    Takes the reasons of each run, by flaw.
+    """
     flaws: dict[str, list[str]] = {}
     for flaw in untested[0] if untested else ():
         reasons = {run.get(flaw) for run in untested}

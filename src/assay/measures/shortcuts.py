@@ -1,4 +1,4 @@
-"""Shortcuts of an experiment: the conditions that policies without some input still solve."""
+"""Shortcuts in an experiment: the conditions that policies without some input still solve."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from assay.support.stats.intervals import wilson_interval
 LEAST = 0.5
 """Success rate above which a condition counts as solved."""
 MAX_NAMES = 8
-"""Maximum number of conditions that a sentence names; the table has all."""
+"""Maximum number of conditions named in a sentence; the table lists all of them."""
 WORDS, SIGHT, MEMORY = "without words", "without sight", "memory alone"
 KINDS: Mapping[str, str] = {
     WORDS: "the policy understands the words",
     SIGHT: "the policy uses its cameras",
     MEMORY: "the policy understands anything",
 }
-"""Missing input of a policy -> the conclusion that its success rules out."""
+"""Conclusion ruled out by the success of a policy, by the input it lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A policy that lacks an input."""
+    """Policy that lacks an input."""
 
     name: str
     """Name of the policy's run."""
@@ -55,17 +55,17 @@ class Solved(StrEnum):
     NO = "not solved"
     """Success is significantly below the threshold."""
     OPEN = "undecided"
-    """The threshold is within the interval: more seeds are needed."""
+    """The interval includes the threshold: more seeds are needed."""
     UNKNOWN = "no episode"
-    """No episode ended without an error."""
+    """All episodes ended in an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeCell(Result):
-    """Success of one policy in one condition."""
+    """Success rate of one policy in one condition."""
 
     rate: Rate | None
-    """Success rate; None without episodes."""
+    """Success rate; None if there are no episodes."""
     solved: Solved
 
     def as_json(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class ProbeCell(Result):
         }
 
     def __str__(self) -> str:
-        """Return the success rate in per cent and its interval: 92 (65 to 99)."""
+        """Return the success rate in per cent and its interval, for example ``92 (65 to 99)``."""
         if self.rate is None or self.rate.rate is None:
             return NOT
         return f"{number(100 * self.rate.rate, 0)} ({between(self.rate.interval, 100, 0)})"
@@ -91,23 +91,23 @@ class ProbeCell(Result):
 
 @dataclass(frozen=True, slots=True)
 class ConditionRow(Result):
-    """Success of all policies in one condition."""
+    """Success rates of all policies in one condition."""
 
     condition: str
     expected: bool
-    """Whether success is expected; otherwise success shows that an input was ignored."""
+    """Whether success is expected; if not, success shows that an input was ignored."""
     cells: Mapping[str, ProbeCell]
-    """Cell by name of the policy."""
+    """Cells by name of the policy."""
 
     @property
     def most_episodes(self) -> int:
-        """Number of episodes without an error, of the policy with the most."""
+        """Largest number of episodes without an error among the policies."""
         return max((cell.rate.count for cell in self.cells.values() if cell.rate is not None), default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Shortcuts(Result):
-    """Conditions of an experiment that policies without an input solve."""
+    """Conditions of an experiment that policies lacking an input solve."""
 
     probes: tuple[Probe, ...]
     rows: tuple[ConditionRow, ...]
@@ -115,7 +115,7 @@ class Shortcuts(Result):
     least: float
 
     def conditions(self, probe: Probe, solved: Solved) -> list[str]:
-        """Return the conditions with this result of a policy, among those in which success is expected."""
+        """Return the conditions in which success is expected and the policy has this result."""
         return [row.condition for row in self.rows if row.expected and row.cells[probe.name].solved is solved]
 
     @property
@@ -130,7 +130,7 @@ class Shortcuts(Result):
 
     @property
     def too_few(self) -> dict[str, int]:
-        """Condition without enough episodes of any policy -> its largest number of episodes.
+        """Largest number of episodes in each condition for which no policy has enough episodes.
 
         Only conditions in which success is expected are included.
         """
@@ -169,17 +169,17 @@ class Shortcuts(Result):
 
 
 def check_least(least: float) -> None:
-    """Raise MeasureError for an invalid threshold."""
+    """Raise MeasureError if the threshold is invalid."""
     if not 0 < least < 1:
         raise MeasureError(f"audit: least {least:g}: expected a number between 0 and 1, such as 0.5")
 
 
 def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
-    """Measure the success of each policy in each condition. Raises MeasureError without episodes."""
+    """Measure the success of each policy in each condition. Raises MeasureError if there are no episodes."""
     check_least(least)
     played = {probe.name: frame for probe, frame in frames.items() if len(frame)}
     if not played:
-        raise MeasureError("audit: there is no episode")
+        raise MeasureError("audit: the runs have no episodes")
 
     def judge(rate: Rate | None) -> ProbeCell:
         if rate is None or rate.interval is None:
@@ -222,14 +222,14 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
         Column("n", "count", value=lambda row: row.most_episodes),
         *map(cell_of, result.probes),
         Column("blind to", value=missing_inputs),
-        note="Success in per cent with its 95 % Wilson interval; n: number of episodes without an error, of the policy "
-        "with the most. Blind to: inputs without which a policy still succeeds in significantly more than "
+        note="Success rate in per cent with its 95 % Wilson interval; n: largest number of episodes without an error "
+        "among the policies. Blind to: inputs without which a policy still succeeds in significantly more than "
         f"{percent(result.least, 0)} of the episodes.",
     )
 
 
 def describe_shortcuts(result: Shortcuts) -> list[str]:
-    """Describe the conditions that each policy solves, fails or leaves undecided, and caveats, in sentences."""
+    """Describe the conditions that each policy solves, fails or leaves undecided, with caveats."""
     expected = [row for row in result.rows if row.expected]
     sentences = []
     for probe in result.lacking:
@@ -237,7 +237,7 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
             result.conditions(probe, solved)
             for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
         )
-        parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
+        parts = [f"{probe.title}: all episodes ended in an error in {_join_names(broken)}"] if broken else []
         judged = len(expected) - len(broken)
         if judged and len(undecided) == judged:
             scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"
@@ -261,8 +261,8 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
     if few := result.too_few:
         counts = ", ".join(dict.fromkeys(map(str, few.values())))
         sentences.append(
-            f"Undecidable because of too few episodes: {_join_names(list(few))} (n = {counts}, needs at least "
-            f"{result.fewest} per condition). Use more --seeds or tasks."
+            f"Too few episodes to decide: {_join_names(list(few))} (n = {counts}; at least "
+            f"{result.fewest} per condition are needed). Use more --seeds or tasks."
         )
     weak = [
         row.condition

@@ -1,4 +1,4 @@
-"""Summary of a run: success of each condition, and the cost of all changes together."""
+"""Summary of a run: success in each condition, and the combined cost of all changes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NOT_EXPECTED = "success is not expected"
 
 @dataclass(frozen=True, slots=True)
 class ConditionRate:
-    """Success rate of a condition."""
+    """Success rate in a condition."""
 
     condition: str
     successes: int
     episodes: int
-    """Number of successes and failures, without errors."""
+    """Number of successes and failures, excluding errors."""
     errors: int
     rate: float
     """Success rate, 0 to 1."""
@@ -47,12 +47,12 @@ class ConditionRate:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Main numbers of a run for a dashboard, a training loop or a model card."""
+    """Main results of a run for a dashboard, a training loop or a model card."""
 
     rates: Mapping[str, ConditionRate]
-    """Success rate by condition, in plan order; conditions in which all episodes are errors are left out."""
+    """Success rate by condition, in plan order; conditions in which all episodes ended in an error are left out."""
     drop: Drop | None
-    """Cost of all changes after which success is expected; None without perturbed episodes or controls."""
+    """Cost of all changes after which success is expected; None if there are no perturbed episodes or no controls."""
     episodes: int
     """Number of recorded episodes, including errors."""
     errors: int
@@ -72,7 +72,7 @@ class Summary:
         return numbers | {f"{prefix}errors": float(self.errors)}
 
     def describe_drop(self) -> str:
-        """Return the drop with its interval in one line; empty without a drop."""
+        """Return the drop and its interval as one line; empty if there is no drop."""
         if self.drop is None:
             return ""
         ends = self.drop.interval.low, self.drop.interval.high

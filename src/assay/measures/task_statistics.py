@@ -1,4 +1,4 @@
-"""Statistics of tasks: frequencies of predicates, objects and containers, the tree of labels, and flow diagrams."""
+"""Statistics of tasks: frequencies of predicates, objects and containers, the label tree, and flow diagrams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_CATEGORIES = 14
-"""Maximum number of categories of objects, and of containers, in a figure; the rest is merged."""
+"""Maximum number of categories of objects, and of containers, in a figure; the others are merged."""
 OTHERS = "others"
 ALL_TASKS = "all tasks"
 NOTHING = "nothing"
@@ -25,7 +25,7 @@ NOTHING = "nothing"
 
 
 def frequency_table(results: Mapping[str, Census]) -> Table:
-    """Return the table of the frequency of each predicate, object and container, by name of the task set."""
+    """Make the table of the frequency of each predicate, object and container, by name of the task set."""
     several = len(results) > 1
     has_scenes = any(result.all.scenes is not None for result in results.values())
     rows: list[tuple[Value, ...]] = [
@@ -52,7 +52,7 @@ def frequency_table(results: Mapping[str, Census]) -> Table:
 
 
 def label_table(result: Census) -> Table:
-    """Return the table of the number of tasks with each label."""
+    """Make the table of the number of tasks with each label."""
     has_scenes = result.all.scenes is not None
     rows: list[tuple[Value, ...]] = [
         (family, label, *((count.scenes,) if has_scenes else ()), count.tasks, count.tasks / result.all.tasks)
@@ -70,12 +70,12 @@ def label_table(result: Census) -> Table:
             Column("of all tasks", "share"),
         ),
         tuple(rows),
-        "A task may have several labels of a family.",
+        "A task may have several labels from one family.",
     )
 
 
 def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
-    """Draw the tree of label families, their labels, and the number of tasks with each."""
+    """Draw the tree of label families and their labels, with the number of tasks for each."""
     if not result.labels:
         raise MeasureError("no task has a label")
     leaves = sum(len(labels) for labels in result.labels.values())
@@ -105,13 +105,15 @@ def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
             _connect(axes, (0.09, root), (0.21, middle), SERIES[place % len(SERIES)])
         axes.text(0.085, root, plural(result.all.tasks, "task"), va="center", ha="right", fontweight="bold")
 
-    caption = "Number of tasks with each label; a task may have several of a family. Bars: fraction of tasks."
+    caption = (
+        "Number of tasks with each label; a task may have several from one family. Bars: fraction of tasks."
+    )
     title = f"{of}: labels of the tasks" if of else "Labels of the tasks"
     return Drawing(name, title, caption, (WIDTH, 0.24 * (leaves + len(result.labels)) + 0.3), paint)
 
 
 def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
-    """Draw the flows from predicates through objects to containers; the width of a band is its number of tasks."""
+    """Draw the flows from predicates through objects to containers, with bands as wide as their number of tasks."""
     if not result.flows:
         raise MeasureError("no task has a goal")
     shown = [
@@ -178,13 +180,13 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
                 used[1][far] += count
 
     merged_note = " ".join(
-        f"The {len(part) - MOST_CATEGORIES} rarest {what} are merged to {OTHERS}."
+        f"The {len(part) - MOST_CATEGORIES} rarest {what} are merged into {OTHERS}."
         for what, part in (("objects", result.objects), ("containers", result.containers))
         if len(part) > MOST_CATEGORIES
     )
     caption = (
-        f"{plural(result.all.tasks, 'task')}; numbers are tasks. Bands: one line of a goal, as wide as its number of "
-        f"tasks, in the colour of its predicate; {NOTHING}: the predicate has no container. {merged_note}"
+        f"{plural(result.all.tasks, 'task')}; numbers count tasks. Each band is one line of a goal, as wide as its "
+        f"number of tasks, in the colour of its predicate. {NOTHING}: the predicate has no container. {merged_note}"
     ).strip()
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     rows = max(len(column) for column in columns)
@@ -192,7 +194,7 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
 
 
 def _connect(axes: Any, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-    """Draw a smooth line of the tree."""
+    """Draw a smooth connecting line in the tree."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 

@@ -1,6 +1,6 @@
 """Policies: the oracle, policies with one planted flaw each, and clients for policy servers.
 
-Other layers need only the tables below: names and addresses of policies, imported on first use.
+Other layers need only the tables below, which map names to policies; modules are imported on first use.
 """
 
 from assay.support.plugins import provide

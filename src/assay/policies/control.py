@@ -1,4 +1,4 @@
-"""The control of an episode: the unperturbed task from the same seed, as in training."""
+"""The control of an episode: the unperturbed task with the same seed, as in training."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from assay.sim.world import SceneEnv, initial_state
 
 
 def control(spec: EpisodeSpec, states: Path | None = None) -> SceneEnv:
-    """Return the environment of an episode's control; ``states``: the folder of stored initial states.
+    """Return the environment for an episode's control; ``states`` is the folder of stored initial states.
 
-    All controls of a task share one simulation: reset it before use.
+    All controls of a task share one simulation, so reset it before use.
     """
     simulation = _simulation(spec.task, spec.pack)
     return SceneEnv(simulation, tasks.load(spec.task), initial_state(simulation, spec.control(), states))

@@ -1,6 +1,6 @@
-"""The identity of a policy: digests of its source and of the files in its fields, and its own fingerprint.
+"""The identity of a policy: digests of its source and of the files in its fields, and its fingerprint.
 
-A run stores them, so that one file never mixes the episodes of two policies.
+A run stores the identity, so that one file never mixes the episodes of two policies.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from assay.support.files import digest_of_file
 from assay.support.plugins import PYTHON, SCRIPT
 
 FINGERPRINT = "fingerprint"
-"""Name of the class method (for objects: method) that returns any further dependencies of a policy."""
+"""Name of the class method (or, for objects, the method) that returns any further dependencies of a policy."""
 _INSTALLED = ("site-packages", "dist-packages")
 _OWN = "assay"
 
 
 def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
-    """Return the identity of a policy, given as an address or an object: name of each dependency -> digest.
+    """Return the identity of a policy, given as an address or an object, as a map from dependency name to digest.
 
     Dependencies are the source of a user's class (its module, and the modules next to it that it imports), the files
-    in its fields, and the result of its class method ``fingerprint``, called with the fields. Empty for servers,
-    which report their own identity. Raises PolicyError.
+    in its fields, and the result of its class method ``fingerprint``, called with the fields. The map is empty for
+    servers, which report their own identity. Raises PolicyError.
     """
     if not isinstance(policy, str):
         # The source of a script is left out, because it may still change, and so is a class method `fingerprint`,
@@ -66,7 +66,7 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
         static = inspect.getattr_static(factory, FINGERPRINT, None)
         if static is not None and not isinstance(static, classmethod | staticmethod):
             raise PolicyError(
-                f"'{address}': {FINGERPRINT} must be a class method: it is called before a policy is made"
+                f"'{address}': {FINGERPRINT} must be a class method, because it is called before the policy is created"
             )
         if static is not None:
             digests[FINGERPRINT] = _call_fingerprint(getattr(factory, FINGERPRINT), fields, f"'{address}'")
@@ -74,9 +74,9 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
 
 
 def source_digests(module: str) -> dict[str, str]:
-    """Return digests of a module and, recursively, of the modules next to it that it imports, by file.
+    """Return digests, by file, of a module and, recursively, of the modules next to it that it imports.
 
-    These are the modules below the folder of its top-level package or module; for an installed package, only its own
+    These are the modules in the folder of its top-level package or module; for an installed package, only its own
     modules. Assay's modules are excluded, because a run stores Assay's version.
     """
     file = Path(getattr(sys.modules.get(module), "__file__", None) or "")
@@ -103,7 +103,7 @@ def source_digests(module: str) -> dict[str, str]:
 
 
 def _imports(file: Path, module: str) -> Iterator[str]:
-    """Yield fully qualified names that a module's source imports, including names inside modules."""
+    """Yield the fully qualified names that a module's source imports, including names defined in modules."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):
@@ -122,7 +122,7 @@ def _imports(file: Path, module: str) -> Iterator[str]:
 
 
 def _find_files(root: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """Yield files below a folder that define a module and its parent packages, with their names."""
+    """Yield the files in a folder that define a module and its parent packages, with their names."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         place = root.joinpath(*parts[:end])

@@ -1,8 +1,8 @@
 """LeRobot policies in this process: ``lerobot:PATH``, a folder written by ``save_pretrained``.
 
 Observations are those of ``assay collect`` and ``lerobot-eval --env.type=assay``: the images ``image`` and ``image2``,
-``rotated``, in the size of the training data, and the state of 8 numbers. LeRobot is not an extra of Assay, because it
-pins other versions of shared dependencies.
+``rotated`` and at the resolution of the training data, and the state of 8 numbers. LeRobot is not an extra of Assay,
+because it pins other versions of shared dependencies.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
 class LerobotPolicy:
-    """A LeRobot policy. Its weights are loaded when the first episode begins."""
+    """A LeRobot policy, whose weights are loaded when the first episode begins."""
 
     def __init__(
         self, path: str, device: str = "", orientation: str = Orientation.ROTATED, wait: int = 10
     ) -> None:
-        """``device``: cpu, cuda, ...; LeRobot's choice by default. ``wait``: initial waiting steps of an episode."""
+        """``device``: cpu, cuda, ... (default: chosen by LeRobot). ``wait``: waiting steps at an episode's start."""
         self._path = Path(path)
         self._device, self._orientation, self._wait = device, parse_orientation(orientation), wait
         if not (self._path / CONFIG).is_file():
@@ -49,10 +49,12 @@ class LerobotPolicy:
             unknown = [name for name in inputs if name not in (*self._images, STATE)]
         except (JSONDecodeError, KeyError, TypeError, IndexError) as error:
             raise PolicyError(
-                f"{self._path / CONFIG} is not the configuration of a policy: {error!r:.80}"
+                f"{self._path / CONFIG} is not a valid policy configuration: {error!r:.80}"
             ) from None
         if unknown:
-            raise PolicyError(f"{path} expects {', '.join(unknown)}; supported are two images and {STATE}")
+            raise PolicyError(
+                f"{path} expects {', '.join(unknown)}; only two images and {STATE} are supported"
+            )
         if find_spec("lerobot") is None:
             raise PolicyError("lerobot:PATH needs LeRobot. Install with: pip install 'lerobot>=0.6.1'")
         weights = self._path / WEIGHTS
@@ -60,7 +62,7 @@ class LerobotPolicy:
             "type": str(config.get("type")),
             "weights": digest_of_file(weights)[:12] if weights.is_file() else "",
         }
-        """Metadata that identify the policy in a run."""
+        """Metadata that identifies the policy in a run."""
         self._policy: Any = None
 
     @property
@@ -69,7 +71,7 @@ class LerobotPolicy:
         return self._wait
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Begin an episode; its random numbers depend on the episode's seed."""
+        """Begin an episode, and seed the policy's random numbers with the episode's seed."""
         import torch
 
         if self._policy is None:
@@ -79,21 +81,21 @@ class LerobotPolicy:
         torch.manual_seed(int(stream("lerobot", spec.task, spec.seed).integers(2**31)))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the next action, or all actions of a chunk that need no new observation, (k, 7)."""
+        """Return the next action, or all actions of a chunk that need no new observation, shape (k, 7)."""
         left = self._wait - observation.step
         if left > 0:
             return np.tile(STILL, (left, 1))
         return self._predict(observation, self._chunk_length())
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """Return all predicted actions, (k, 7), and the number of them that are executed."""
+        """Return all predicted actions, shape (k, 7), and the number of them that are executed."""
         return self._predict(observation, None), self._chunk_length()
 
     def _chunk_length(self) -> int:
         return int(getattr(self._policy.config, "n_action_steps", 1))
 
     def _predict(self, observation: Observation, limit: int | None) -> np.ndarray:
-        """Predict at most ``limit`` actions for an observation, (k, 7)."""
+        """Predict at most ``limit`` actions for an observation, shape (k, 7)."""
         import torch
 
         batch = self._preprocess(self._encode(observation))
@@ -112,7 +114,7 @@ class LerobotPolicy:
         return np.concatenate([action.to("cpu").numpy() for action in actions])
 
     def _encode(self, observation: Observation) -> dict[str, Any]:
-        """Encode an observation in the format of LeRobot's environments: images (1, 3, h, w) from 0 to 1."""
+        """Encode an observation in the format of LeRobot's environments, with images (1, 3, h, w) from 0 to 1."""
         import torch
 
         inputs: dict[str, Any] = {}
@@ -137,8 +139,8 @@ class LerobotPolicy:
 
 
 def _camera(name: str) -> str:
-    """Return the camera of an image feature. Raises PolicyError."""
+    """Return the camera for an image feature. Raises PolicyError."""
     names = {feature: camera for camera in CAMERAS.values() for feature in FEATURE_NAMES[camera]}
     if name not in names:
-        raise PolicyError(f"it expects the image {name}; supported are {', '.join(names)}")
+        raise PolicyError(f"unsupported image {name}; choose from {', '.join(names)}")
     return names[name]

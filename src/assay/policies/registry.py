@@ -1,6 +1,6 @@
 """Policies by address: a built-in name, ``python:pkg.module:Class``, ``lerobot:PATH``, or a server, ``openpi://host:port``.
 
-A question mark sets fields: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
+Fields are set after a question mark: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from assay.support.addresses import arguments
 from assay.support.plugins import PYTHON, from_python, import_object
 
 LEROBOT = "lerobot:"
-"""Prefix of the address of a LeRobot policy; its folder follows."""
+"""Prefix of a LeRobot policy's address, followed by its folder."""
 METHODS = ("reset", "act")
-"""The required methods of a policy."""
+"""Required methods of a policy."""
 
 
 def load_policy(address: str, world: str = LIBERO) -> Policy:
-    """Create a new policy for a world. Raises PolicyError that lists valid addresses."""
+    """Create a new policy for a world. Raises PolicyError, listing the valid addresses."""
     factory, query = find_factory(address, world)
     if "://" in address:
         client: Policy = factory(address)
@@ -49,15 +49,15 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """Return the required methods that an object or class lacks, as text for a message; empty if it has all."""
+    """Return the required methods that an object or class lacks, as text for a message; empty if there are none."""
     return " and no ".join(name for name in METHODS if not callable(getattr(policy, name, None)))
 
 
 def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
-    """Raise PolicyError if an address is invalid, or no server answers there.
+    """Raise PolicyError if an address is invalid or no server answers there.
 
-    A user's class is imported but not instantiated, because that may occupy a GPU. Returns the metadata of a server,
-    or of a policy that provides them.
+    A user's class is imported but not instantiated, because instantiating it may occupy a GPU. Returns the metadata of
+    a server, or of a policy that provides metadata.
     """
     if address.startswith(PYTHON):
         factory, query = find_factory(address, world)
@@ -71,9 +71,9 @@ def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
 
 
 def connect_policy(address: str, world: str = LIBERO) -> tuple[Policy, dict[str, str]]:
-    """Create a policy and connect it to its server, if it has one. Returns it with its metadata.
+    """Create a policy, connect it to its server, if it has one, and return it with its metadata.
 
-    The metadata of a user's class are omitted, because a run with worker processes does not instantiate it.
+    The metadata of a user's class is omitted, because a run with worker processes does not instantiate the class.
     """
     policy: Any = load_policy(address, world)
     if hasattr(policy, "connect"):
@@ -90,7 +90,7 @@ def close_policy(policy: object) -> None:
 
 
 def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
-    """Return the class or function that creates the policy of an address, and the query that sets its fields."""
+    """Return the class or function that creates the policy at an address, and the query that sets its fields."""
     if "://" in address:
         scheme = address.partition("://")[0]
         servers = world_servers(world)
@@ -100,9 +100,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
                 f"'{scheme}://': the world '{world}' has no policy servers; choose one of {valid}"
             )
         if scheme not in servers:
-            raise PolicyError(
-                f"there is no kind of policy server '{scheme}': {did_you_mean(scheme, servers)}"
-            )
+            raise PolicyError(f"unknown kind of policy server '{scheme}': {did_you_mean(scheme, servers)}")
         return import_object(servers[scheme]), ""
     name, _, query = address.partition("?")
     if name.startswith(LEROBOT):
@@ -113,7 +111,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
             raise PolicyError(f"'{address}': did you mean '{_suggest_python(name.removeprefix(PYTHON))}'?")
         factory = from_python(name, PolicyError)
         if not callable(factory):
-            raise PolicyError(f"'{address}': it is a {type(factory).__name__}, not a class")
+            raise PolicyError(f"'{address}' is a {type(factory).__name__}, not a class")
         return factory, query
     policies = world_policies(world)
     if name not in policies:

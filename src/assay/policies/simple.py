@@ -10,7 +10,7 @@ from assay.support.streams import stream
 from assay.tasks import Instruction
 
 STILL = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0])
-"""The action (7,) that waits with an open gripper."""
+"""Action (7,) that waits with an open gripper."""
 
 
 class Idle:
@@ -20,17 +20,17 @@ class Idle:
         """Do nothing."""
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the waiting action, (1, 7)."""
+        """Return the waiting action, shape (1, 7)."""
         return STILL[None]
 
 
 class Random:
-    """Samples every action uniformly at random; reproducible by the episode's seed."""
+    """Samples every action uniformly at random, reproducibly for the episode's seed."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Seed the random stream."""
         self._stream = stream(spec.seed, "random policy", spec.task)
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Sample one random action, (1, 7)."""
+        """Sample one random action, shape (1, 7)."""
         return self._stream.uniform(-1.0, 1.0, size=(1, 7))

@@ -1,1 +1,1 @@
-"""Reports of runs: pages, figures, tables and image sheets."""
+"""Reports on runs: pages, figures, tables and image sheets."""

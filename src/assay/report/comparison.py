@@ -1,4 +1,4 @@
-"""Comparison of run files, and several runs as one JSON object."""
+"""Comparison of run files, and export of several runs as one JSON object."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.runs.store import Store
 
 @dataclass(frozen=True, slots=True)
 class ComparedGroup(Result):
-    """Runs with the same experiment, asset pack and latency; only these share episodes."""
+    """Runs with the same experiment, asset pack and latency; only such runs share episodes."""
 
     names: tuple[str, ...]
     comparison: Comparison | Missing
@@ -28,7 +28,7 @@ class ComparedGroup(Result):
 def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Comparison:
     """Compare runs by name; differences within ``margin`` (0 to 1) count as equal.
 
-    Raises RunError if one cannot be read, MeasureError if they share no episode.
+    Raises RunError if a run cannot be read, MeasureError if the runs share no episode.
     """
     return compare({name: read_outcomes(path) for name, path in runs.items()}, margin=margin)
 
@@ -60,7 +60,7 @@ def as_json(
 
 
 def read_outcomes(path: Path) -> pl.DataFrame:
-    """Return the columns of a run that are compared. Raises RunError if the run cannot be read."""
+    """Return the columns of a run needed for comparison. Raises RunError if the run cannot be read."""
     with Store.reading(path) as store:
         try:
             frame = store.frame()

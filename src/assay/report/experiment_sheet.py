@@ -1,4 +1,4 @@
-"""Image sheet of an experiment's conditions: the control beside each condition, as a policy observes both."""
+"""Image sheet of the conditions of an experiment, each beside the control, as observed by a policy."""
 
 from __future__ import annotations
 
@@ -21,29 +21,31 @@ from assay.sim.world import LIBERO_WORLD
 from assay.tasks import Task
 
 SIZE = 224
-"""Height and width of an image, pixels."""
+"""Height and width of an image, in pixels."""
 MAIN_CAMERAS = ("agentview",)
 MOTION = np.array([0.2, -0.3, -0.6, 0.0, 0.0, 0.3, -1.0])
-"""Action repeated before rendering perturbed observations, so that a frozen camera or a delayed robot is visible."""
+"""Action repeated before perturbed observations are rendered, so that a frozen camera or a delayed robot is visible."""
 MOTION_STEPS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionImages:
-    """A condition and its images."""
+    """Condition and its images."""
 
     spec: EpisodeSpec
     text: str
     """Instruction, or the reason why the condition cannot be built."""
     images: tuple[tuple[np.ndarray, ...], ...]
-    """For each relevant camera: control and condition, uint8 (SIZE, SIZE, 3); empty if it cannot be built. The
-    control itself is shown by both cameras."""
+    """Images of the control and the condition from each relevant camera, uint8 (SIZE, SIZE, 3).
+
+    Empty if the condition cannot be built. The control itself is shown from both cameras.
+    """
 
 
 def experiment_sheet(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> list[str]:
-    """Write a sheet with every condition of some episodes; returns a line for each condition that cannot be built."""
+    """Write a sheet with every condition of some episodes; return one line for each condition that cannot be built."""
     shown = draw_conditions(path, specs, on_condition)
     return [f"{cell.spec.task} {cell.spec.condition}: {cell.text}" for cell in shown if not cell.images]
 
@@ -51,7 +53,7 @@ def experiment_sheet(
 def draw_conditions(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> tuple[ConditionImages, ...]:
-    """Write a sheet with every condition of some episodes, one variant of each.
+    """Write a sheet with one variant of every condition of some episodes.
 
     Returns the conditions and their images.
     """
@@ -81,7 +83,7 @@ def draw_conditions(
 
 
 class _ConditionRenderer:
-    """Renders the conditions of one task; keeps the control's world and images."""
+    """Renderer for the conditions of one task; caches the world and images of the control."""
 
     def __init__(self, control: EpisodeSpec, world: Simulation) -> None:
         self._control, self._world = control, world
@@ -89,7 +91,7 @@ class _ConditionRenderer:
         self._images: dict[tuple[str, bool], np.ndarray] = {}
 
     def render(self, spec: EpisodeSpec) -> ConditionImages:
-        """Render a condition beside the control; the control itself from both cameras."""
+        """Render a condition beside the control, or the control itself from both cameras."""
         senses = any(isinstance(change, Sense) for change in spec.perturbations)
         moves_other_camera = any(
             isinstance(change, MoveCamera) and change.camera not in MAIN_CAMERAS

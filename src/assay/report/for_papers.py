@@ -1,4 +1,4 @@
-"""A report's figures, tables and main table in print form, in a folder beside the page."""
+"""Figures, tables and main table of a report in print form, in a folder beside the page."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from assay.runs.store import Store
 
 FOLDER = "paper"
 ALL_SUITES = "all"
-"""Name of the row for all suites of tasks together."""
+"""Name of the row for all task suites together."""
 
 
 def write_for_papers(report: Report, runs: Mapping[str, Path], folder: Path, how: Print) -> list[str]:
-    """Write ``paper/`` into a report's folder: every figure in print form, every table with the chosen names.
+    """Write ``paper/`` into the folder of a report: every figure in print form, every table with the chosen names.
 
-    Returns the names of figures that are as wide as the page, because they would be illegible in a column.
+    Returns the names of the figures that span the full page width because they would be illegible in one column.
     """
     place = folder / FOLDER
     shutil.rmtree(place, ignore_errors=True)
@@ -59,9 +59,9 @@ def write_printed(
     *,
     every_form: bool = False,
 ) -> list[str]:
-    """Write figures in print form and tables as LaTeX, or in ``every_form``.
+    """Write figures in print form, and tables as LaTeX or in ``every_form``.
 
-    Returns the names of figures that are as wide as the page, because they would be illegible in a column.
+    Returns the names of the figures that span the full page width because they would be illegible in one column.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:
@@ -78,9 +78,9 @@ def write_printed(
 
 
 def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda name: name) -> Table:
-    """Make the main table of a paper: control, perturbed and difference, a row per run or per suite of a run.
+    """Make the main table of a paper: control, perturbed and difference, with a row per run or per suite of a run.
 
-    ``called`` maps policies, experiments and suites to printed names. Values equal in all rows are in the title.
+    ``called`` maps policies, experiments and suites to printed names. Values equal in all rows are given in the title.
     """
     rows: list[tuple[str, str, str, Drop]] = []
     for name, path in runs.items():
@@ -113,7 +113,7 @@ def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda n
         cells.append((*(called(str(row[place])) for place in shown), *numbers))
     return Table(
         "main",
-        "Success without and with perturbations" + (f" ({same})" if same else ""),
+        "Success with and without perturbations" + (f" ({same})" if same else ""),
         (
             *(Column(headings[place]) for place in shown),
             Column("control", "share", bare=True),
@@ -123,7 +123,7 @@ def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda n
             Column("starts", "count"),
         ),
         tuple(cells),
-        "Success, in per cent, of the controls and of the paired perturbed episodes in which success is expected; "
+        "Success rate, in per cent, of the controls and of the paired perturbed episodes in which success is expected; "
         "difference in percentage points with its 95 % interval over starts. Instructions of other tasks are excluded.",
         narrow=True,
     )

@@ -1,4 +1,4 @@
-"""The report: one self-contained page, and its figures and tables as files."""
+"""Report as one self-contained page, with its figures and tables as files."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ from assay.runs.provenance import ALL, all_conditions
 
 PAGE = "index.html"
 FIGURES, TABLES = "figures", "tables"
-"""Folders beside the page."""
+"""Names of the folders beside the page."""
 BRAND = '<p class="brand">Assay report</p>'
 """HTML element that marks a page as written by Assay."""
 SECTIONS: Mapping[str, str] = {
     "Reliance on the prompt": "If the prompt no longer specifies the task, a policy that "
     "follows the prompt succeeds only by chance.",
     "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
-    "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
+    "tasks. With mistakes allowed, an episode has ten actions, or twice the minimum; otherwise, it has the minimum.",
     "Success and drops": "Every perturbed episode is paired with its control: the same task and "
     "seed without perturbations.",
-    "Beyond success": "Progress of failed episodes, whether success lasts after the gripper opens, and which "
-    "objects are moved, toppled or left open on the way.",
+    "Beyond success": "Progress of failed episodes, persistence of success after the gripper opens, and "
+    "objects that are moved, toppled or left open along the way.",
     "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
-    "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by it.",
+    "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by PD.",
     "World": "The perturbation grows from left to right.",
     "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
     "separately from its effect.",
-    "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for another one.",
+    "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for a different one.",
     "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
-    "failures follow another plan.",
+    "failures follow a different plan.",
     "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object "
     "moved is the better evidence; a first touch may be incidental.",
     "Attribution": "The cost of each factor when several change at once.",
     "Time": "Duration of successes, and the cost of a tighter time limit.",
 }
-"""Section -> introduction, for Assay's own sections in the order of the page; those of plugins follow."""
+"""Introduction of each built-in section, in the order of the page; sections added by plugins follow."""
 MAX_LISTED = 10
-"""Maximum number of reasons and stopped conditions that are listed individually."""
+"""Maximum number of reasons and stopped conditions listed individually."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ReportSection:
 
 @dataclass(frozen=True, slots=True)
 class RunBlock:
-    """The part of the page about one run."""
+    """Part of the page about one run."""
 
     report: RunReport
     anchor: str
@@ -92,17 +92,17 @@ class RunBlock:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The content of the page: one run or several, and their comparison."""
+    """Content of the page: one or more runs, and their comparison."""
 
     parts: tuple[RunBlock, ...]
     compared: tuple[ComparedGroup, ...]
     shared: tuple[Drawing, ...]
-    """Figures of several runs."""
+    """Figures that cover several runs."""
     shared_tables: tuple[Table, ...]
     policies: dict[str, Diagnosis]
-    """Joint diagnoses of policies with several runs, by title."""
+    """Joint diagnosis of each policy with several runs, by title."""
     left_out: dict[str, str]
-    """Runs that cannot be reported, with the reason."""
+    """Reason for each run that cannot be reported, by name."""
 
     @property
     def overview(self) -> Table:
@@ -122,7 +122,7 @@ class Report:
 
     @property
     def comparison_tables(self) -> list[Table]:
-        """The tables of each comparison."""
+        """Tables of each comparison."""
         return [
             table
             for place, group in enumerate(self.compared, start=1)
@@ -137,9 +137,9 @@ class Report:
         return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX), those of several runs in separate folders.
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX).
 
-        An earlier report in the folder is replaced.
+        Several runs have separate folders for figures and tables. An earlier report in the folder is replaced.
         """
         page = prepare_folder(folder)
         for part in self.parts:
@@ -159,7 +159,7 @@ def build(
     compared: Sequence[ComparedGroup] = (),
     left_out: Mapping[str, str] | None = None,
 ) -> Report:
-    """Build the report of some runs and of their comparison."""
+    """Build the report on some runs and their comparison."""
     blocks = []
     for place, report in enumerate(reports, start=1):
         sections, missing = ([], {}) if report.only_errors else _build_sections(report)
@@ -190,7 +190,7 @@ def build(
 
 
 def keep_units(value: object) -> object:
-    """Return a text with no-break spaces between numbers and their units."""
+    """Return a text with non-breaking spaces between numbers and their units."""
     if not isinstance(value, str):
         return value
     for sign in (" %", "p = ", "p < ", "n = "):
@@ -199,7 +199,7 @@ def keep_units(value: object) -> object:
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
-    """Return the configuration of a run as names and values."""
+    """Return the configuration of a run as pairs of name and value."""
     profile, meta = report.profile, report.meta
     values = {**meta, "started": in_utc(str(meta.get("started") or ""))}
     names = [
@@ -252,7 +252,7 @@ def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 
 
 def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, list[str]]]:
-    """Return the sections of a run, and the names of missing measures by reason."""
+    """Return the sections for a run, and the names of missing measures by reason."""
     introductions = dict(SECTIONS)
     parts: dict[str, list[Any]] = {}
     missing: dict[str, dict[str, None]] = {}
@@ -278,7 +278,7 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
 
 
 def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
-    """Make the figures and tables of several runs, for measures that at least two of them have."""
+    """Make the figures and tables that cover several runs, for measures available in at least two of them."""
     profiles = {report.name: report.profile for report in reports}
     rates = {
         "control": [(name, profile.get(CONTROLS)) for name, profile in profiles.items()],
@@ -289,10 +289,10 @@ def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
         ],
     }
     caption = (
-        "Success of each run, on its controls and on its perturbed episodes in which success is "
+        "Success rate of each run on its controls and on its perturbed episodes in which success is "
         "expected; errors are excluded. Lines: 95 % Wilson intervals."
     )
-    parts: list[Any] = [attempt(rates_drawing, "overview", "Success of the runs", caption, rates)]
+    parts: list[Any] = [attempt(rates_drawing, "overview", "Success rates of the runs", caption, rates)]
     for measure in (MEASURES[name] for name in MEASURES):
         results = {run: result for run, profile in profiles.items() if (result := profile.get(measure.name))}
         if len(results) > 1:
@@ -302,9 +302,9 @@ def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
 
 
 def prepare_folder(folder: Path) -> Path:
-    """Create a folder for a report and remove an earlier report's files; returns the path of the page.
+    """Create a folder for a report, remove the files of an earlier report, and return the path of the page.
 
-    Files that are not recognised as a report are left alone.
+    Files that are not recognised as part of a report are left alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE

@@ -38,15 +38,15 @@ T = TypeVar("T")
 
 
 class PaperError(AssayError):
-    """Raised for an unknown paper, or one that cannot be generated from the runs."""
+    """Raised when a paper is unknown or cannot be generated from the runs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperRun:
-    """A run with its name in the tables, its episodes and its measures."""
+    """Run with its name in the tables, its episodes and its measures."""
 
     name: str
-    """Name of the model in tables and figures: the file's name, unless two files share it."""
+    """Name of the model in tables and figures: the file name, unless two files share it."""
     meta: dict[str, Any]
     """Metadata as recorded when the run began: experiment, policy, versions, ..."""
     data: RunData
@@ -55,22 +55,22 @@ class PaperRun:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """One table or figure of a paper, with the parts that the runs have data for."""
+    """One table or figure of a paper, with the parts for which the runs have data."""
 
     label: str
     """Label in the paper, for example Table 3 or Figure 6."""
     title: str
-    """Content of the table or figure in a few words."""
+    """Content of the table or figure, in a few words."""
     tables: tuple[Table, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     missing: tuple[str, ...] = ()
-    """Missing parts with the reason, one line each."""
+    """Missing parts, one line each with the reason."""
     titled: bool = False
-    """Whether the parts show their own titles, because there are several or one per run."""
+    """Whether each part shows a title, because there are several parts or one per run."""
 
     @property
     def anchor(self) -> str:
-        """Anchor on the page and prefix of its files: table-3."""
+        """Anchor on the page and prefix of the file names, such as ``table-3``."""
         return self.label.lower().replace(" ", "-")
 
 
@@ -85,34 +85,34 @@ class PaperSection:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A paper whose tables and figures can be made from runs."""
+    """Paper whose tables and figures can be made from runs."""
 
     name: str
-    """Name on the command line, for example libero-para."""
+    """Name on the command line, such as ``libero-para``."""
     about: str
     """Title of the paper."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
-    """Function like ``make`` that adds the authors' numbers to those of the runs.
+    """Function like ``make`` that shows the authors' numbers beside those of the runs.
 
     None if Assay does not have them.
     """
     world: str | None = None
-    """Name of the world of the paper's tasks, the only one whose runs are accepted; None for any."""
+    """Name of the world in which the paper's tasks are set; runs in other worlds are rejected. None for any world."""
 
 
 PAPERS: Registry[Paper] = Registry("paper", PaperError, {})
-"""Papers by name; extensions and plugins register them: ``assay.register("paper", "mine")(Paper(...))``."""
+"""Papers by name, registered by extensions and plugins: ``assay.register("paper", "mine")(Paper(...))``."""
 Part = Table | Drawing | Missing
 """Part of an exhibit; a missing part is shown as one line."""
 Make = Callable[..., Part | Iterable[Part]]
-"""Function of runs (or of one run) and further arguments that makes one part or several."""
+"""Function of all runs (or of one run) and further arguments that returns one or more parts."""
 
 
 def exhibit(
     label: str, title: str, make: Make, runs: Any, *args: Any, per_run: bool = False, **options: Any
 ) -> Exhibit:
-    """Make a table or figure of all runs together, or of each run if ``per_run``.
+    """Make a table or figure from all runs together, or from each run if ``per_run``.
 
     Its parts may be missing, with a reason. Files are named after the label.
     """
@@ -152,12 +152,12 @@ def exhibit(
 
 @dataclass(frozen=True, slots=True)
 class ExhibitPlan:
-    """A table or figure of a paper and the function that makes it."""
+    """Table or figure of a paper and the function that makes it."""
 
     label: str
     title: str
     make: Make
-    """A function of all runs; of one run if ``of_each``."""
+    """Function of all runs, or of one run if ``of_each``."""
     of_each: bool = False
     has_published: bool = False
     """Whether ``make`` takes ``beside``, which adds the published numbers."""
@@ -166,7 +166,7 @@ class ExhibitPlan:
 def plan_sections(
     layout: Sequence[tuple[str, str, Sequence[str]]], plans: Iterable[ExhibitPlan]
 ) -> Callable[..., Iterator[PaperSection]]:
-    """Return a function that makes a paper from ``layout``: title, introduction and exhibit labels of each section."""
+    """Return a function that makes a paper from ``layout``: title, introduction and exhibit labels by section."""
     by_label = {plan.label: plan for plan in plans}
 
     def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
@@ -196,12 +196,12 @@ def of_each(
         except MeasureError as error:
             missing.append(Missing(f"of {run.name}: {error}"))
     if not results:
-        raise MeasureError("; ".join(line.missing for line in missing) or "there is no run")
+        raise MeasureError("; ".join(line.missing for line in missing) or "there are no runs")
     return results, tuple(missing)
 
 
 def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[..., Iterator[Part]]]:
-    """Decorate a function of results by run name so that it takes runs; runs without a result yield a line."""
+    """Decorate a function of results by run name so that it takes runs; each run without a result yields a line."""
 
     def decorate(make: Make) -> Callable[..., Iterator[Part]]:
         @wraps(make)
@@ -217,7 +217,7 @@ def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[...,
 
 
 def model_table(name: str, title: str, results: Mapping[str, Any], *columns: Column, note: str = "") -> Table:
-    """Make a table with a row per model: its name and the values that the columns read from its result."""
+    """Make a table with one row per model: its name and the values that the columns read from its result."""
     reads = [column.value for column in columns if column.value is not None]
     rows = tuple((model, *(read(result) for read in reads)) for model, result in results.items())
     return Table(name, title, (Column("model"), *columns), rows, note)
@@ -225,23 +225,23 @@ def model_table(name: str, title: str, results: Mapping[str, Any], *columns: Col
 
 @dataclass(frozen=True, slots=True)
 class PaperReport:
-    """The tables and figures of a paper, made from runs."""
+    """Tables and figures of a paper, made from runs."""
 
     paper: Paper
     runs: tuple[tuple[str, str], ...]
-    """Name and description (policy, experiment, episodes) of each run."""
+    """Name and description (policy, experiment, number of episodes) of each run."""
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
-    """Limits of each run that affect its interpretation, and plugins that are missing or have changed."""
+    """Limitations of each run that affect its interpretation, and plugins that are missing or have changed."""
     made_from: str = ""
-    """Source of the tables if they are not generated from a run."""
+    """Source of the tables, if they are not generated from a run."""
 
     def html(self) -> str:
         """Return the page as HTML."""
         return render("paper.html.jinja", finalize=keep_units, report=self, version=__version__)
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX); an earlier report there is replaced."""
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX), replacing any earlier report."""
         page = prepare_folder(folder)
         for section in self.sections:
             for part in section.exhibits:
@@ -253,7 +253,7 @@ class PaperReport:
 def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False) -> PaperReport:
     """Build the tables and figures of a paper from runs by name; ``published`` adds the authors' numbers.
 
-    Raises PaperError, RunError.
+    Raises PaperError or RunError.
     """
     paper = PAPERS[name]
     make = paper.make_beside_published if published else paper.make
@@ -285,6 +285,6 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
         sections = tuple(make(runs))
         exhibits = [exhibit for section in sections for exhibit in section.exhibits]
         if not any(exhibit.tables or exhibit.drawings for exhibit in exhibits):
-            why = next((line for exhibit in exhibits for line in exhibit.missing), "there is no run")
-            raise PaperError(f"none of the tables and figures of {name} can be made: {why}")
+            why = next((line for exhibit in exhibits for line in exhibit.missing), "there are no runs")
+            raise PaperError(f"none of the tables and figures of {name} can be generated: {why}")
         return PaperReport(paper, tuple(about), sections, tuple(problems))

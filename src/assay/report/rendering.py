@@ -1,6 +1,6 @@
-"""Rendering of this package's page templates, and the glossary that pages show.
+"""Rendering of this package's page templates, and the glossary shown on pages.
 
-Values are escaped, and undefined values are errors.
+Values are escaped, and undefined values raise an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from assay.support.console import readable
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     yaml.safe_load(Path(__file__).with_name("glossary.yaml").read_text(encoding="utf-8"))
 )
-"""Definitions of the terms that reports, the web app and the documentation use, in alphabetical order."""
+"""Definitions of the terms used in reports, the web app and the documentation, in alphabetical order."""
 
 
 def render(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
@@ -29,7 +29,7 @@ def render(template: str, *, finalize: Callable[..., Any] | None = None, **value
 
 @cache
 def _environment(finalize: Callable[..., Any] | None) -> Environment:
-    """Return the environment with the compiled templates, one per ``finalize``."""
+    """Return the template environment for a ``finalize`` function; cached with its compiled templates."""
     return Environment(
         loader=PackageLoader("assay.report"),
         autoescape=True,
@@ -41,5 +41,5 @@ def _environment(finalize: Callable[..., Any] | None) -> Environment:
 
 
 def replace_controls(value: Any) -> Any:
-    """Return a value for a page, with the control characters of text replaced."""
+    """Return a value for display on a page, with control characters in text replaced."""
     return type(value)(readable(value)) if isinstance(value, str) else value

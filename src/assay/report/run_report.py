@@ -31,15 +31,15 @@ from assay.runs.store import Store
 from assay.support.plugins import load_plugins
 
 FORMAT = 2
-"""Version of the JSON object; raised when a key changes its meaning."""
+"""Version of the JSON object, incremented when the meaning of a key changes."""
 UNREADABLE = (sqlite3.DatabaseError, zlib.error, UnicodeDecodeError, json.JSONDecodeError)
 """Exceptions raised when reading a damaged file."""
 MAX_ERRORS = 3
-"""Maximum number of reasons for errors that are listed individually."""
+"""Maximum number of error messages listed individually."""
 
 
 def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
-    """Sample trajectories of each kind and task evenly over the episodes; tasks with the most failures first."""
+    """Sample trajectories of each kind and task evenly over the episodes, tasks with the most failures first."""
     kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
     sampled = []
     for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):
@@ -61,7 +61,7 @@ def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunReport:
-    """The metadata and the results of a run."""
+    """Metadata and results of a run."""
 
     name: str
     """Name of the run in the report."""
@@ -70,25 +70,25 @@ class RunReport:
     world: Traits
     """Traits of the run's world."""
     refused: dict[str, int]
-    """Reason -> number of episodes left out of the plan."""
+    """Number of episodes left out of the plan, by reason."""
     refused_whole: Mapping[str, Mapping[str, int]]
-    """Condition without a single certified episode -> number of refused episodes by reason."""
+    """Number of refused episodes by reason, for each condition without any certified episode."""
     waiting: int
-    """Number of planned episodes that remain, without those of stopped conditions."""
+    """Number of planned episodes that remain, excluding those of stopped conditions."""
     counts: pl.DataFrame
     """Number of episodes by condition: planned, done, success, failure, error."""
     stopped: dict[str, dict[str, Any]]
-    """Conditions that were stopped early, with the rule and its data."""
+    """Conditions that were stopped early, with the stopping rule and its statistics."""
     profile: Profile
     diagnosis: tuple[Finding, ...]
     paths: tuple[TaskPaths, ...]
-    """Sampled trajectories for figures."""
+    """Trajectories sampled for figures."""
     damage: str
-    """Unreadable parts of the file; empty for an intact file."""
+    """Description of the unreadable parts of the file; empty if the file is intact."""
     problems: tuple[str, ...] = ()
-    """Plugins that are missing or have changed, and frequent clipping of actions."""
+    """Warnings about plugins that are missing or have changed, and about frequent clipping of actions."""
     tracebacks: tuple[str, ...] = ()
-    """Tracebacks in the user's code, one per kind of error."""
+    """Tracebacks from the user's code, one per kind of error."""
     file: str = ""
     """Path of the run file."""
 
@@ -103,7 +103,7 @@ class RunReport:
             try:
                 return cls._measure(store, name, near_far)
             except UNREADABLE as error:
-                damage = f"none of its trajectories can be read: {error}"
+                damage = f"none of the trajectories can be read: {error}"
             try:
                 return cls._measure(store, name, near_far, damage)
             except UNREADABLE as error:
@@ -147,14 +147,14 @@ class RunReport:
 
     @property
     def title(self) -> str:
-        """Policy and experiment."""
+        """Title of the report: policy and experiment."""
         late = lateness(self.meta)
         title = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
         return f"{title} ({late})" if late else title
 
     @property
     def policy(self) -> str:
-        """The policy's label, or else its address."""
+        """Label of the policy, or its address if it has no label."""
         return str(self.meta.get("label") or self.meta.get("policy", "unknown policy"))
 
     @property
@@ -164,7 +164,7 @@ class RunReport:
 
     @property
     def conclusions(self) -> Diagnosis:
-        """The diagnosis in sentences; the errors if there is nothing else."""
+        """Sentences of the diagnosis, or the errors if there is nothing else."""
         if not self.only_errors:
             return Diagnosis.of(self.diagnosis)
         errors = [f"{count:,} x {reason}" for reason, count in self.profile.errors.items()]
@@ -192,12 +192,14 @@ class RunReport:
 
 
 def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
-    """Name runs briefly: by a given label, the run's own label, or the file's name.
+    """Return short names for runs: a given label, the label of the run, or the file name.
 
-    If several share a label, latency and experiment are appended; if that is still ambiguous, the path is the name.
+    If several runs share a label, latency and experiment are appended; if that is still ambiguous, the path is used.
     """
     if labels and len(labels) != len(paths):
-        raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one per run")
+        raise RunError(
+            f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}; expected one label per run"
+        )
     metas: list[dict[str, Any]] = []
     for path in paths:
         try:

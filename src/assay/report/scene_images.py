@@ -19,7 +19,7 @@ from assay.tasks.scene import Entity
 
 MAIN_CAMERA, WRIST_CAMERA = "agentview", "robot0_eye_in_hand"
 SHEET_SIZE = 384
-"""Height and width of an image on a sheet of scenes, pixels."""
+"""Height and width of an image on a sheet of scenes, in pixels."""
 FIRST_TASKS = (
     "libero_goal/0",
     "libero_spatial/0",
@@ -37,7 +37,7 @@ LABEL_COLOURS = np.array(
     dtype=np.uint8,
 )
 ASSET_SIZE = 72
-"""Height and width of an asset's image, in pixels of a 256 x 256 camera; larger assets are scaled down."""
+"""Maximum height and width of an asset's image, in pixels of a 256 x 256 camera; larger assets are scaled down."""
 ASSET_SCALE = 3
 ASSET_COLUMNS = 7
 TABLE_COLOUR = np.array([0.72, 0.66, 0.58])
@@ -57,7 +57,7 @@ def save_task_image(
     camera: str = MAIN_CAMERA,
     seed: int = 0,
 ) -> Path:
-    """Render a task's initial state, sampled by ``seed``, into a PNG of ``size`` x ``size`` pixels."""
+    """Render the initial state of a task, sampled with ``seed``, to a PNG of ``size`` x ``size`` pixels."""
     with open_scene(task.scene, pack) as world:
         image = world.reset(world.sample(seed)).image(camera, size)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ def save_task_image(
 
 
 def save_first_look(path: Path, pack: str, on_task: Callable[[str], None] = lambda name: None) -> Path:
-    """Write a sheet of built-in tasks: both cameras at the start, and the segmentation of the first image."""
+    """Write a sheet of built-in tasks: both camera images of the initial state, and a segmentation of the first."""
     cells = []
     for name in FIRST_TASKS:
         on_task(name)
@@ -81,7 +81,7 @@ def save_first_look(path: Path, pack: str, on_task: Callable[[str], None] = lamb
 
 
 def save_asset_sheet(path: Path, pack: AssetPack) -> Path:
-    """Write a sheet with every category of an asset pack, centred on the colour of the table."""
+    """Write a sheet with every category of an asset pack, centred on a background in the colour of the table."""
     cells = []
     for name in sorted(pack.categories):
         view = portrait(Entity("object", name), pack)

@@ -1,4 +1,4 @@
-"""Contact sheets: a grid of titled cells with images, as one PNG."""
+"""Contact sheets: grids of titled cells with images, as a single PNG."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 MARGIN = 12
 GAP = 3
-"""Gap between the images of a cell, pixels."""
+"""Gap between the images of a cell, in pixels."""
 HEADING, SECTION, TITLE, TEXT = (20, 30), (18, 30), (15, 22), (12, 16)
-"""Font size and line height, pixels."""
+"""Font size and line height, in pixels."""
 PAPER, INK, FAINT = (250, 250, 248), (25, 25, 30), (110, 110, 118)
 
 Font = tuple[int, int]
@@ -21,16 +21,16 @@ Font = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class SheetCell:
-    """One cell of a sheet: a title, a few lines and rows of images."""
+    """One cell of a sheet, with a title, a few lines of text and rows of images."""
 
     title: str
     lines: Sequence[str] = ()
     images: Sequence[Sequence[np.ndarray]] = ()
-    """Rows of images, uint8 (height, width, 3), all of the same size; empty for a cell of text."""
+    """Rows of images, uint8 (height, width, 3), all of the same size; empty for a cell with text only."""
 
 
 def save_sheet(path: Path, heading: str, cells: Sequence[SheetCell | str], *, columns: int = 3) -> Path:
-    """Write a grid of cells as a PNG; a string starts a section. Long lines are wrapped."""
+    """Write a grid of cells as a PNG; a string starts a new section. Long lines are wrapped."""
     rows = [row for cell in cells if isinstance(cell, SheetCell) for row in cell.images]
     height, width = rows[0][0].shape[:2]
     across = max(map(len, rows))
@@ -79,7 +79,7 @@ def save_sheet(path: Path, heading: str, cells: Sequence[SheetCell | str], *, co
 
 
 def _wrap(lines: Sequence[str], width: int, font: Font) -> list[str]:
-    """Wrap lines to a width in pixels; a word that is wider is split."""
+    """Wrap lines to a width in pixels, splitting words that are wider."""
     measure, wrapped = ImageFont.load_default(font[0]).getlength, list[str]()
     for line in filter(None, lines):
         current = ""

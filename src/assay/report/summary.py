@@ -26,14 +26,14 @@ from assay.runs.options import run_command
 from assay.runs.provenance import ALL, IDENTITY, all_conditions
 
 MAX_LISTED = 3
-"""Maximum number of conditions and reasons that are listed individually."""
+"""Maximum number of conditions and reasons listed individually."""
 LOW_CONTROL_RATE = 0.2
 """Success rate of the controls below which few losses can be observed."""
 DEFAULT_ASSETS = "primitives"
 
 
 def describe_results(profile: Profile) -> tuple[list[str], list[KeyNumber]]:
-    """Return the results of a run as sentences and as key numbers, the most important first."""
+    """Return the results of a run as sentences and as key numbers, with the most important first."""
     sentences: list[Any] = []
     numbers: list[Any] = []
     for name in profile:
@@ -49,7 +49,7 @@ def describe_results(profile: Profile) -> tuple[list[str], list[KeyNumber]]:
 
 
 def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, errors: int) -> list[str]:
-    """Describe limits of a run that affect all of its numbers: its completeness and its settings."""
+    """Describe limitations of a run that affect all of its numbers: its completeness and its settings."""
     lines = []
     if not planned:
         lines.append("This run is empty: no episodes are planned.")
@@ -71,7 +71,7 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
     settings = meta.get("settings") or {}
     if "certificates" in settings and settings["certificates"] is None:
         lines.append(
-            "Uncertified: it was not checked that an oracle can solve these scenes, so some of them may be unsolvable."
+            "Uncertified: no check was made that an oracle can solve these scenes, so some of them may be unsolvable."
         )
     if "start" in settings:
         lines.append(
@@ -82,7 +82,7 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
 
 
 def banners(report: RunReport) -> list[str]:
-    """Return warnings that are shown above all numbers."""
+    """Return warnings to be shown above all numbers."""
     profile = report.profile
     lines = []
     if report.refused_whole:
@@ -105,7 +105,7 @@ def banners(report: RunReport) -> list[str]:
         rest = "" if over is None else f", of which {percent(over.success_rate)} succeed"
         why = "the metadata lacks their wordings" if report.meta.get("imported") else "they cannot be scored"
         lines.append(
-            f"{pride.unscored:,} of {total:,} paraphrased episodes have no distance because {why}: PRIDE and "
+            f"{pride.unscored:,} of {total:,} paraphrased episodes have no distance because {why}; PRIDE and "
             f"overestimation cover the others{rest}."
         )
     if report.stopped:
@@ -119,7 +119,7 @@ def banners(report: RunReport) -> list[str]:
     if is_demonstrator and rate is not None and rate.successes < rate.count:
         lines.append(
             f"The demonstrator itself fails in {rate.count - rate.successes:,} of {plural(rate.count, 'episode')} in "
-            "which success is expected, so it is not shown that they can be solved within the time limit."
+            "which success is expected, so these may not be solvable within the time limit."
         )
     lines += report.problems
     if report.damage:
@@ -129,14 +129,14 @@ def banners(report: RunReport) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A recommended next step."""
+    """Recommended next step."""
 
     text: str
     command: str = ""
 
 
 def advice(report: RunReport) -> list[Advice]:
-    """Recommend next steps for the policy of a run, the most important first."""
+    """Recommend next steps for the policy of a run, with the most important first."""
     steps = list(_advise_on_weak_tasks(report))
     wanted, is_search = report.conclusions.seeds, report.meta.get("experiment") == "search"
     has_command = any(step.command for step in steps)
@@ -149,7 +149,7 @@ def advice(report: RunReport) -> list[Advice]:
 
 
 def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()) -> str:
-    """Return the command that extends a run to ``seeds`` seeds in all, or runs some of its tasks into another file."""
+    """Return the command that extends a run to ``seeds`` seeds in total, or runs some of its tasks in a new file."""
     meta = report.meta
     rows = report.profile[STARTS.name].rows
     settings = meta.get("settings") or {}
@@ -173,14 +173,14 @@ def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()
 
 
 def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
-    """Recommend tasks to leave out, and describe the limits of results where almost no control succeeds."""
+    """Recommend tasks to leave out, and describe the limitations of results where almost no control succeeds."""
     starts = report.profile.get(STARTS)
     is_perturbed = has_perturbed_episodes(report.profile)
     if starts is None or starts.count == starts.failures:
         if starts is not None and is_perturbed:
             yield Advice(
                 f"No control succeeds ({starts.count:,} of {starts.count:,} fail), so robustness cannot be measured. "
-                "Choose tasks that the policy can solve, or find out first why it fails."
+                "Choose tasks that the policy can solve, or first find out why it fails."
             )
         return
     able = ability([starts])
@@ -202,7 +202,9 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
     if solved:
         seeds = -(-able.starts // len(solved))  # as many starts as now
         command = command_for_more(report, tasks=solved, seeds=seeds)
-        yield Advice(f"{text} To spend the same number of episodes on the tasks it can solve:", command)
+        yield Advice(
+            f"{text} To run the same number of episodes on the tasks that the policy can solve:", command
+        )
     else:
         yield Advice(text)
 
@@ -210,8 +212,8 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
 def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
     """Return the joint diagnosis of all runs of each policy with several runs, by title.
 
-    Runs belong to one policy if label, address, metadata, the digests of its source and files, and its latency agree:
-    episodes before and after an edit, or with another latency, are never judged together.
+    Runs belong to the same policy if its label, address, metadata, digests of source and files, and latency agree:
+    episodes before and after an edit, or with different latencies, are never judged together.
     """
     groups: dict[str, list[RunReport]] = {}
     for report in reports:

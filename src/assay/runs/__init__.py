@@ -1,1 +1,1 @@
-"""Runs: plan episodes, execute them in parallel, store them in one file, resume after interruptions."""
+"""Runs: plan episodes, execute them in parallel, store them in one file, and resume after interruptions."""

@@ -1,7 +1,8 @@
-"""Certificates: results of the demonstrator about a scene and a goal, cached across runs.
+"""Certificates: the demonstrator's results for a scene and a goal, cached across runs.
 
-A *claim* says that an episode can be solved: its spec, reduced to what affects solvability. The demonstrator runs
-missing claims, the *cache* holds the certificates of a user in one file, and a plan admits certified episodes only.
+A *claim* states that an episode can be solved: it is the episode's spec, reduced to what affects solvability. The
+demonstrator attempts claims that have no certificate yet, the *cache* holds a user's certificates in one file, and a
+plan admits only certified episodes.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from assay.support.plugins import import_object, plugins_of, registered_addresse
 CLAIM = "certificate"
 """Experiment and condition of all claims."""
 HORIZON_FACTOR = 2
-"""Time limit of the demonstrator in horizons of the task; `refusal` checks the horizon of the episode."""
+"""Time limit for the demonstrator, as a multiple of the task's horizon; `refusal` checks the episode's horizon."""
 REFUSED = "refused"
 """Key of the refused episodes in a run's meta table."""
 UNKNOWN = "no certificate: the demonstrator's worker died"
@@ -51,11 +52,11 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     """Return the claim that an episode can be solved, as a spec for the demonstrator; many episodes share one.
 
     Everything that cannot affect solvability is left out: instructions with the same goal, sensor and appearance
-    changes, names of the experiment, latency, and the policy's seed if the start is fixed. If an instruction requests
-    another goal than the one that is judged, the claim is about the requested one. If there is nothing to solve (the
-    target was removed), it is about the scene alone: one step.
+    changes, experiment names, latency, and the policy's seed if the start is fixed. If an instruction requests a
+    different goal from the one that is judged, the claim is about the requested one. If there is nothing to solve (the
+    target was removed), the claim is about the scene alone and takes one step.
 
-    ``disturbed``: how many disturbances are added, to measure how reliably the scene can be solved.
+    ``disturbed``: number of disturbances to add, to measure how reliably the scene can be solved.
     """
     perturbations = decisive(spec.perturbations)
     is_solvable = solvable(perturbations)
@@ -95,7 +96,7 @@ def decisive(perturbations: tuple[Perturbation, ...]) -> tuple[Perturbation, ...
 def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ...]) -> str:
     """Return why instruction or appearance changes, which claims omit, do not apply to a task; empty if they do.
 
-    They depend neither on the seed nor on positions, only on the goal, the arena and the objects.
+    Whether they apply depends neither on the seed nor on positions, only on the goal, the arena and the objects.
     """
     relevant = (
         perturbation
@@ -110,7 +111,7 @@ def wording_conflict(task: str, pack: str, perturbations: tuple[Perturbation, ..
 
 
 class ClaimVerdict(StrEnum):
-    """The result of a claim."""
+    """The verdict on a claim."""
 
     SOLVED = "solved"
     NOTHING = "nothing to solve"
@@ -124,7 +125,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Result of the demonstrator for a claim."""
+    """The demonstrator's result for a claim."""
 
     verdict: ClaimVerdict
     steps: int = 0
@@ -134,14 +135,14 @@ class Certificate:
 
     @property
     def problem(self) -> str:
-        """The negative verdict in one line; empty if episodes with this certificate may be run."""
+        """Negative verdict on one line; empty if episodes with this certificate may be run."""
         if self.verdict in (ClaimVerdict.SOLVED, ClaimVerdict.NOTHING):
             return ""
         return f"{self.verdict}: {self.why}" if self.why else str(self.verdict)
 
 
 def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
-    """Return the certificate of a claim, from the demonstrator's episode."""
+    """Return the certificate for a claim, based on the demonstrator's episode."""
     if not len(episode.trajectory.end_effector):  # the episode could not be started
         return Certificate(ClaimVerdict.UNPLACED, why=episode.error)
     if not solvable(spec.perturbations) and episode.outcome is Outcome.FAILURE:
@@ -186,7 +187,7 @@ SOURCES = (
     "policies/simple.py",
     "runs/certificates.py",
 )
-"""Files and folders of the package that affect the demonstrator's rollout, besides the perturbations of extensions."""
+"""Files and folders of the package that affect the demonstrator's rollout, in addition to plugins' perturbations."""
 
 
 @cache
@@ -200,7 +201,7 @@ def engine_digest(world: str, pack: str) -> str:
 
 
 def sources_digest(root: Path) -> str:
-    """Return a digest of the sources that affect the demonstrator's rollout, in a copy of the package."""
+    """Return a digest of the sources in a copy of the package that affect the demonstrator's rollout."""
     modules = sorted(registered_addresses("perturbations").values())
     extensions = (f"{module.partition('.')[2].replace('.', '/')}.py" for module in modules)
     places = (root / source for source in (*SOURCES, *extensions))
@@ -209,28 +210,28 @@ def sources_digest(root: Path) -> str:
 
 
 def cache_file() -> Path:
-    """Return the path of the user's file of certificates."""
+    """Return the path of the user's certificate file."""
     return cache_folder() / "certificates.sqlite"
 
 
 class CertificateCache:
-    """Certificates by a hash of the claim, the content of its task, and the engine."""
+    """Certificates, keyed by a hash of the claim, the content of its task, and the engine."""
 
     def __init__(self, file: Path, states: str = "") -> None:
         """``states``: digest of the stored initial states, for claims that start from them."""
         self._states = states
         self._contents: dict[str, str] = {}
-        """Digests of tasks by id, only while the cache is open: a task's file may change later."""
+        """Digests of tasks by id, kept only while the cache is open, because a task's file may change later."""
         try:
             self._rows = KeyValues(file, "certificates", ("key",), ("verdict", "steps", "why"))
         except (sqlite3.Error, OSError) as error:
             raise RunError(
-                f"{file}: not a file of certificates ({error}); delete it, or name another folder in "
-                f"{CACHE_VARIABLE}"
+                f"{file}: not a certificate file ({error}); delete it, or set {CACHE_VARIABLE} "
+                "to another folder"
             ) from None
 
     def get(self, claim: EpisodeSpec) -> Certificate | None:
-        """Return the certificate of a claim, or None if it has none."""
+        """Return the certificate for a claim, or None if there is none."""
         row = self._rows.get(self._key(claim))
         return None if row is None else Certificate(ClaimVerdict(row[0]), row[1], row[2])
 
@@ -246,7 +247,7 @@ class CertificateCache:
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
     def _content(self, task: str) -> str:
-        """Return a digest of a task; the id alone may refer to a file, whose content can change."""
+        """Return a digest of a task's content; the id may refer to a file, whose content can change."""
         if task not in self._contents:
             content = repr(task_of(EpisodeSpec(task, 0))).encode()
             self._contents[task] = hashlib.sha256(content).hexdigest()[:32]
@@ -260,7 +261,7 @@ class CertificateCache:
 
 
 def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec]:
-    """Yield every distinct claim of episodes and of their controls; with several ``tries``, also disturbed ones."""
+    """Yield every distinct claim of the episodes and their controls; if ``tries`` > 1, also disturbed ones."""
     seen: set[str] = set()
     for spec in specs:
         for episode in (spec.control(), spec):
@@ -272,7 +273,7 @@ def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec
 
 
 def missing(specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1) -> list[EpisodeSpec]:
-    """Return the claims of episodes that have no certificate yet."""
+    """Return the episodes' claims that have no certificate yet."""
     return [wanted for wanted in claims(specs, tries) if cache.get(wanted) is None]
 
 
@@ -284,7 +285,7 @@ def certify(
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
-    """Run the demonstrator on claims; each certificate is stored as soon as it is issued.
+    """Run the demonstrator on claims, storing each certificate as soon as it is issued.
 
     ``executor`` must execute the demonstrator. A claim whose worker died gets no certificate and is retried next
     time.
@@ -301,7 +302,7 @@ def certify(
 
 
 class Refusal(NamedTuple):
-    """An episode that was left out of a plan."""
+    """An episode excluded from a plan."""
 
     condition: str
     task: str
@@ -311,13 +312,13 @@ class Refusal(NamedTuple):
 
 @dataclass(slots=True)
 class CertifiedPlan:
-    """Filter that admits an episode if it and its control are certified, so that pairs stay complete."""
+    """Filter that admits an episode only if both it and its control are certified, so that pairs are complete."""
 
     cache: CertificateCache
     limit: float | None = None
-    """The experiment's time limit as a multiple of the reference time."""
+    """The experiment's time limit, as a multiple of the reference time."""
     reference: ReferenceTimes | None = None
-    """The experiment's human reference times; without them, the demonstrator's time is used."""
+    """The experiment's human reference times; if None, the demonstrator's time is used."""
     refused: list[Refusal] = field(default_factory=list)
 
     def admit(self, specs: Iterable[EpisodeSpec]) -> Iterator[EpisodeSpec]:
@@ -350,27 +351,27 @@ def recall(store: Store) -> list[Refusal]:
 
 
 def count_reasons(refused: Iterable[Refusal]) -> dict[str, int]:
-    """Return reasons and their frequencies, the most frequent first."""
+    """Return reasons and their frequencies, most frequent first."""
     return dict(Counter(refusal.reason for refusal in refused).most_common())
 
 
 @dataclass(slots=True)
 class CertificateSummary:
-    """The certificates of a condition."""
+    """Summary of a condition's certificates."""
 
     condition: str
     scenes: int = 0
     """Number of distinct claims: scene, goal and initial state."""
     certified: int = 0
-    """Number of scenes that the demonstrator solved in time."""
+    """Number of scenes that the demonstrator solved within the time limit."""
     nothing: int = 0
     """Number of stable scenes that are unsolvable by design."""
     steps: list[int] = field(default_factory=list)
-    """Control steps of the demonstrator in solved scenes."""
+    """Control steps that the demonstrator took in solved scenes."""
     refused: Counter[str] = field(default_factory=Counter)
-    """Reasons and their frequencies."""
+    """Reasons for refusals, and their frequencies."""
     disturbed: int = 0
-    """Number of further attempts in solved scenes, with a disturbed arm."""
+    """Number of further attempts, with a disturbed arm, in solved scenes."""
     solved_again: int = 0
     """Number of successes among the disturbed attempts."""
 
@@ -392,12 +393,12 @@ class CertificateSummary:
 
     @property
     def median(self) -> float | None:
-        """Median of the demonstrator's control steps."""
+        """Median number of the demonstrator's control steps."""
         return statistics.median(self.steps) if self.steps else None
 
     @property
     def to_solve(self) -> int:
-        """Number of scenes that are not unsolvable by design."""
+        """Number of scenes, without those that are unsolvable by design."""
         return self.scenes - self.nothing
 
     def as_json(self) -> dict[str, object]:
@@ -417,7 +418,7 @@ class CertificateSummary:
 def summarise(
     specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1, *, whole: str = "all"
 ) -> list[CertificateSummary]:
-    """Return a summary of each condition in order, and last one of all distinct scenes, named ``whole``."""
+    """Return a summary of each condition, in order, followed by one of all distinct scenes, named ``whole``."""
     summaries: dict[str, CertificateSummary] = {}
     seen: set[tuple[str, str]] = set()
     total = CertificateSummary(whole)

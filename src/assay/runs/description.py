@@ -10,12 +10,12 @@ from typing import Any
 FIRST = ("experiment", "conditions", "policy", "label", "settings", "world", "pack")
 """Metadata values that are listed first."""
 MAX_LISTED = 10
-"""Maximum length of a list that is written out; only the length of a longer one is given."""
+"""Maximum length of a list that is written out; for a longer list, only the length is given."""
 _DIGEST = re.compile(r"\b[0-9a-f]{16,}\b")
 
 
 def describe_meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the name and text of every value of a run's meta table that is not empty."""
+    """Return the name and text of every non-empty value in a run's meta table."""
     values = {name: meta[name] for name in FIRST if name in meta} | dict(meta)
     values.pop("refused", None)  # printed by condition
     if values.get("conditions") == ["*"]:
@@ -29,7 +29,7 @@ def describe_meta(meta: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def in_utc(time: str) -> str:
-    """Format an ISO time as ``2026-05-04 09:30 UTC``; other text is returned unchanged."""
+    """Format an ISO 8601 time as ``2026-05-04 09:30 UTC``; other text is returned unchanged."""
     try:
         parsed = datetime.fromisoformat(time)
     except ValueError:
@@ -39,7 +39,7 @@ def in_utc(time: str) -> str:
 
 
 def lateness(meta: Mapping[str, Any]) -> str:
-    """Describe the latency of all episodes of a run, ``latency 4``; empty for none."""
+    """Describe the latency of a run's episodes, e.g. ``latency 4``; empty if there is none."""
     settings = meta.get("settings") or {}
     steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
     if not steps:
@@ -48,7 +48,7 @@ def lateness(meta: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    """Format a value without quotes and brackets; digests are shortened, long lists counted."""
+    """Format a value without quotes and brackets, shortening digests and giving only the length of long lists."""
     if value is None:
         return ""
     if isinstance(value, Mapping):

@@ -25,17 +25,17 @@ from assay.runs.store import Store
 from assay.support.console import Pulse, errors, number_of, progress_bar, say, table_of
 
 MAX_CONDITIONS = 20
-"""Maximum number of conditions shown during a run: the latest ones."""
+"""Maximum number of conditions shown during a run; the most recent ones are shown."""
 MAX_REASONS, MAX_TRACEBACKS = 10, 3
 """Maximum number of reasons, and of tracebacks, that are printed."""
 PACE_WINDOW_S = 60.0
 """Seconds over which the pace is averaged."""
 _VARIABLE_WORD = re.compile(r"\S*[\d_/\\]\S*")
-"""Pattern of object names, file names and numbers, in which otherwise equal errors differ."""
+"""Pattern for object names, file names and numbers, in which otherwise identical errors differ."""
 
 
 class Interrupts:
-    """Counts Ctrl-C: the first lets running episodes finish, the second stops at once."""
+    """Counts presses of Ctrl-C: the first lets running episodes finish, the second stops immediately."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -53,7 +53,7 @@ class Interrupts:
         self.count += 1
         if self.count > 1:
             raise KeyboardInterrupt
-        errors.print("finishing running episodes; press Ctrl-C again to stop at once")
+        errors.print("finishing running episodes; press Ctrl-C again to stop immediately")
 
 
 class CertifyingDisplay(Observer):
@@ -62,7 +62,7 @@ class CertifyingDisplay(Observer):
     def __init__(self) -> None:
         self._bar: Progress | None = None
         self.certifying_only = False
-        """Whether scenes have been certified, and no episode has been started yet."""
+        """Whether scenes have been certified but no episode has been started yet."""
 
     def __enter__(self) -> Self:
         return self
@@ -71,18 +71,18 @@ class CertifyingDisplay(Observer):
         self._close()
 
     def certifying(self, wanted: int) -> None:
-        """Announce certification, and start a bar."""
+        """Announce certification and start a progress bar."""
         say(f"certifying {number_of(wanted, 'scene')}: the oracle has to solve them", aside=True)
         self.certifying_only = True
         self._start_bar("certifying", wanted)
 
     def scene_certified(self) -> None:
-        """Advance the bar."""
+        """Advance the progress bar."""
         assert self._bar is not None
         self._bar.advance(self._task)
 
     def began(self, store: Store, waiting: int) -> None:
-        """Stop the bar."""
+        """Stop the progress bar."""
         self._close()
         self.certifying_only = False
 
@@ -98,7 +98,7 @@ class CertifyingDisplay(Observer):
 
 
 class RunDisplay(CertifyingDisplay):
-    """Shows a bar and success by condition on a terminal; in other output, an occasional line.
+    """Shows a progress bar and success by condition on a terminal, and an occasional line in other output.
 
     The first Ctrl-C lets running episodes finish.
     """
@@ -117,7 +117,7 @@ class RunDisplay(CertifyingDisplay):
         self._close()
 
     def began(self, store: Store, waiting: int) -> None:
-        """Start the bar and the table of episodes."""
+        """Start the progress bar and the table of episodes."""
         super().began(store, waiting)
         self._rows = _rows(store.counts())
         self._visible: deque[str] = deque(list(self._rows)[:MAX_CONDITIONS], maxlen=MAX_CONDITIONS)
@@ -175,7 +175,7 @@ class RunDisplay(CertifyingDisplay):
 
 
 def condition_table(counts: DataFrame, decided: set[str], refused: Mapping[str, int]) -> Table:
-    """Table of a run's success by condition, from `Store.counts` and the numbers of refused episodes.
+    """Return a table of a run's success by condition, from `Store.counts` and the numbers of refused episodes.
 
     A condition whose episodes were all refused has a row as well.
     """
@@ -211,7 +211,7 @@ def _table(
 
 
 def print_reasons(reasons: Mapping[str, int], *, aside: bool = False) -> None:
-    """Print errors and their frequencies, the most frequent first; those that differ in names and numbers as one."""
+    """Print errors and their frequencies, most frequent first, grouping those that differ only in names and numbers."""
     similar: dict[str, list[str]] = {}
     for reason in reasons:
         similar.setdefault(" ".join(_VARIABLE_WORD.sub("", reason).split()), []).append(reason)
@@ -222,7 +222,7 @@ def print_reasons(reasons: Mapping[str, int], *, aside: bool = False) -> None:
 
 
 def print_tracebacks(tracebacks: Iterable[str]) -> None:
-    """Print tracebacks of user code, each once, on standard error."""
+    """Print each distinct traceback from user code once, on standard error."""
     texts = list(dict.fromkeys(filter(None, tracebacks)))
     for text in texts[:MAX_TRACEBACKS]:
         say(text, aside=True)
@@ -230,7 +230,7 @@ def print_tracebacks(tracebacks: Iterable[str]) -> None:
 
 
 def print_clipping(clipping: Clipping) -> None:
-    """Print the number of clipped actions; a warning if there are many."""
+    """Print the number of clipped actions, as a warning if there are many."""
     if clipping.warning:
         say(f"warning: {clipping.warning}", aside=True)
     elif clipping.cut:
@@ -238,7 +238,7 @@ def print_clipping(clipping: Clipping) -> None:
 
 
 def print_errors(store: Store) -> bool:
-    """Print the errors of a run with their tracebacks on standard error; return whether all episodes are errors."""
+    """Print a run's errors and their tracebacks on standard error; return whether all episodes are errors."""
     reasons = store.reasons()
     print_reasons(reasons, aside=True)
     print_tracebacks(store.tracebacks().values())
@@ -246,9 +246,9 @@ def print_errors(store: Store) -> bool:
 
 
 def print_refused(reasons: Mapping[str, int]) -> None:
-    """Print how many episodes were refused, and why, the most frequent reasons first."""
+    """Print how many episodes were refused, and the reasons, most frequent first."""
     if reasons:
-        say(f"{number_of(sum(reasons.values()), 'episode')} refused, without a certificate:")
+        say(f"{number_of(sum(reasons.values()), 'episode')} refused for lack of a certificate:")
         print_counts(reasons)
 
 

@@ -17,11 +17,11 @@ from assay.runs.schedulers.until import UntilScheduler, parse_until
 from assay.runs.store import PlannedEpisode, Store
 
 MAX_CRASHES, MAX_KILLS = 2, 5
-"""Worker deaths after which an episode is recorded as an error: by a crash, and by SIGKILL or lack of memory."""
+"""Number of worker deaths after which an episode is recorded as an error: from crashes, and from SIGKILL or OOM."""
 MAX_OFFLINE_EPISODES_PER_WORKER = 3
-"""Consecutive episodes per worker with an unreachable policy server after which the run stops."""
+"""Number of consecutive episodes per worker with an unreachable policy server after which the run stops."""
 MAX_IDLE_DEATHS_PER_WORKER = 5
-"""Worker deaths without an executed episode, per worker, after which the run stops."""
+"""Number of worker deaths without an executed episode, per worker, after which the run stops."""
 
 Watch = Callable[[EpisodeSpec | None, Episode | None], None]
 
@@ -33,7 +33,7 @@ class Ending:
     done: int
     """Number of episodes recorded by this command."""
     left: int
-    """Number of requested episodes that were not executed, without those of decided conditions."""
+    """Number of requested episodes that were not executed, not counting those of decided conditions."""
     reason: str = ""
     """Reason why the run ended early; empty if it did not."""
     errors: int = 0
@@ -50,7 +50,7 @@ def drive(
     stopping: Callable[[], bool] = lambda: False,
     watch: Watch = lambda spec, episode: None,
 ) -> Ending:
-    """Execute the remaining episodes of a store's plan, or the ``wanted`` ones among them.
+    """Execute the remaining episodes of a store's plan, or only the ``wanted`` ones.
 
     ``watch`` is called with each recorded episode, and periodically with None.
     """
@@ -68,7 +68,7 @@ Driving = Generator[None, None, Ending]
 
 
 def finish(steps: Driving) -> Ending:
-    """Execute a run to its end."""
+    """Execute a run until it ends."""
     while True:
         try:
             next(steps)

@@ -1,4 +1,4 @@
-"""Estimates before a run: certificates and time, from earlier runs or a few timed episodes."""
+"""Estimates before a run: certificates and duration, from earlier runs or a few timed episodes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from assay.runs.worker import EpisodeRunner
 from assay.support.console import number_of
 
 DEFAULT_SUCCESS = 0.9
-"""Assumed success of the controls of an unknown policy."""
+"""Assumed success rate of an unknown policy on the controls."""
 SAMPLE = 3
 """Number of episodes that are timed if there is no earlier run."""
 MAX_RUNS = 200
-"""Maximum number of earlier runs that are read, the newest first."""
+"""Maximum number of earlier runs that are read, newest first."""
 LATENCY = "latency"
 """Key of a measured latency in a run's meta table."""
 _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -31,30 +31,30 @@ _UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 @dataclass(frozen=True, slots=True)
 class EpisodePace:
-    """Duration of an episode, and the source of the estimate."""
+    """Duration of an episode and the source of the estimate."""
 
     seconds: float
-    """Wall-clock time of one worker per episode, seconds."""
+    """Wall-clock time that one worker takes per episode, in seconds."""
     source: str
-    """Source of the estimate: "mean of 264 episodes of earlier runs"."""
+    """Source of the estimate, e.g. "mean of 264 episodes of earlier runs"."""
     succeeded: int | None = None
-    """Successes among the ``timed`` episodes; None if nothing was timed."""
+    """Number of successes among the ``timed`` episodes; None if no episodes were timed."""
     timed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierRuns:
-    """Pace and success of earlier runs of a policy."""
+    """Pace and success rate in earlier runs of a policy."""
 
     pace: EpisodePace | None
     success: float | None
-    """Success rate of the controls in these runs."""
+    """Success rate on the controls in these runs."""
     controls: int
 
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Certificates of a plan: cached ones and missing ones."""
+    """Certificates that a plan needs, both cached and missing."""
 
     known: int
     missing: int
@@ -70,7 +70,7 @@ def certificates(plan: RunPlan) -> Certificates:
 
 
 def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | None = None) -> EarlierRuns:
-    """Return the duration of an episode and the success of controls in earlier runs with a policy and ``steps``."""
+    """Return the episode duration and control success rate in earlier runs with the same policy and ``steps``."""
     files = {file for folder in folders if folder.is_dir() for file in folder.glob(f"*{SUFFIX}")}
     count, seconds, runs, wins, controls = 0, 0.0, 0, 0, 0
     for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)[:MAX_RUNS]:
@@ -94,7 +94,7 @@ def earlier_runs(policy: str, pack: str, folders: Iterable[Path], steps: int | N
 
 
 def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> EpisodePace | str:
-    """Time a few controls of a plan in this process; returns the error if all of them fail. Raises PolicyError."""
+    """Time a few controls of a plan in this process; return the error if all of them fail. Raises PolicyError."""
     controls = [spec for spec in plan.specs if spec.condition == CONTROL] or plan.specs
     sample = controls[:: max(1, len(controls) // count)][:count]
     actor = None if isinstance(policy, str) else policy
@@ -113,7 +113,7 @@ def time_episodes(plan: RunPlan, policy: str | Policy, count: int = SAMPLE) -> E
 
 
 def parse_duration(text: str | float) -> float:
-    """Parse ``2h``, ``90min`` or ``1h30m`` to seconds; a number is seconds. Raises RunError."""
+    """Parse ``2h``, ``90min`` or ``1h30m`` as seconds; a plain number is in seconds. Raises RunError."""
     if isinstance(text, int | float):
         text = f"{text}s"
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smhd])", text)
@@ -123,7 +123,7 @@ def parse_duration(text: str | float) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration: 40 s, 12 min, 3 h 10 min, 2 days 4 h."""
+    """Format a duration as 40 s, 12 min, 3 h 10 min or 2 days 4 h."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     minutes = round(seconds / 60)

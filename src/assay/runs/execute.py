@@ -1,4 +1,4 @@
-"""Execution of a run from start to end: plan, certify, execute, record. Calling it again resumes."""
+"""Execution of a run from start to end: plan, certify, execute, record. Executing it again resumes the run."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ from assay.runs.worker import WorkerConfig
 TOLERANCE_STEPS = 0.1
 """Fraction of a control step by which a latency may exceed whole steps without being rounded up."""
 TIMED_REQUESTS = 5
-"""Number of timed requests, after a first one that is not timed because it may compile a model."""
+"""Number of timed requests, after a first, untimed one, which may compile a model."""
 
 
 class Observer:
-    """Callbacks that follow a run, and may decline or stop it. This base class forwards them to ``inner``."""
+    """Callbacks that follow a run, and may decline or stop it; this base class forwards them to ``inner``."""
 
     inner: Observer | None = None
-    """Another observer to notify; without one, a run is approved and never stopped."""
+    """Another observer to notify; if None, runs are always approved and never stopped."""
 
     def approve(self, plan: RunPlan) -> bool:
-        """Return whether to start; nothing has been executed yet, and the run's file is unchanged."""
+        """Return whether to start the run; nothing has been executed yet, and the run's file is unchanged."""
         return self.inner is None or self.inner.approve(plan)
 
     def certifying(self, wanted: int) -> None:
@@ -67,17 +67,17 @@ class Observer:
             self.inner.scene_certified()
 
     def began(self, store: Store, waiting: int) -> None:
-        """Called when the plan is stored; ``waiting`` of its episodes are to be executed."""
+        """Called when the plan has been stored; ``waiting`` of its episodes are to be executed."""
         if self.inner is not None:
             self.inner.began(store, waiting)
 
     def episode(self, spec: EpisodeSpec | None, episode: Episode | None) -> None:
-        """Called when an episode was recorded, and periodically with None."""
+        """Called when an episode has been recorded, and periodically with None."""
         if self.inner is not None:
             self.inner.episode(spec, episode)
 
     def stopping(self) -> bool:
-        """Return whether to stop: running episodes are finished, and no more are started."""
+        """Return whether to stop; running episodes are finished, and no more are started."""
         return self.inner is not None and self.inner.stopping()
 
 
@@ -95,7 +95,7 @@ def default_path(experiment: str, policy: str, shard: str | None = None) -> Path
 def choose_workers(
     options: RunOptions, policies: Iterable[str | Policy | Player], workers: int
 ) -> RunOptions:
-    """Return options with a number of workers: ``workers`` by default, 0 for policy objects. Raises RunError."""
+    """Return options with the number of workers set: ``workers`` by default, 0 for policy objects. Raises RunError."""
     has_objects = not all(isinstance(policy, str) for policy in policies)
     if has_objects and options.workers:
         raise RunError("a policy object acts in this process: set workers to 0, or pass the policy's address")
@@ -112,7 +112,7 @@ def execute(
     observer: Observer | None = None,
     label: str | None = None,
 ) -> Ending:
-    """Run an experiment with a policy into a file. Invalid requests raise before anything is written.
+    """Run an experiment with a policy and record it in a file. Invalid requests raise before anything is written.
 
     ``policy`` is an address, an object that acts in this process, or a player that executes complete episodes;
     ``label`` is its name in reports. Raises AssayError, and DeclinedError if the observer does not approve.
@@ -131,7 +131,7 @@ def execute(
         wanted = {(spec.task, spec.seed, spec.condition) for spec in plan.specs}
 
         def is_wanted(entry: PlannedEpisode) -> bool:
-            """Return whether this command requests the episode; earlier ones may have planned others."""
+            """Return whether this command requests the episode; earlier commands may have planned others."""
             return (entry.task, entry.seed, entry.condition) in wanted
 
         observer.began(store, sum(map(is_wanted, store.todo(retry=options.retry))))
@@ -151,8 +151,9 @@ def _settle_latency(
 ) -> tuple[RunOptions, dict[str, object] | None]:
     """Return the options with the latency in control steps, and its measurement: new, or stored when the run began.
 
-    Wall-clock time varies from request to request; if it entered episodes, the same spec would no longer give the same
-    episode. So a latency is measured once, and a run is resumed with it. Raises AssayError if it cannot be measured.
+    Wall-clock time varies from request to request; if it affected episodes, the same spec would no longer give the same
+    episode. The latency is therefore measured once, and reused when a run is resumed. Raises AssayError if it cannot be
+    measured.
     """
     if options.latency != MEASURED:
         return options, None
@@ -173,7 +174,7 @@ def _settle_latency(
 def _measure_latency(
     experiment: str | Experiment, policy: str | Policy, options: RunOptions
 ) -> dict[str, object]:
-    """Time decisions of a policy on the first observation of a plan; by the server's clock, if it reports times."""
+    """Time a policy's decisions on the first observation of a plan, by the server's clock if it reports times."""
     first_seed = None if options.seeds is None else options.seeds[:1]
     plan = RunPlan.make(experiment, replace(options, latency=0, while_waiting=None, seeds=first_seed))
     world, spec = plan.experiment.played_in, plan.specs[0]
@@ -217,9 +218,9 @@ def _measure_latency(
 
 @contextmanager
 def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
-    """Open the run's file for writing, and store its provenance; a new file is removed if no episode is recorded.
+    """Open the run's file for writing and store its provenance; a new file is removed if no episode is recorded.
 
-    Raises RunError if the file holds another run, DeclinedError if the observer does not approve.
+    Raises RunError if the file holds another run, and DeclinedError if the observer does not approve.
     """
     is_new, is_useful = not plan.path.exists(), False
     try:
@@ -229,7 +230,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
             if store.planned and (stored := store.meta.get(SHARD)) != shard:
                 held = "a complete run" if stored is None else f"shard {stored['number']}/{stored['of']}"
                 raise RunError(
-                    f"{plan.path}: contains {held}, which this command does not resume: choose another --out"
+                    f"{plan.path}: contains {held}, which this command cannot resume; choose another --out"
                 )
             if not observer.approve(plan):
                 raise DeclinedError(f"{plan.path}: not started")
@@ -254,7 +255,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
 
 
 def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
-    """Store the episodes of a plan, certified first if required; ``left`` is not 0 if that was interrupted."""
+    """Store a plan's episodes, after certifying them if required; ``left`` is nonzero if that was interrupted."""
     place = None if plan.part is None else plan.part.place
     if not plan.requires_certificates:
         times, limit = plan.experiment.reference, plan.experiment.limit
@@ -272,7 +273,7 @@ def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
     remember(store, service.refused, plan.specs)
     if not store.planned and plan.part is None:  # all of a shard may be refused, the other shards not
         often, *_ = count_reasons(service.refused)
-        raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")
+        raise RunError(f"all {len(service.refused)} episodes were refused; most frequent reason: {often}")
     return ending
 
 
@@ -304,7 +305,7 @@ def make_executor(
     actor: Policy | Player | None = None,
     store: Store | None = None,
 ) -> Executor:
-    """Return an executor: local processes, actors on Ray, this process, or a player; ``actor`` acts in this process."""
+    """Return an executor: local processes, Ray actors, this process, or a player; ``actor`` acts in this process."""
     if isinstance(actor, Player):
         assert store is not None
         return actor.executor(worker, store.all_specs())
@@ -314,6 +315,8 @@ def make_executor(
         from assay.runs.on_ray import RayActors
 
         if "://" in worker.policy and "batch=" in worker.policy:
-            raise RunError(f"{worker.policy}: batch= is for workers of one machine, not for --ray")
+            raise RunError(
+                f"{worker.policy}: batch= requires workers on one machine and cannot be combined with --ray"
+            )
         return RayActors(worker, options.ray, options.workers, timeout=options.timeout)
     return LocalProcesses(worker, options.worker_count, timeout=options.timeout)

@@ -1,4 +1,4 @@
-"""Interface between the driver and the executors of episodes, and the simplest executor: this process."""
+"""Interface between the driver and the executors of episodes, and the simplest executor, which uses this process."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class Died:
     number: int | None
     reason: str
     violent: bool = False
-    """Whether the worker was killed from outside (SIGKILL, out of memory) rather than crashed."""
+    """Whether the worker was killed from outside (SIGKILL, out of memory) instead of crashing."""
 
 
 Event = Done | Died | None
-"""What an executor reports; None if time has passed without an event."""
+"""Event reported by an executor; None if time has passed without an event."""
 
 
 class Executor(Protocol):
-    """Executes the episodes that a scheduler hands out, until it has no more."""
+    """Executes the episodes that a scheduler hands out, until none are left."""
 
     workers: int
     """Number of episodes that run concurrently."""
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
-        """Yield events. When ``stopping`` turns true, running episodes are finished and no more are started.
+        """Yield events. Once ``stopping`` returns true, running episodes are finished and no more are started.
 
-        A worker that dies returns its batch and is replaced; the episode that it was executing is not returned:
-        the driver decides about it. Raises PolicyError if the policy cannot be loaded.
+        A worker that dies returns its batch and is replaced. The episode that it was executing is not returned; the
+        driver decides whether to repeat it. Raises PolicyError if the policy cannot be loaded.
         """
         ...
 
@@ -62,17 +62,17 @@ class Player(Protocol):
         ...
 
     def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Executor:
-        """Return the executor of the episodes; ``planned`` are all episodes of the run, including recorded ones."""
+        """Return the executor for the episodes; ``planned`` are all episodes of the run, including recorded ones."""
         ...
 
 
 class InProcess:
-    """Executes episodes sequentially in this process: for objects as policies, short runs and debugging."""
+    """Executes episodes sequentially in this process, for policy objects, short runs and debugging."""
 
     workers = 1
 
     def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
-        """``policy``: an object used instead of the policy at the config's address; its owner closes it."""
+        """``policy``: an object to use instead of the policy at the config's address; the caller closes it."""
         self._config, self._policy = config, policy
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:

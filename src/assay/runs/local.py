@@ -29,7 +29,7 @@ HEARTBEAT_INTERVAL_S = 1.0
 MAX_FAILED_STARTS = 3
 """Maximum number of consecutive workers that fail to start."""
 LOADING_TIMEOUT_S = 600.0
-"""Maximum time that a worker may take to load the policy, seconds."""
+"""Maximum time that a worker may take to load the policy, in seconds."""
 
 
 @dataclass(slots=True, eq=False)
@@ -37,10 +37,10 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     last_seen: float
-    """Time of the last message from the worker, monotonic seconds."""
+    """Monotonic time, in seconds, of the worker's last message."""
     ready: bool = False
     latest: str | None = None
-    """Scene that the worker has compiled."""
+    """Scene that the worker has compiled most recently."""
     batch: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
     """Episodes reserved for the worker, in order."""
     current: int | None = None
@@ -53,7 +53,7 @@ class _Worker:
 
 
 class LocalProcesses:
-    """Executes in processes of this machine, behind a relay if the policy's address has ``batch=``."""
+    """Executes episodes in processes on this machine, behind a relay if the policy's address has ``batch=``."""
 
     def __init__(self, config: WorkerConfig, workers: int, *, timeout: float = 1800.0) -> None:
         self.workers = workers
@@ -93,7 +93,7 @@ class LocalProcesses:
                     _join(worker.process, timeout=2)
 
     def _feed(self, worker: _Worker, source: Scheduler, stopping: bool) -> None:
-        """Send a worker its next episode: one at a time, so that none is started after a request to stop."""
+        """Send a worker its next episode, one at a time, so that none is started after a request to stop."""
         if stopping:
             source.give_back([number for number, _ in worker.batch])
             worker.batch.clear()
@@ -139,7 +139,7 @@ class LocalProcesses:
             allowed = self._timeout if worker.ready else LOADING_TIMEOUT_S
             if time.monotonic() - worker.last_seen > allowed:
                 worker.process.kill()
-                yield from self._remove(worker, workers, source, f"gave no sign of life for {allowed:.0f} s")
+                yield from self._remove(worker, workers, source, f"did not respond for {allowed:.0f} s")
 
     def _remove(
         self, worker: _Worker, workers: list[_Worker], source: Scheduler, reason: str
@@ -183,7 +183,7 @@ def _ending(code: int | None) -> str:
 
 
 def _work(pipe: Connection, config: WorkerConfig) -> None:
-    """Main function of a worker: load the policy, execute episodes until the pipe is closed."""
+    """Run a worker: load the policy, and execute episodes until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the driver, which lets workers finish
     # These errors mean that the driver has closed the pipe, or has ended.
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
@@ -209,7 +209,7 @@ def _work(pipe: Connection, config: WorkerConfig) -> None:
 
 @contextmanager
 def _open_relay(address: str) -> Iterator[str]:
-    """Yield the address for the workers of a run: that of a relay if it has ``batch=``. Raises PolicyError."""
+    """Yield the address for a run's workers: that of a relay if it has ``batch=``. Raises PolicyError."""
     client = world_servers(LIBERO).get(address.partition("://")[0])
     if client is None or "batch=" not in address:
         yield address

@@ -1,4 +1,4 @@
-"""Ray: one actor per worker, on any number of machines; only the driver writes the store."""
+"""Ray: one actor per worker, on any number of machines; only the driver writes to the store."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ from assay.support.files import CACHE_VARIABLE
 from assay.support.processes import environment, environment_of_others
 
 LOCAL = "local"
-"""The address of a Ray instance that the run starts on this machine."""
+"""Address that makes a run start Ray on this machine."""
 CONNECT_TIMEOUT_S = 10.0
 PLACEMENT_TIMEOUT_S = 120.0
-"""Seconds without any placed actor after which the run fails."""
+"""Time, in seconds, without any placed actor after which the run fails."""
 CPU_COUNT_INTERVAL_S = 10.0
-"""Seconds between counts of a cluster's CPUs."""
+"""Interval, in seconds, between counts of a cluster's CPUs."""
 BRIEF_EPISODE_S = 2.0
-"""An actor gets its next episode ahead of time if the latest took less, so that it never waits; after a longer one
-the round trip to the driver does not matter, and Ctrl-C takes effect sooner."""
+"""Duration, in seconds, of an actor's latest episode below which it gets the next one ahead of time and never waits.
+
+After a longer episode, the round trip to the driver does not matter, and Ctrl-C takes effect sooner.
+"""
 LEAN = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_enable_metrics_collection": "0",
@@ -43,42 +45,44 @@ LEAN = {
     "RAY_REPORTER_UPDATE_INTERVAL_MS": "60000",
     "RAY_worker_niceness": "0",
 }
-"""Variables that disable monitoring in a local Ray, and the lower priority of its workers (niceness 15)."""
+"""Variables that disable monitoring in a local Ray instance, and the lower priority of its workers (niceness 15)."""
 PASSED_ON = (LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE, CACHE_VARIABLE, "LP_NUM_THREADS")
-"""Environment variables that actors get from the driver: locations of assets and caches, threads of software
-rendering; no keys except that of the policy's own server. A local Ray gets what other processes get, see
-`assay.support.processes`."""
+"""Environment variables that actors get from the driver.
+
+They set locations of assets and caches, and threads for software rendering; no keys are passed except that of the
+policy's server. A local Ray instance gets the same variables as other processes, see `assay.support.processes`.
+"""
 STORE_MEMORY = 80_000_000
-"""Bytes of Ray's object store on this machine, the minimum: an episode has some 10 kB."""
+"""Size of Ray's object store on this machine, in bytes: the minimum, since an episode takes about 10 kB."""
 
 
 @dataclass(slots=True, eq=False)
 class _RayWorker:
     actor: Any
     calls: deque[tuple[int | None, Any]]
-    """Pending calls in order: the number of the episode, if it is one, and Ray's reference to the result."""
+    """Pending calls, in order: the episode's number, if the call is an episode, and Ray's reference to the result."""
     last_seen: float
-    """Time of the last message from the worker, monotonic seconds."""
+    """Monotonic time, in seconds, of the worker's last message."""
     placed: bool = False
     ready: bool = False
     ahead: int = 0
     """Number of episodes sent ahead of the running one."""
     latest: str | None = None
-    """Scene that the worker has compiled."""
+    """Scene that the worker has compiled most recently."""
     queue: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
-    """Episodes reserved for the worker and not yet sent."""
+    """Episodes reserved for the worker but not yet sent."""
 
     @property
     def numbers(self) -> list[int]:
-        """Episodes reserved for the worker and not finished, in order."""
+        """Episodes reserved for the worker but not yet finished, in order."""
         return [number for number, _ in (*self.calls, *self.queue) if number is not None]
 
 
 class RayActors:
-    """Executes on Ray: ``local`` starts one on this machine, else the address of a cluster.
+    """Executes episodes on Ray: ``local`` starts it on this machine; any other address is that of a cluster.
 
-    By default there are as many workers as CPUs, including those of nodes that join later. An existing connection of
-    this process to Ray is used and left open.
+    By default there are as many workers as CPUs, including those of nodes that join later. If this process is already
+    connected to Ray, that connection is used and left open.
     """
 
     def __init__(
@@ -179,7 +183,7 @@ class RayActors:
             worker.calls.append((number, worker.actor.run.remote(spec)))
 
     def _ready(self, workers: list[_RayWorker]) -> list[_RayWorker]:
-        """Return workers whose first call has finished; an actor executes its calls in order."""
+        """Return the workers whose first call has finished; an actor executes its calls in order."""
         first = {worker.calls[0][1]: worker for worker in workers if worker.calls}
         ready, _ = self._ray.wait(list(first), timeout=POLL_INTERVAL_S)
         if ready:
@@ -211,7 +215,7 @@ class RayActors:
         elif answer == _versions():
             worker.placed = True
         else:
-            raise RunError(f"a Ray node has {answer}, this machine {_versions()}: they must be equal")
+            raise RunError(f"a Ray node has {answer}, but this machine has {_versions()}; they must match")
 
     def _remove_silent(self, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         """Stop workers that have sent no message for too long."""
@@ -221,14 +225,14 @@ class RayActors:
         elif now - self._placed > PLACEMENT_TIMEOUT_S:
             free = int(self._ray.available_resources().get("CPU", 0))
             raise RunError(
-                f"--ray {self._address}: no worker was placed in {PLACEMENT_TIMEOUT_S:.0f} s; "
+                f"--ray {self._address}: no worker was placed within {PLACEMENT_TIMEOUT_S:.0f} s; "
                 f"{free} of {self._cpus()} CPUs are free"
             )
         for worker in list(workers):
             allowed = self._timeout if worker.ready else max(self._timeout, LOADING_TIMEOUT_S)
             if worker.placed and worker.calls and now - worker.last_seen > allowed:
                 yield from self._remove(
-                    worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False
+                    worker, workers, source, f"did not respond for {allowed:.0f} s", violent=False
                 )
 
     def _remove(

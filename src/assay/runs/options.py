@@ -33,13 +33,13 @@ Seeds = int | str | Iterable[int]
 class RunOptions:
     """Options of a run, named as in ``assay run`` and the API.
 
-    Metadata of a field: its minimum, and its metavar and flags on the command line.
+    Field metadata: the minimum, and the metavar and flags on the command line.
     """
 
     tasks: str | None = None
-    """Tasks: all, suite names, task ids, task files or folders, comma-separated (default: those of the experiment)."""
+    """Tasks: all, suite names, task ids, task files or folders, separated by commas (default: the experiment's)."""
     seeds: tuple[int, ...] | None = None
-    """Number of seeds (4 means 0 to 3), or a list: 7,8,9 or 7-11 (default: those of the experiment)."""
+    """Number of seeds (4 means 0 to 3), or a list: 7,8,9 or 7-11 (default: the experiment's)."""
     conditions: str | None = None
     """Conditions to run in addition to the control: names or patterns, e.g. position,'displace=*' (default: all)."""
     workers: int | None = field(default=None, metadata={"minimum": 0})
@@ -49,7 +49,7 @@ class RunOptions:
     states: Path | None = None
     """Folder with LIBERO's stored initial states, used instead of sampled ones."""
     hold_start: int | None = field(default=None, metadata={"minimum": 0, "metavar": "K"})
-    """Start every episode from initial state K; the seeds then vary only the policy's randomness."""
+    """Start every episode from initial state K, so that the seeds vary only the policy's randomness."""
     steps: int | None = field(default=None, metadata={"minimum": 1})
     """Maximum number of control steps per episode (default: the task's horizon)."""
     replan: int | None = field(default=None, metadata={"minimum": 1})
@@ -57,13 +57,13 @@ class RunOptions:
     latency: int | Literal["measured"] = field(default=0, metadata={"metavar": "K|measured"})
     """Inference latency in control steps (50 ms); `measured` times the policy once before the run."""
     while_waiting: Waiting | None = None
-    """While waiting: execute the previous chunk (`play`, default), `hold` still, or skip elapsed actions (`align`)."""
+    """During inference, `play` the previous chunk (default), `hold` still, or `align` (skip elapsed actions)."""
     retries: int = field(default=1, metadata={"minimum": 0})
-    """Number of further attempts after an episode ends in an error."""
+    """Number of times to retry an episode that ended in an error."""
     until: str | None = field(default=None, metadata={"metavar": "RULE"})
     """Rule for stopping a condition early: half-width=0.05, decided=0.8, or differs=0.05 (from the control)."""
     video: Videos | None = None
-    """Write videos of `failures`, or of `all` episodes."""
+    """Write videos of failed episodes (`failures`) or of all episodes (`all`)."""
     ray: str | None = field(default=None, metadata={"metavar": "ADDRESS"})
     """Run on Ray: `local`, or the address of a cluster."""
     certified: bool | None = field(default=None, metadata={"flags": "--certified/--uncertified"})
@@ -76,7 +76,7 @@ class RunOptions:
     """Run part I of N of the plan; `assay runs merge` merges the parts."""
 
     def __post_init__(self) -> None:
-        """Raise RunError for a value out of range."""
+        """Raise RunError if a value is out of range."""
         for option in fields(self):
             value, minimum = getattr(self, option.name), option.metadata.get("minimum")
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -90,7 +90,7 @@ class RunOptions:
 
     @classmethod
     def of(cls, options: RunOptions | None = None, **overrides: Unpack[RunOptionsDict]) -> RunOptions:
-        """Return options with some replaced, given as the API and the command line accept them. Raises AssayError."""
+        """Return options with some values replaced, as the API and the command line accept them. Raises AssayError."""
         values: dict[str, Any] = dict(overrides)
         for name, error, example in (
             ("tasks", TaskError, "'libero_goal/3'"),
@@ -118,7 +118,7 @@ class RunOptions:
 
     @property
     def retry(self) -> Retry:
-        """Which episodes that ended in an error are repeated."""
+        """Selection of the episodes with errors that are repeated."""
         return "errors" if self.retry_errors else "transient"
 
 
@@ -155,7 +155,7 @@ def option_help() -> Mapping[str, str]:
 def join_names(
     names: str | Iterable[str] | None, error: type[AssayError], option: str, example: str
 ) -> str | None:
-    """Return a selection as written on the command line; raises ``error`` unless it is text or a list of names."""
+    """Return a selection as written on the command line. Raises ``error`` unless it is text or a list of names."""
     if names is None or isinstance(names, str):
         return names
     try:
@@ -168,7 +168,7 @@ def join_names(
 def parse_seeds(seeds: Seeds) -> tuple[int, ...]:
     """Parse seeds from a number, a list or text: ``4`` means 0 to 3, ``7,8,9`` and ``7-11`` list them.
 
-    Raises RunError.
+    Raises RunError if the seeds are invalid.
     """
     numbers: list[int] = []
     try:
@@ -205,9 +205,10 @@ def _parse_latency(latency: int | str) -> int | Literal["measured"]:
 
 
 def run_command(experiment: str, policy: str, settings: Mapping[str, object], **options: object) -> str:
-    """Return an ``assay run`` command with a run's stored settings and further options, without empty ones.
+    """Return an ``assay run`` command with a run's stored settings and further options; empty options are omitted.
 
-    Certification is always spelled out if the settings have it: a run without certificates is not resumed with them.
+    The certification flag is always included if it was stored, because a run without certificates cannot be resumed
+    with them.
     """
     for name in ("steps", "replan", "start", "latency", "while_waiting"):
         options["hold_start" if name == "start" else name] = settings.get(name)
@@ -218,7 +219,7 @@ def run_command(experiment: str, policy: str, settings: Mapping[str, object], **
 
 
 def option_words(options: Mapping[str, object], omit: str = "") -> list[str]:
-    """Return options as words of a command; options without a value are omitted."""
+    """Return options as command-line arguments; options without a value are omitted."""
     return [
         word
         for name, value in options.items()

@@ -1,4 +1,4 @@
-"""Plan of a run: its episodes, their provenance, and the execution settings."""
+"""Plan of a run: its episodes, provenance and execution settings."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ from assay.support.files import digest_of
 from assay.support.plugins import PYTHON, SCRIPT, Plugin, plugins_of
 
 OBJECT = "object:"
-"""Prefix of the address of a policy that is an object of the calling process."""
+"""Prefix of the address of a policy that is an object in the calling process."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunPlan:
-    """Everything that determines a run: episodes, provenance, execution settings."""
+    """Everything that determines a run: episodes, provenance and execution settings."""
 
     experiment: Experiment
     pack: str
     specs: list[EpisodeSpec]
     options: RunOptions
     settings: dict[str, object]
-    """Settings of all episodes, as stored in the run."""
+    """Settings common to all episodes, as stored in the run."""
     plugins: tuple[Plugin, ...]
     requires_certificates: bool
     """Whether only episodes with a certificate are run."""
     part: Shard | None = None
     """Shard of the plan; None for the complete plan."""
     policy: str = ""
-    """The policy's address."""
+    """Address of the policy."""
     path: Path = Path()
-    """The run's file."""
+    """File of the run."""
     label: str | None = None
     """Name of the policy in reports."""
     provenance: dict[str, object] = field(default_factory=dict)
-    """Provenance stored in the run; empty without a policy."""
+    """Provenance stored in the run; empty if there is no policy."""
     actor: Policy | Player | None = None
-    """The policy or player that acts in this process; None if workers load the policy."""
+    """Policy or player that acts in this process; None if workers load the policy."""
 
     @classmethod
     def make(cls, experiment: str | Experiment, options: RunOptions) -> RunPlan:
-        """Plan an experiment. Raises AssayError for options that do not fit it, or each other."""
+        """Plan an experiment. Raises AssayError if the options are incompatible with it or with each other."""
         design = load_experiment(experiment) if isinstance(experiment, str) else experiment
         design = design.only(options.conditions)
         world = design.played_in
@@ -107,7 +107,7 @@ class RunPlan:
             settings |= {"latency": options.latency} if options.latency else {}
             settings["while_waiting"] = options.while_waiting or "play"
         elif options.while_waiting is not None:
-            raise RunError("--while-waiting needs --latency above 0")
+            raise RunError("--while-waiting requires a --latency above 0")
         if options.states is not None:
             world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)
@@ -118,9 +118,9 @@ class RunPlan:
         return cls(design, pack, specs, options, settings, plugins, certified, part)
 
     def for_policy(self, policy: str | Policy | Player, path: Path, label: str | None = None) -> RunPlan:
-        """Return the plan of a run with a policy into a file. Raises PolicyError if the policy cannot act.
+        """Return the plan for running a policy and recording it in a file. Raises PolicyError if the policy cannot act.
 
-        An address whose policy acts in this process is loaded here, once.
+        If the address denotes a policy that acts in this process, it is loaded here, once.
         """
         world, metadata = self.experiment.world, dict[str, str]()
         actor: Policy | Player | None = None if isinstance(policy, str) else policy
@@ -135,7 +135,7 @@ class RunPlan:
                 metadata = check_address(policy, world)
         elif isinstance(policy, type):
             raise PolicyError(
-                f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
+                f"{policy.__name__} is a class, not a policy; pass {policy.__name__}(...) or its address"
             )
         elif missing := missing_methods(policy):
             raise PolicyError(f"{type(policy).__name__} is not a policy: it has no {missing}")
@@ -160,7 +160,7 @@ class RunPlan:
 
     @property
     def worker(self) -> WorkerConfig:
-        """The execution settings of every worker."""
+        """Execution settings for every worker."""
         options = self.options
         return WorkerConfig(
             self.policy,
@@ -174,7 +174,7 @@ class RunPlan:
 
     @property
     def demonstrator(self) -> WorkerConfig:
-        """The execution settings of the workers that certify scenes."""
+        """Execution settings for the workers that certify scenes."""
         policy = self.experiment.played_in.traits.demonstrator
         assert policy is not None
         return replace(self.worker, policy=policy, retries=0, videos=None)
@@ -185,7 +185,7 @@ class RunPlan:
         return str(self.settings.get("states", ""))
 
     def refuse_latency(self) -> None:
-        """Raise RunError if the plan has a latency, which only Assay's own loop can simulate."""
+        """Raise RunError if the plan has a latency, which only Assay's control loop can simulate."""
         if any(spec.latency for spec in self.specs):
             raise RunError(f"--latency: {NOT_HERE}")
 
@@ -211,15 +211,15 @@ class PlannedTask:
     """
 
     name: str
-    """``x/level3 libero_goal/3``; with a number if a condition has several variants of a task."""
+    """``x/level3 libero_goal/3``; with a number appended if a condition has several variants of a task."""
     condition: str
     task: str
     specs: tuple[EpisodeSpec, ...]
     variant: int = 1
-    """Number of the variant within condition and task, from 1."""
+    """Number of the variant within its condition and task, starting at 1."""
 
     def episode(self, number: int) -> EpisodeSpec:
-        """Return the n-th episode, modulo their number."""
+        """Return the n-th episode, wrapping around after the last one."""
         return self.specs[number % len(self.specs)]
 
 

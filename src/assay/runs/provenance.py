@@ -21,11 +21,11 @@ from assay.support.plugins import Plugin
 DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "mujoco", "settings")
 """Values that must be equal for a run to be resumed."""
 IDENTITY = "policy_identity"
-"""Key of the digests of a policy's source and of the files given to it: name -> digest."""
+"""Key for the digests of a policy's source and of the files passed to it: name -> digest."""
 ALL = "*"
-"""Selection of all conditions."""
+"""Pattern that selects all conditions."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
-"""Values that may differ when a run is resumed, and are then recorded."""
+"""Values that may differ when a run is resumed; changes are recorded."""
 
 
 def provenance(
@@ -39,7 +39,7 @@ def provenance(
     identity: dict[str, str] | None = None,
     settings: dict[str, object] | None = None,
 ) -> dict[str, object]:
-    """Return everything about a run except its episodes; ``settings`` apply to all of them.
+    """Return a run's provenance, everything except its episodes; ``settings`` apply to all of them.
 
     ``identity``: digests of the policy's files by name, see `assay.policies.identity`.
     """
@@ -67,7 +67,7 @@ def provenance(
 def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tuple[str, object, object] | None:
     """Return the first value that differs although it must be equal for runs of one experiment; None if all agree.
 
-    The result is its name, and both values; of a mapping, its differing entries.
+    The result is its name and both values; for a mapping, the values are its differing entries.
     """
     for name in DECIDING:
         was, now = known.get(name), fresh.get(name)
@@ -94,16 +94,16 @@ def _differing_entries(was: Mapping[str, object], now: Mapping[str, object]) -> 
 
 
 def all_plugins(*metas: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the plugins of several parts of a run, each once, sorted by module."""
+    """Return the plugins of several parts of a run, without duplicates, sorted by module."""
     plugins = {plugin["module"]: plugin for meta in metas for plugin in meta.get("plugins", ())}
     return [plugins[module] for module in sorted(plugins)]
 
 
 def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool = False) -> None:
-    """Raise RunError if a file holds another run than the one described by ``fresh``.
+    """Raise RunError if a file holds a different run from the one described by ``fresh``.
 
-    A policy that was changed after a run with errors only counts as the same, since no results are mixed. With
-    ``empty_is_new`` a file without episodes may be overwritten, unless other processes may be about to record into
+    A policy that was changed after a run with only errors counts as the same, since no results are mixed. With
+    ``empty_is_new``, a file without episodes may be overwritten, unless other processes may be about to record into
     it.
     """
     known = {} if empty_is_new and not store.done else store.meta
@@ -112,20 +112,20 @@ def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool
     if known and (difference := first_difference(known, fresh)):
         name, was, now = difference
         raise RunError(
-            f"{store.path} holds a run with {name} {was}, not {now}: choose another --out, or delete it"
+            f"{store.path} holds a run with {name} {was}, not {now}; choose another --out, or delete it"
         )
 
 
 def _has_outcomes(store: Store) -> bool:
-    """Return whether an episode without an error was recorded."""
+    """Return whether any episode was recorded without an error."""
     counts = store.counts()
     return bool((counts["success"] + counts["failure"]).sum())
 
 
 def describe(store: Store, fresh: dict[str, object], *, conditions: str | None = None) -> None:
-    """Write provenance into a new run; circumstances that have changed since are added to ``resumed``.
+    """Write provenance into a new run; if the run exists, add changed circumstances to ``resumed``.
 
-    ``conditions``: the selection that is planned now, which is added to those of the run; None for all.
+    ``conditions``: the selection planned now, which is added to the run's selection; None for all.
     """
     if store.meta and not store.done and first_difference(store.meta, fresh):
         store.clear()
@@ -146,15 +146,15 @@ def describe(store: Store, fresh: dict[str, object], *, conditions: str | None =
 
 
 def all_conditions(*described: Mapping[str, Any]) -> list[str]:
-    """Return the union of the selections of conditions of several runs."""
+    """Return the union of several runs' selections of conditions."""
     chosen = dict.fromkeys(selection for meta in described for selection in meta.get("conditions", (ALL,)))
     return [ALL] if ALL in chosen else list(chosen)
 
 
 def commit_of(module: Path) -> str | None:
-    """Return the commit of the checkout of Assay that contains a module; None outside of one.
+    """Return the commit of the Assay checkout that contains a module; None outside a checkout.
 
-    Any other repository around it is not Assay's: Assay may be installed in its `.venv`, or copied into it.
+    Any other enclosing repository is ignored: Assay may be installed in its `.venv`, or copied into it.
     """
     package = next(parent for parent in module.resolve().parents if parent.name == "assay")
     root = package.parents[1]

@@ -17,7 +17,7 @@ from assay.runs.provenance import check_same_run, describe
 from assay.runs.store import Store
 
 LOCK_TIMEOUT_S = 60.0
-"""Maximum time to wait for other processes to finish writing, seconds."""
+"""Maximum time, in seconds, to wait for other processes to finish writing."""
 
 
 def begin(
@@ -27,9 +27,9 @@ def begin(
     options: RunOptions | None = None,
     observer: Observer | None = None,
 ) -> list[EpisodeSpec]:
-    """Plan an experiment for a harness, with the certificates that it needs; returns its episodes.
+    """Plan an experiment for a harness, with the certificates that it needs, and return its episodes.
 
-    ``policy`` is the name of the policy, which only the harness knows. A run that was begun before is resumed; its
+    ``policy`` is the name of the policy, which only the harness knows. A run that was begun earlier is resumed; its
     recorded episodes are returned as well. Without a ``path`` nothing is stored. Raises AssayError.
     """
     plan = RunPlan.make(experiment, options or RunOptions())
@@ -53,19 +53,19 @@ def begin(
 
 
 def record(path: Path, spec: EpisodeSpec, episode: Episode) -> None:
-    """Record an episode in a run that was begun.
+    """Record an episode in a run that has begun.
 
-    An earlier one of the same spec is replaced only if it ended in an error: success and failure stay, however often
-    a harness repeats the episode.
+    An earlier episode with the same spec is replaced only if it ended in an error: a success or failure is kept,
+    however often a harness repeats the episode.
     """
     with Store.writing(path, LOCK_TIMEOUT_S) as store:
         store.record(spec, episode)
 
 
 def _store(store: Store, plan: RunPlan, observer: Observer) -> list[EpisodeSpec]:
-    """Store a plan; returns its episodes, without others that the run may hold."""
+    """Store a plan and return its episodes, without any others that the run may hold."""
     ending = store_plan(store, plan, observer)
     if ending.left:
-        raise RunError(f"{ending.left} scenes were not certified: begin again")
+        raise RunError(f"{ending.left} scenes were not certified; begin the run again")
     planned = {(spec.condition, spec.task, spec.seed) for spec in plan.specs}
     return [spec for spec in store.all_specs() if (spec.condition, spec.task, spec.seed) in planned]

@@ -1,6 +1,6 @@
-"""Replays of recorded actions, and videos of episodes: the same spec, assets and MuJoCo give the same rollout.
+"""Replays of recorded actions, and videos of episodes: the same spec, assets and MuJoCo version give the same rollout.
 
-A video plays in real time at any frame rate: the frame of step s is shown at s times the world's
+A video plays in real time at any frame rate: the frame for step s is shown at s times the world's
 ``frame_seconds``.
 """
 
@@ -22,14 +22,14 @@ from assay.errors import PolicyError
 from assay.tasks import short_name
 
 HOLD_S = 2
-"""Seconds for which the last frame is shown."""
+"""Time, in seconds, for which the last frame is shown."""
 KEYFRAME_INTERVAL = 10
-"""Frames per key frame, so that a viewer can seek quickly."""
+"""Number of frames per key frame, low enough that a viewer can seek quickly."""
 RUN_FRAME_S = 0.5
-"""Simulated seconds per frame in videos of runs: more frames would take longer than the episodes themselves."""
+"""Simulated time per frame in videos of runs, in seconds; more frames would take longer than the episodes."""
 MARGIN = 12
 MIN_WIDTH = 320
-"""Minimum width of header and footer, pixels."""
+"""Minimum width of the header and footer, in pixels."""
 HEADER, FOOTER, BADGE = 58, 44, 76
 PAPER, INK, FAINT = (252, 252, 250), (32, 32, 36), (110, 110, 116)
 TRACK = (224, 224, 220)
@@ -37,10 +37,10 @@ COLOURS = {Outcome.SUCCESS: (38, 130, 72), Outcome.FAILURE: (188, 52, 44), Outco
 
 
 class EpisodeVideo:
-    """Watches a rollout; writes a video afterwards, when the outcome is known."""
+    """Observes a rollout, and writes a video afterwards, when the outcome is known."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, *, seconds: float = 0.0) -> None:
-        """``seconds``: simulated time per frame; at least one control step."""
+        """``seconds``: simulated time per frame, at least one control step."""
         self._env, self._spec = env, spec
         self._every = self._steps(seconds)
         self._observations: list[Any] = []
@@ -63,7 +63,7 @@ class EpisodeVideo:
         seconds: float = 0.0,
         before_each: Callable[[], None] = lambda: None,
     ) -> None:
-        """Render the remembered observations, while their environment is open, into an mp4 file.
+        """Render the stored observations into an mp4 file, while their environment is open.
 
         ``seconds``: simulated time per frame, if fewer frames are wanted. ``before_each`` is called before every
         frame; if it raises, no file is written.
@@ -83,7 +83,7 @@ class EpisodeVideo:
                     video.add(final)
 
     def picture(self, step: int) -> np.ndarray:
-        """Render the frame of a step, or of the last stored step before it."""
+        """Render the frame for a step, or for the last stored step before it."""
         before = [seen for seen in self._observations if seen.step <= step] or self._observations
         return np.asarray(self._picture(self._last if step >= self._last.step else before[-1]))
 
@@ -114,7 +114,7 @@ class EpisodeVideo:
         return np.asarray(frame)
 
     def _paper(self, wide: int, high: int) -> Image.Image:
-        """Return the background of all frames: task and instruction, above room for an image."""
+        """Return the background of all frames: task and instruction, above the space for an image."""
         if self._blank is None:
             width, height = max(wide, MIN_WIDTH) + 2 * MARGIN, HEADER + high + FOOTER
             self._blank = Image.new("RGB", (width + width % 2, height + height % 2), PAPER)
@@ -129,12 +129,12 @@ class EpisodeVideo:
 
 
 def video_file(folder: Path, spec: EpisodeSpec, outcome: str) -> Path:
-    """Return the file of an episode's video in the folder of its run."""
+    """Return the path of an episode's video in the folder of its run."""
     return folder / f"{video_name(spec)}_{outcome}.mp4"
 
 
 def video_name(spec: EpisodeSpec) -> str:
-    """Return the name of an episode's video without its outcome, unique per spec."""
+    """Return the name of an episode's video without the outcome; it is unique per spec."""
     plain = EpisodeSpec(spec.task, spec.seed)
     name = f"{short_name(spec.task)}_{spec.seed:03d}"
     return name if spec == plain else f"{name}_{spec.key[:8]}"
@@ -148,7 +148,7 @@ def _text(
     size: int,
     room: int,
 ) -> None:
-    """Draw one line, in a smaller font or shortened if it does not fit into ``room`` pixels."""
+    """Draw one line of text, in a smaller font or shortened if it does not fit into ``room`` pixels."""
     font = _font(size)
     while size > 11 and pen.textlength(text, font) > room:
         size -= 1
@@ -169,10 +169,10 @@ class RecordedActions:
     """A policy that repeats recorded actions."""
 
     def __init__(self, actions: np.ndarray, error: str, horizon: int) -> None:
-        """``actions`` (steps, action size); ``error``: the recorded error, if any."""
+        """``actions``: shape (steps, action size). ``error``: the recorded error, if any."""
         self._actions, self._error = actions, error
         self.waiting = max(len(actions) - horizon, 0)
-        """Steps beyond the horizon, which policies may wait."""
+        """Number of steps beyond the horizon, which policies may spend waiting."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Do nothing: recorded actions need no preparation."""
@@ -180,7 +180,7 @@ class RecordedActions:
     def act(self, observation: Any) -> np.ndarray:
         """Return the next recorded action."""
         if observation.step >= len(self._actions):
-            raise PolicyError(self._error or "the record ends here")
+            raise PolicyError(self._error or "the recording ends here")
         return self._actions[observation.step : observation.step + 1]
 
 

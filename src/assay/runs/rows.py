@@ -1,4 +1,4 @@
-"""The tables of a run file: their schema, and the conversion of specs, episodes and trajectories to rows and back."""
+"""The tables of a run file: their schema, and the conversion between rows and specs, episodes and trajectories."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from assay.episodes.episode import Episode, Trajectory
 from assay.episodes.spec import Label
 
 APPLICATION = 0x41535359
-"""SQLite's application id of run files: "ASSY"."""
+"""SQLite application id of run files: "ASSY"."""
 VERSION = 2
 """Version of the schema."""
 MAX_VALUES_PER_STEP = 64
-"""Upper bound on the numbers stored per control step of a trajectory."""
+"""Upper bound on how many numbers a trajectory stores per control step."""
 DETAILS = {
     "initial_positions": "positions",
     "contacts": "intervals",
@@ -32,18 +32,18 @@ DETAILS = {
     "side_effects": "effects",
     "aftermath": "after",
 }
-"""Tables with one JSON value per episode, and the column of each."""
+"""Tables with one JSON value per episode, and the column that holds it."""
 KNOWN_IF_EMPTY = frozenset({"contacts", "clipped", "stages", "progress"})
-"""Tables of `DETAILS` in which an empty value, or 0, is information."""
+"""Tables of `DETAILS` in which an empty value or 0 carries information."""
 DETAIL_TABLES = "".join(
     f"CREATE TABLE {table} (id INTEGER PRIMARY KEY REFERENCES specs, {column} TEXT NOT NULL);\n"
     for table, column in DETAILS.items()
 )
 UNCOUNTED = "uncounted"
-"""Name of the table of planned episodes that follow the decision on their condition."""
+"""Name of the table of planned episodes that come after the decision on their condition."""
 DETAIL_TABLES += f"CREATE TABLE {UNCOUNTED} (id INTEGER PRIMARY KEY REFERENCES specs);\n"
 COUNTED = f"(last IS NULL OR key <= last) AND specs.id NOT IN (SELECT id FROM {UNCOUNTED})"
-"""SQL: whether an episode counts; for queries that join ``stopped`` with ``specs``."""
+"""SQL condition for whether an episode counts, for queries that join ``stopped`` with ``specs``."""
 SPEC = "key, experiment, condition, task, seed, scene, spec, labels"
 EPISODE = "outcome, instruction, steps, seconds, decisions, images, attempts, touched, moved, truth, error, transient"
 INVALID = """
@@ -51,7 +51,7 @@ SELECT count(*) FROM specs LEFT JOIN episodes USING (id)
 WHERE NOT json_valid(spec) OR NOT json_valid(labels) OR NOT json_valid(coalesce(truth, '{}'))
    OR coalesce(outcome, 'error') NOT IN ('success', 'failure', 'error')
 """
-"""SQL: the number of planned or recorded episodes that cannot be decoded."""
+"""SQL query for the number of planned or recorded episodes that cannot be decoded."""
 SCHEMA = f"""
 BEGIN IMMEDIATE;
 PRAGMA application_id = {APPLICATION};
@@ -98,7 +98,7 @@ MOST = (
     "CASE WHEN effects IS NOT NULL "
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
-"""SQL: the largest value of any object among an episode's side effects; 0 if none exists."""
+"""SQL expression for the largest value of any object among an episode's side effects; 0 if there is none."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,
@@ -118,7 +118,7 @@ WHERE {COUNTED} ORDER BY specs.id
 _NUMBERS = ("pd", "chance", "best", "distance", "rung", "reference_steps", "limit_factor")
 _FLAGS = ("plausible", "guessable", "milder")
 _EMPTY_LABELS = dict.fromkeys(_NUMBERS, pl.Float64()) | dict.fromkeys(_FLAGS, pl.Boolean())
-"""Types of labels of which no episode of a run has a value; others are text."""
+"""Types of labels for which no episode of a run has a value; other labels are text."""
 _NAMES = (
     "id key experiment condition task seed start labels instruction outcome steps seconds decisions images attempts "
     "touched moved truth error initial_positions contacts clipped events stages progress lasts bystander_moved "
@@ -130,20 +130,21 @@ COLUMNS: dict[str, type[pl.DataType]] = dict.fromkeys(_NAMES.split(), pl.String)
 COLUMNS |= dict.fromkeys(_INTEGERS.split(), pl.Int64) | dict.fromkeys(_FLOATS.split(), pl.Float64)
 """Columns of a frame, in the order of the query.
 
-Those from ``stages`` on are null if the world does not record them: the step at which each atom
-reached each stage (JSON); progress, 0 to 1; whether success lasts, 0 or 1; the largest displacement (metres) and tilt
-(degrees) of objects that the goal does not name, and the largest opening of a drawer, door or knob (1 is LIBERO's
-threshold of open); the largest force of the robot on an object (newton); control steps in which the arm touched
-something; path length (metres) and jerk (m/s^3) of the end effector; all side effects (JSON)."""
+Those from ``stages`` on are null if the world does not record them: the step at which each atom reached each stage
+(JSON); progress, 0 to 1; whether success lasts, 0 or 1; the largest displacement (metres) and tilt (degrees) of
+objects that the goal does not name, and the largest opening of a drawer, door or knob (1 is LIBERO's threshold for
+open); the largest force of the robot on an object (newtons); the number of control steps in which the arm touched
+something; path length (metres) and jerk (m/s^3) of the end effector; all side effects (JSON).
+"""
 
 
 def storable(text: str) -> str:
-    """Replace lone surrogates in a text, which SQLite cannot store."""
+    """Replace lone surrogates, which SQLite cannot store, in a text."""
     return text.encode(errors="replace").decode()
 
 
 def to_storable(value: object) -> object:
-    """Convert a value for JSON: numbers that are not finite become None, lone surrogates are replaced."""
+    """Convert a value for JSON: non-finite numbers become None, and lone surrogates are replaced."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float):
@@ -174,7 +175,7 @@ def with_labels(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
-    """Decode a trajectory from its row. Raises ValueError, TypeError or zlib.error for damaged data."""
+    """Decode a trajectory from its row. Raises ValueError, TypeError or zlib.error if the data is damaged."""
     parts = []
     for blob in blobs:
         unpacking = zlib.decompressobj()
@@ -184,19 +185,19 @@ def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
             raise ValueError("more numbers than its steps allow")
         parts.append(np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel())
         if not np.isfinite(parts[-1]).all():
-            raise ValueError("numbers that are not finite")
+            raise ValueError("non-finite numbers")
     positions, gripper, actions = parts
     # Imported logs have no position after the last action, or no trajectory.
     count = steps if len(gripper) in (0, steps) else len(gripper) - 1
     width = len(actions) // count if len(actions) else 7
     path = Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
     if len(path.end_effector) not in (0, len(gripper)) or len(path.actions) not in (0, count):
-        raise ValueError("lengths of its parts differ")
+        raise ValueError("its parts differ in length")
     return path
 
 
 def pack(values: np.ndarray) -> bytes:
-    """Compress float32 numbers; bytes of equal significance are stored together, which compresses far better."""
+    """Compress float32 numbers, storing bytes of equal significance together, which compresses far better."""
     raw = np.ascontiguousarray(values, dtype="<f4")
     return zlib.compress(raw.view(np.uint8).reshape(-1, 4).T.tobytes(), 6)
 
@@ -218,7 +219,7 @@ class Clipping(NamedTuple):
 
     @classmethod
     def of(cls, episodes: Iterable[Episode]) -> Self:
-        """Count over episodes."""
+        """Count the clipped actions of episodes."""
         counts = [(episode.clipped, episode.steps) for episode in episodes if episode.clipped is not None]
         clipped = [count for count, _ in counts]
         return cls(len(counts), sum(map(bool, clipped)), sum(clipped), sum(steps for _, steps in counts))
@@ -230,7 +231,7 @@ class Clipping(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """Warning if many actions were clipped; otherwise empty."""
+        """Warning if many actions were clipped, otherwise empty."""
         if self.share < MANY_CLIPPED:
             return ""
         return (

@@ -1,8 +1,8 @@
-"""Shards: independent parts of a plan, one per job of a cluster, joined by `merge`.
+"""Shards: independent parts of a plan, one per cluster job, joined by `merge`.
 
-A start (task and seed) is entirely in one shard, so that one job makes an episode, its control and their certificates.
-Every shard stores the positions of its episodes in the whole plan and a digest of that plan: merged shards equal the
-undivided run, and shards of different plans are refused.
+Each start (task and seed) is entirely in one shard, so that one job produces an episode, its control and their
+certificates. Every shard stores the positions of its episodes in the whole plan and a digest of that plan: merged
+shards equal the undivided run, and shards of different plans are rejected.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from assay.runs.store import SUFFIX, Store
 from assay.support.files import replacing
 
 META = "shard"
-"""Key of a run's shard in its meta table."""
+"""Key for a run's shard in its meta table."""
 MERGED = "shards"
-"""Key of a merged run's shards in its meta table."""
+"""Key for a merged run's shards in its meta table."""
 
 
 def parse_shard(text: str) -> tuple[int, int]:
-    """Parse a shard such as ``3/16``: its number, from 1, and the number of shards. Raises RunError."""
+    """Parse a shard such as ``3/16`` into its number, from 1, and the number of shards. Raises RunError."""
     match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         last = match[2] if match is not None and int(match[2]) else "16"
@@ -39,13 +39,13 @@ def parse_shard(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shard:
-    """The episodes of one shard, and their positions in the whole plan."""
+    """The episodes of one shard and their positions in the whole plan."""
 
     description: dict[str, object]
-    """The shard as its run stores it: ``number``, from 1, number of shards ``of``, and a digest of the whole plan."""
+    """The shard as stored in its run: ``number``, from 1, number of shards ``of``, and a digest of the whole plan."""
     specs: list[EpisodeSpec]
     places: Mapping[str, int]
-    """Key of a spec without its time limit, which certificates may set -> position, from 0."""
+    """Position in the plan, from 0, by key of the spec without its time limit, which certificates may set."""
 
     def place(self, spec: EpisodeSpec) -> int:
         """Return the position of an episode in the whole plan, from 0."""
@@ -73,13 +73,13 @@ class Shard:
 
 
 def merge(paths: Sequence[Path], out: Path) -> int:
-    """Write a run with the plans and episodes of several runs of one policy and experiment; returns their number.
+    """Merge the plans and episodes of several runs of one policy and experiment; return the number of episodes.
 
-    If several hold an episode of the same spec, the first without an error counts. Raises RunError if they are of
-    different experiments, or if ``out`` exists.
+    If several runs hold an episode with the same spec, the first without an error counts. Raises RunError if the runs
+    are from different experiments, or if ``out`` exists.
     """
     if out.exists():
-        raise RunError(f"{out} exists already")
+        raise RunError(f"{out} already exists")
     with replacing(out, suffix=SUFFIX, database=True) as growing, Store.writing(growing) as merged:
         with ExitStack() as opened:
             parts = [opened.enter_context(Store.reading(path)) for path in paths]
@@ -88,11 +88,11 @@ def merge(paths: Sequence[Path], out: Path) -> int:
                 for path, shard in zip(paths, shards, strict=True):
                     if shard is None:
                         raise RunError(
-                            f"{path}: is not a shard, and other files are: merge shards of one plan only"
+                            f"{path} is not a shard, but other files are; merge only shards of one plan"
                         )
                     if (shard["plan"], shard["of"]) != (shards[0]["plan"], shards[0]["of"]):
                         raise RunError(
-                            f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ"
+                            f"{path} is a shard of a different plan from {paths[0]}: tasks, seeds or conditions differ"
                         )
                 # In the order of the divided plan.
                 rows = sorted((row for part in parts for row in part.plan_rows()), key=lambda row: row[0])

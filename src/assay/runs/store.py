@@ -1,4 +1,4 @@
-"""The store: all of a run in one SQLite file, ``NAME.assay``.
+"""The store: an entire run in one SQLite file, ``NAME.assay``.
 
 specs              planned episodes, in plan order
 episodes           recorded episodes; an episode is stored completely or not at all
@@ -16,8 +16,8 @@ aftermath          whether success lasts
 stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
-WAL while it is written; a single file when it is closed. One writer at a time. A file is checked when it is opened: the
-application id, the version of the schema, SQLite's integrity check, and that every row can be decoded.
+The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ SUFFIX = ".assay"
 
 
 class PlannedEpisode(NamedTuple):
-    """A planned episode, and its outcome if it was executed."""
+    """A planned episode, and its outcome if it has been executed."""
 
     number: int
     key: str
@@ -76,7 +76,7 @@ class PlannedEpisode(NamedTuple):
     seed: int = 0
     outcome: Outcome | None = None
     progress: float | None = None
-    """Progress from 0 to 1, if it is known."""
+    """Progress from 0 to 1, or None if unknown."""
 
 
 class Store:
@@ -87,22 +87,22 @@ class Store:
         self._db = connection
         self._held = held
         self._unreadable: set[int] = set()
-        """Episodes whose trajectories were requested and could not be decoded."""
+        """Ids of episodes whose trajectories were requested but could not be decoded."""
 
     @classmethod
     def writing(cls, path: Path, patience: float = PATIENCE) -> Store:
-        """Open a run for writing; the file is created if it does not exist.
+        """Open a run for writing, creating the file if it does not exist.
 
-        Raises RunError if another process is writing it and does not finish within ``patience`` seconds.
+        Raises RunError if another process is writing to it and does not finish within ``patience`` seconds.
         """
         if path.suffix != SUFFIX:
-            raise RunError(f"{path}: a run's file ends in {SUFFIX}")
+            raise RunError(f"{path}: the name of a run file must end in {SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             try:
                 held.enter_context(file_lock(lock_file(path), patience))
             except BlockingIOError:
-                raise RunError(f"{path}: another process is writing this run") from None
+                raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
                 raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
             if not path.exists() or not path.stat().st_size:
@@ -125,24 +125,24 @@ class Store:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
                 raise RunError(
-                    f"{path}: SQLite cannot share memory here (a network drive?): choose another place"
+                    f"{path}: SQLite cannot share memory here (a network drive?); choose another folder"
                 )
             return cls(path, connection, held.pop_all())
 
     @classmethod
     def scratch(cls) -> Store:
-        """Return a run in SQLite's own temporary file, which disappears with the process."""
+        """Return a run in a temporary SQLite file, which disappears with the process."""
         connection = sqlite3.connect("", isolation_level=None)
         connection.executescript(SCHEMA)
         return cls(Path(f"scratch{SUFFIX}"), connection)
 
     @classmethod
     def reading(cls, path: Path) -> Store:
-        """Open a run for reading, also while it is being written. Raises RunError."""
+        """Open a run for reading, even while it is being written. Raises RunError."""
         return cls(path, read_connection(path))
 
     def close(self) -> None:
-        """Close the store; the written data becomes a single file."""
+        """Close the store; the data written becomes a single file."""
         if self._held is None:
             self._db.close()
             return
@@ -156,7 +156,7 @@ class Store:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Close the store; SQLite's errors become RunError."""
+        """Close the store, converting SQLite errors to RunError."""
         try:
             self.close()
         except sqlite3.Error as closing_error:
@@ -176,7 +176,7 @@ class Store:
 
     @property
     def world(self) -> Traits:
-        """The traits of the run's world."""
+        """Traits of the run's world."""
         traits = self.meta.get("world")
         if traits is not None:
             return Traits.from_json(traits)
@@ -185,7 +185,7 @@ class Store:
 
     @property
     def states(self) -> Path | None:
-        """The folder of stored initial states, if one was named."""
+        """Folder of stored initial states, if one was given."""
         folder = self.meta.get("states_folder")
         return None if folder is None else Path(folder)
 
@@ -198,7 +198,7 @@ class Store:
             )
 
     def clear(self) -> None:
-        """Delete provenance and plan of a run without episodes."""
+        """Delete the provenance and plan of a run without episodes."""
         assert not self.done, "episodes are never deleted"
         with self._transaction():
             for table in ("meta", UNCOUNTED, "stopped", "specs", "trajectories", *DETAILS):
@@ -207,9 +207,9 @@ class Store:
     # -- the plan
 
     def plan(self, specs: Iterable[EpisodeSpec], place: Callable[[EpisodeSpec], int] | None = None) -> int:
-        """Add specs to the plan, in one transaction, unless they are in it; returns the number of new ones.
+        """Add specs to the plan, in one transaction, unless they are already in it; return the number of new ones.
 
-        ``place`` is the position of each in the order of the plan, from 0; without it they are appended.
+        ``place`` gives each spec's position in the plan, from 0; without it, specs are appended.
         """
         rows, labels, written = [], dict[str, Label](), "{}"
         for spec in specs:
@@ -221,7 +221,7 @@ class Store:
         return self.add_plan(rows)
 
     def add_plan(self, rows: Iterable[tuple[object, ...]]) -> int:
-        """Add rows to the plan unless their key is in it: id (None for the next one) and the columns ``SPEC``."""
+        """Add rows, id (None for the next one) and the columns ``SPEC``, to the plan unless their key is in it."""
         before = self.planned
         with self._transaction():
             self._db.executemany(
@@ -230,7 +230,7 @@ class Store:
         return self.planned - before
 
     def plan_rows(self) -> list[tuple[Any, ...]]:
-        """Return the rows of the plan: id and the columns ``SPEC``."""
+        """Return the rows of the plan, with id and the columns ``SPEC``."""
         return self._db.execute(f"SELECT id, {SPEC} FROM specs ORDER BY id").fetchall()
 
     @property
@@ -292,7 +292,7 @@ class Store:
     # -- episodes
 
     def append(self, number: int, episode: Episode) -> None:
-        """Record an episode of a planned spec: one transaction."""
+        """Record an episode of a planned spec in one transaction."""
         row = {name: getattr(episode, name) for name in EPISODE.split(", ")}
         row |= {name: storable(row[name]) for name in ("outcome", "instruction", "error")}
         row["truth"] = json.dumps(episode.truth)
@@ -316,7 +316,7 @@ class Store:
                     self._db.execute(f"INSERT INTO main.{table} VALUES (?, ?)", (number, json.dumps(value)))
 
     def record(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Record an episode, planned or not, unless one without an error has been recorded."""
+        """Record an episode, planned or not, unless it has already been recorded without an error."""
         self.plan([spec])
         number, outcome = self._db.execute(
             "SELECT specs.id, outcome FROM specs LEFT JOIN episodes USING (id) WHERE key = ?", (spec.key,)
@@ -327,7 +327,7 @@ class Store:
     def stop(self, condition: str, counted: Collection[str], rule: dict[str, object]) -> None:
         """Record that a condition is decided by the episodes with the keys ``counted``.
 
-        Its other episodes, which workers were executing meanwhile, are left out of the frame.
+        Its other episodes, which workers were executing meanwhile, are omitted from the frame.
         """
         planned = self._db.execute("SELECT id, key FROM specs WHERE condition = ?", (condition,)).fetchall()
         counting = set(counted)
@@ -343,12 +343,12 @@ class Store:
 
     @property
     def stopped(self) -> dict[str, dict[str, Any]]:
-        """Conditions that were decided early: the rule and its evidence."""
+        """Conditions that were decided early, with the rule and its evidence."""
         rows = self._db.execute("SELECT condition, rule FROM stopped")
         return {condition: json.loads(rule) for condition, rule in rows}
 
     def frame(self) -> pl.DataFrame:
-        """Return the recorded episodes, one row each, in plan order; labels are columns. Raises RunError."""
+        """Return the recorded episodes, one per row, in plan order, with labels as columns. Raises RunError."""
         rows = self._db.execute(FRAME).fetchall()
         try:
             frame = with_labels(pl.DataFrame(rows, schema=COLUMNS, orient="row"))
@@ -377,7 +377,7 @@ class Store:
         return [f"trajectories of {number_of(count, 'episode')} cannot be read"] if count else []
 
     def counts(self) -> pl.DataFrame:
-        """Return for each condition: planned, done, success, failure, error; whether success is expected."""
+        """Return planned, done, success, failure and error counts per condition, and whether success is expected."""
         rows = self._db.execute(
             "SELECT condition, count(*), count(outcome), sum(outcome IS 'success'), "
             "sum(outcome IS 'failure'), sum(outcome IS 'error'), "
@@ -393,7 +393,7 @@ class Store:
         ).with_columns(pl.col("success_expected").cast(pl.Boolean))
 
     def reasons(self) -> dict[str, int]:
-        """Return errors and their frequencies, the most frequent first."""
+        """Return errors and their frequencies, most frequent first."""
         return dict(
             self._db.execute(
                 "SELECT error, count(*) FROM episodes WHERE outcome = 'error' GROUP BY error "
@@ -402,14 +402,14 @@ class Store:
         )
 
     def seconds(self) -> tuple[int, float]:
-        """Return the number of episodes recorded without an error, and their total seconds."""
+        """Return the number of episodes recorded without an error, and their total duration in seconds."""
         row = self._db.execute(
             "SELECT count(*), coalesce(sum(seconds), 0) FROM episodes WHERE outcome <> 'error' AND seconds > 0"
         ).fetchone()
         return int(row[0]), float(row[1])
 
     def tracebacks(self) -> dict[str, str]:
-        """Return the first traceback of each error of `reasons` that was raised by user code."""
+        """Return the first traceback for each error in `reasons` that was raised by user code."""
         rows = self._db.execute(
             "SELECT error, lines, min(id) FROM episodes JOIN traceback USING (id) WHERE outcome = 'error' "
             "GROUP BY error ORDER BY min(id)"
@@ -417,7 +417,7 @@ class Store:
         return {error: json.loads(lines) for error, lines, _ in rows}
 
     def clipping(self) -> Clipping:
-        """Return counts of actions that were clipped to [-1, 1]."""
+        """Return counts of the actions that were clipped to [-1, 1]."""
         row = self._db.execute(
             "SELECT count(*), coalesce(sum(CAST(cut AS INTEGER) > 0), 0), "
             "coalesce(sum(CAST(cut AS INTEGER)), 0), coalesce(sum(steps), 0) "
@@ -426,7 +426,7 @@ class Store:
         return Clipping(*map(int, row))
 
     def add_all(self, other: Store) -> None:
-        """Add another run's plan and episodes; an episode that is recorded here without an error stays."""
+        """Add another run's plan and episodes; an episode already recorded here without an error is kept."""
         with attach(self._db, other.path), self._transaction():
             self._db.execute(
                 f"INSERT OR IGNORE INTO main.specs ({SPEC}) SELECT {SPEC} FROM other.specs ORDER BY id"
@@ -447,7 +447,7 @@ class Store:
             self._db.execute("DROP TABLE taken")
 
     def trajectories(self, ids: Iterable[int] | None = None) -> Iterator[tuple[int, Trajectory]]:
-        """Yield the trajectories of recorded episodes by id, without those that cannot be decoded; see `damage`."""
+        """Yield the trajectories of recorded episodes by id, except those that cannot be decoded; see `damage`."""
         if ids is None:
             ids = [number for (number,) in self._db.execute("SELECT id FROM trajectories ORDER BY id")]
         for number in ids:  # one query each: an open one would keep a writer from closing
@@ -476,15 +476,15 @@ class Store:
 
 
 def lock_file(path: Path) -> Path:
-    """Return the file that the writer of a run holds locked.
+    """Return the file that a run's writer holds locked.
 
-    Beside the run: closing a descriptor of the run itself would release the locks that SQLite holds on it.
+    It is next to the run: closing a descriptor of the run itself would release the locks that SQLite holds on it.
     """
     return path.with_name(f".{path.name}.lock")
 
 
 def signature(path: Path) -> tuple[int, ...]:
-    """Return a value that changes whenever something is written to a run."""
+    """Return a value that changes whenever a run is written to."""
     numbers: list[int] = []
     for file in (path, path.with_name(f"{path.name}-wal")):
         with suppress(FileNotFoundError):
@@ -511,7 +511,7 @@ def read_connection(path: Path, *, timeout: float = 60.0) -> sqlite3.Connection:
 
 @contextmanager
 def attach(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Let a connection read another run as the database ``other``."""
+    """Attach another run to a connection as the database ``other``, for reading."""
     connection.execute("ATTACH ? AS other", (f"{path.absolute().as_uri()}?mode=ro",))
     try:
         yield
@@ -520,7 +520,7 @@ def attach(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 _checked: dict[Path, tuple[int, ...]] = {}
-"""Signatures of the files that passed the check of their content, which is repeated only after a change."""
+"""Signatures of the files whose content has passed the check, which is repeated only after a change."""
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> None:
@@ -528,14 +528,18 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
-        raise RunError(f"{path}: not a run of Assay")
+        raise RunError(f"{path}: not a run created by Assay")
     if version != VERSION:
-        raise RunError(f"{path}: a run of format {version}; this version of Assay reads format {VERSION}")
+        raise RunError(
+            f"{path}: the run has format {version}, but this version of Assay reads format {VERSION}"
+        )
     foreign = connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE '%virtual%'"
     ).fetchone()
     if foreign is not None:  # triggers and views execute SQL of the file when it is read or written
-        raise RunError(f"{path}: not a run of Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}")
+        raise RunError(
+            f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
+        )
     now = signature(path)
     if _checked.get(path) == now:
         return

@@ -27,12 +27,12 @@ class Trial:
     attempts: tuple[Attempt, ...]
 
     def ending_in(self, outcome: Outcome) -> list[Episode]:
-        """Return the episodes with an outcome."""
+        """Return the episodes with a given outcome."""
         return [episode for _, episode in self.attempts if episode.outcome is outcome]
 
     @property
     def success_rate(self) -> tuple[int, int]:
-        """Number of successes, and of episodes without an error."""
+        """Number of successes, and number of episodes without an error."""
         successes = len(self.ending_in(Outcome.SUCCESS))
         return successes, successes + len(self.ending_in(Outcome.FAILURE))
 
@@ -65,7 +65,7 @@ class Trial:
 
 
 def by_task(attempts: Sequence[Attempt]) -> list[Trial]:
-    """Group attempts by task, in the order of their first attempts; seeds in order."""
+    """Group attempts by task, in the order of each task's first attempt, with seeds in order."""
     tasks: dict[str, list[Attempt]] = {}
     for attempt in attempts:
         tasks.setdefault(attempt[0].task, []).append(attempt)
@@ -84,10 +84,10 @@ def try_tasks(
     options: RunOptions,
     videos: Path | None = None,
 ) -> Iterator[Attempt]:
-    """Execute the unperturbed tasks with a policy, with some of the options of a run; yields finished episodes.
+    """Execute the unperturbed tasks with a policy, using some of a run's options, and yield finished episodes.
 
-    With stored states a seed is the index of a state in LIBERO's file of the task. ``videos``: the folder for videos,
-    if the options ask for them. Without a number of workers, episodes are executed in this process.
+    With stored states, a seed is the index of a state in LIBERO's file for the task. ``videos``: the folder for videos,
+    if the options request them. Without a number of workers, episodes are executed in this process.
     """
     assert options.latency != MEASURED
     specs = []

@@ -19,26 +19,26 @@ _KEY = re.compile(r"[?&](?:key|bearer)=(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """Execution settings of the workers of a run; it is sent to their processes."""
+    """Execution settings for the workers of a run, sent to their processes."""
 
     policy: str
-    """The policy's address."""
+    """Address of the policy."""
     world: str = LIBERO
     """Name of the world in which the policy acts."""
     retries: int = 0
-    """Further attempts at an episode that ended in an error, with the same seed."""
+    """Number of further attempts, with the same seed, at an episode that ended in an error."""
     videos: Path | None = None
-    """The folder for videos; None for no videos."""
+    """Folder for videos; None for no videos."""
     video_successes: bool = False
     """Whether to write videos of successes as well."""
     states: Path | None = None
-    """The folder of stored initial states, if not the default one."""
+    """Folder of stored initial states, if not the default one."""
     plugins: tuple[str, ...] = ()
     """Plugin modules to import first."""
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Environment variables named by the policy's address, with the key of its server."""
+        """Environment variables named by the policy's address that hold its server's key."""
         return tuple(_KEY.findall(self.policy)) if "://" in self.policy else ()
 
 
@@ -46,7 +46,7 @@ class EpisodeRunner:
     """Executes episodes sequentially."""
 
     def __init__(self, config: WorkerConfig, policy: Policy | None = None) -> None:
-        """``policy``: an object used instead of the policy at the config's address; its owner closes it."""
+        """``policy``: an object to use instead of the policy at the config's address; the caller closes it."""
         for module in config.plugins:
             import_module(module)
         self._config = config
@@ -54,7 +54,7 @@ class EpisodeRunner:
         self._env = load_world(config.world).open(config.states)
 
     def run(self, spec: EpisodeSpec, alive: Callable[[], None] = lambda: None) -> Episode:
-        """Execute one episode; errors are recorded in it, not raised. ``alive`` is called at every step."""
+        """Execute one episode; errors are recorded in it instead of being raised. ``alive`` is called at every step."""
         start = time.perf_counter()
         episode, attempts = self._attempt(spec, alive), 1
         while episode.outcome is Outcome.ERROR and attempts <= self._config.retries:

@@ -1,4 +1,4 @@
-"""LIBERO's world on MuJoCo: asset packs, compiled scenes, simulation, observations, predicates.
+"""LIBERO's world on MuJoCo: asset packs, compiled scenes, simulation, observations and predicates.
 
 simulation = Simulation(compile_scene(task.scene, load_pack("primitives")))
 observation = simulation.reset(simulation.sample(seed=0))

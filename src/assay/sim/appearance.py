@@ -20,7 +20,7 @@ from assay.sim.texture_coordinates import parse_numbers, wrap
 from assay.tasks.scene import Colour, Finish, Pattern
 
 PIXELS = 128
-"""Width and height of a pattern's tile, pixels."""
+"""Width and height of a pattern's tile, in pixels."""
 PERIODS = 2
 """Number of stripes or waves per tile; a checkerboard has this many pairs of cells along each side."""
 WAVE = 0.45
@@ -34,9 +34,11 @@ SPOTS = 3
 SPOT = 0.34
 """Mean radius of a speckle, as a fraction of the distance between speckles."""
 DARK = 0.5
-"""Luminance (Rec. 709, 0 to 1) up to which the second colour of a pattern is lighter instead of darker."""
+"""Luminance (Rec. 709, 0 to 1) up to which the second colour of a pattern is lighter than the first, not darker."""
 DARKER, LIGHTER = 0.22, 0.75
-"""Second colour of a pattern: a bright colour times the first, a dark one moved towards white by the second."""
+"""Factors for the second colour of a pattern: a bright colour is multiplied by the first factor, and a dark one is
+moved towards white by the second.
+"""
 
 LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
 """Luminance weights of red, green and blue (Rec. 709)."""
@@ -44,15 +46,15 @@ _PATTERN_NAME = re.compile(r"_pattern_(?P<pattern>[a-z]+)")
 GREY = (0.6, 0.6, 0.6)
 """Default colour of a pattern."""
 PROJECTED_TILES = {"plane": 12}
-"""Tiles along each axis of a geom without texture coordinates, by its type."""
+"""Number of tiles along each axis of a geom without texture coordinates, by geom type."""
 DEFAULT_PROJECTED_TILES = 4
 TINY = 1e-30
-"""Smaller numbers are written as zero: MuJoCo rejects values that underflow a float32."""
+"""Magnitude below which numbers are written as zero, because MuJoCo rejects values that underflow a float32."""
 _LENGTHS = ("pos", "size", "fromto")
 
 
 def resize(body: Element, assets: Element, factor: float) -> None:
-    """Scale an entity's body, sites and meshes by ``factor``; explicit masses scale with its cube."""
+    """Scale an entity's body, sites and meshes by ``factor``, and explicit masses by its cube."""
     for element in body.iter():
         if element.tag in ("geom", "site", "body", "joint", "inertial", "camera"):
             for name in _LENGTHS:
@@ -70,7 +72,7 @@ def resize(body: Element, assets: Element, factor: float) -> None:
 
 
 def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) -> None:
-    """Give drawn geoms of a document a finish, as a material called ``name``."""
+    """Apply a finish to a document's drawn geoms, as a material called ``name``."""
     if finish.usual:
         return
     assets = root.find("asset")
@@ -103,12 +105,14 @@ def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) ->
 
 
 def format_numbers(values: Iterable[float]) -> str:
-    """Format numbers as an MJCF attribute, without loss of precision."""
+    """Format numbers as the value of an MJCF attribute, without loss of precision."""
     return " ".join(repr(float(value)) if abs(value) > TINY else "0.0" for value in values)
 
 
 def _contrast(colour: Colour) -> Colour:
-    """Return the second colour of a pattern on ``colour``: the same hue, much darker, or much lighter if it is dark."""
+    """Return the second colour of a pattern on ``colour``: the same hue, but much darker, or much lighter if ``colour``
+    is dark.
+    """
     own = np.array(colour)
     other = own * DARKER if own @ LUMINANCE > DARK else own + LIGHTER * (1.0 - own)
     red, green, blue = map(float, other)
@@ -116,7 +120,7 @@ def _contrast(colour: Colour) -> Colour:
 
 
 def paint(model: mujoco.MjModel, document: Element) -> None:
-    """Overwrite the textures of a new model that are named after a pattern."""
+    """Overwrite those textures of a new model that are named after a pattern."""
     for texture in document.iterfind("./asset/texture"):
         name = str(texture.get("name"))
         match = _PATTERN_NAME.search(name)
@@ -132,7 +136,7 @@ def paint(model: mujoco.MjModel, document: Element) -> None:
 
 @cache
 def _share(pattern: Pattern) -> np.ndarray:
-    """Return the fraction of the second colour in each pixel of a tile, (PIXELS, PIXELS): rows are v, columns u."""
+    """Return the fraction of the second colour in each pixel of a tile, (PIXELS, PIXELS); rows are v, columns u."""
     fine = 4  # antialiasing: 4 x 4 samples per pixel
     along = (np.arange(fine * PIXELS) + 0.5) / (fine * PIXELS)
     u, v = np.meshgrid(along, along)

@@ -1,8 +1,8 @@
 """Import MuJoCo without loading a GL library.
 
-The package ``mujoco`` loads the library that ``MUJOCO_GL`` names on import, and fails if that is not possible. Physics
-must run without GL, which `assay.sim.gl` loads when an image is rendered. Code outside of `assay.sim` imports MuJoCo
-from here.
+On import, the package ``mujoco`` loads the library that ``MUJOCO_GL`` names, and fails if that is not possible. Physics
+must run without GL, which `assay.sim.gl` loads when an image is rendered. Code outside `assay.sim` imports MuJoCo from
+here.
 """
 
 import logging

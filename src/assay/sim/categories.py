@@ -1,6 +1,6 @@
-"""Facts about categories of objects, from ``categories.yaml``: how they rest, open and switch on, and their variants.
+"""Properties of object categories, from ``categories.yaml``: how they rest, open and switch on, and their variants.
 
-The facts belong to the category and not to an asset pack, so that a task means the same on every pack.
+These properties belong to the category and not to an asset pack, so that a task means the same with every pack.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Quaternion = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Resting orientation of an object: tilted first, then turned about the vertical."""
+    """Resting orientation of an object, which is first tilted, then turned about the vertical."""
 
     tilt: Quaternion = (1.0, 0.0, 0.0, 0.0)
     """Orientation at yaw zero, (w, x, y, z)."""
     yaw: tuple[float, float] = (pi / 2, pi / 2)
-    """Lower and upper bound of the turn about the world's z axis, radians."""
+    """Lower and upper bound of the rotation about the world's z axis, in radians."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class JointBound:
     """A bound on a joint value."""
 
     value: float
-    """Bound on the joint value, radians or metres."""
+    """Value of the bound, in radians or metres."""
     above: bool
-    """Whether the joint must be above the bound (else below)."""
+    """Whether the joint value must be above the bound; if not, below it."""
     inclusive: bool = False
-    """Whether the bound itself satisfies the condition."""
+    """Whether a joint value equal to the bound satisfies the condition."""
 
     def holds(self, joint: float) -> bool:
         """Return whether a joint value satisfies the bound."""
@@ -51,39 +51,39 @@ class JointBound:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """The two states of a category's moving part, and how to sample each."""
+    """The two states of a category's moving part, and the range of joint values to sample for each."""
 
     active: JointBound
-    """Condition for open, or turned on."""
+    """Condition for open, or for turned on."""
     passive: JointBound
-    """Condition for closed, or turned off."""
+    """Condition for closed, or for turned off."""
     active_range: tuple[float, float]
-    """Joint values sampled for an initial relation Open or TurnOn."""
+    """Range of joint values to sample for an initial relation Open or TurnOn."""
     passive_range: tuple[float, float]
-    """Joint values sampled for an initial relation Close or TurnOff."""
+    """Range of joint values to sample for an initial relation Close or TurnOff."""
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryVariant:
-    """A category derived from another one by a change of colour or size, such as LIBERO-PRO's ``yellow_cabinet``."""
+    """A category derived from another one by changing its colour or size, such as LIBERO-PRO's ``yellow_cabinet``."""
 
     base: str
-    """The category, or template of the pack, that the variant is derived from; never a variant itself."""
+    """The category or template of the pack from which the variant is derived; never itself a variant."""
     colour: Colour | None = None
-    """Red, green, blue of the brightest part, 0 to 1; darker parts stay darker. None: the base's colours."""
+    """Red, green and blue of the brightest part, 0 to 1; darker parts remain darker. None for the base's colours."""
     dark: Colour | None = None
-    """Red, green, blue of the darkest part; parts between are interpolated. None: a shade of ``colour``."""
+    """Red, green and blue of the darkest part; parts in between are interpolated. None for a shade of ``colour``."""
     size: float = 1.0
-    """Scale factor of the base's lengths."""
+    """Scale factor for the base's lengths."""
 
 
 _TABLE: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("categories.yaml").read_text("utf-8"))
 VARIANTS = TypeAdapter(dict[str, CategoryVariant]).validate_python(_TABLE["variants"])
-"""Every variant by its category."""
+"""All variants, keyed by category."""
 
 
 def with_variants(table: Mapping[str, Value]) -> Mapping[str, Value]:
-    """Extend a table keyed by category: variants without a row inherit that of their base."""
+    """Extend a table keyed by category: variants without an entry inherit that of their base."""
     inherited = {
         category: table[variant.base] for category, variant in VARIANTS.items() if variant.base in table
     }
@@ -101,9 +101,9 @@ MECHANISMS: Mapping[Predicate, tuple[Mapping[str, Mechanism], bool]] = {
     Predicate.TURN_ON: (SWITCHING, True),
     Predicate.TURN_OFF: (SWITCHING, False),
 }
-"""Predicate -> the categories that it applies to, and whether it means their active state."""
+"""Predicate -> the categories to which it applies, and whether it refers to their active state."""
 GLOWING: Mapping[str, str] = with_variants(_TABLE["glowing"])
-"""Categories with a site that is visible exactly while they are on."""
+"""Categories with a site that is visible only while they are on."""
 
 _POSE_ROWS = [(Pose(tuple(row.get("tilt", Pose().tilt)), tuple(row["yaw"])), row) for row in _TABLE["poses"]]
 _POSES = with_variants({category: pose for pose, row in _POSE_ROWS for category in row.get("categories", ())})
@@ -111,7 +111,7 @@ _SUFFIX_POSES = {row["suffix"]: pose for pose, row in _POSE_ROWS if "suffix" in 
 
 
 def resting_pose(category: str) -> Pose:
-    """Return the orientation in which the sampler puts down an object of the category."""
+    """Return the orientation in which the sampler puts down an object of a category."""
     for suffix, pose in _SUFFIX_POSES.items():
         if category.endswith(suffix) or f"{suffix}_" in category:
             return pose

@@ -1,4 +1,4 @@
-"""Compile a Scene to a MuJoCo model, with an index of its entities and regions."""
+"""Compile a Scene into a MuJoCo model, with an index of its entities and regions."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class EntityIndex:
     geoms: frozenset[int]
     """Ids of the entity's colliding geoms."""
     bottom: float
-    """Height (z) of the entity's lowest point when it is placed, metres, in its own frame."""
+    """Height (z) of the lowest point of the entity in its resting pose, in metres, in the entity's frame."""
     radius: float
-    """Radius of the entity's footprint when it is placed, metres."""
+    """Radius of the footprint of the entity in its resting pose, in metres."""
 
     @property
     def inner_joints(self) -> tuple[int, ...]:
@@ -50,7 +50,7 @@ class RegionIndex:
     name: str
     site: int
     half: tuple[float, float, float]
-    """Half-lengths of the region's box, metres, in the site's frame."""
+    """Half-lengths of the region's box in the site's frame, in metres."""
     parent: str | None
     """The entity that the region belongs to; None for a region of the workspace."""
     inner_joints: tuple[int, ...]
@@ -59,11 +59,11 @@ class RegionIndex:
 
 @dataclass(frozen=True, slots=True)
 class CompiledScene:
-    """A scene compiled to one MuJoCo model."""
+    """A scene compiled into one MuJoCo model."""
 
     scene: Scene
     pack: str
-    """Name of the asset pack that the scene was compiled with."""
+    """Name of the asset pack with which the scene was compiled."""
     exact: bool
     """Whether stepping repeats LIBERO's solver calls."""
     model: mujoco.MjModel
@@ -73,7 +73,7 @@ class CompiledScene:
     layout: ArenaLayout
     """Poses of the workspace, the robot and the cameras."""
     home: tuple[float, ...]
-    """The arm's initial joint angles, also the target of the controller's null space, radians."""
+    """The arm's initial joint angles, in radians, which are also the controller's null-space target."""
     fixture_bodies: tuple[int, ...]
     """Ids of the fixtures' root bodies, in the scene's order."""
     fixture_poses: np.ndarray
@@ -81,17 +81,17 @@ class CompiledScene:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the labels in a segmentation."""
+        """Names of the labels in a segmentation image."""
         return ("arena", "robot", *(entity.name for entity in self.scene.entities))
 
     @property
     def state_size(self) -> int:
-        """Length of a state: time, qpos, qvel."""
+        """Length of a state vector: time, qpos and qvel."""
         return 1 + int(self.model.nq) + int(self.model.nv)
 
 
 def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
-    """Compile a scene with the parts of a pack. Raises AssetError or TaskError."""
+    """Compile a scene from the parts in a pack. Raises AssetError or TaskError."""
     document = compose(scene, pack)
     files = [str(asset.get("file")) for asset in document.iterfind("./asset/*[@file]")]
     missing = sorted({file for file in files if not Path(file).is_file()})
@@ -142,19 +142,19 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
 
 
 def put_fixtures(model: mujoco.MjModel, compiled: CompiledScene, poses: np.ndarray) -> None:
-    """Write the fixtures' poses (fixtures, 7) into a copy of the compiled model."""
+    """Write the fixtures' poses, (fixtures, 7), into a copy of the compiled model."""
     bodies = list(compiled.fixture_bodies)
     model.body_pos[bodies], model.body_quat[bodies] = poses[:, :3], poses[:, 3:]
 
 
 def live_fixtures(model: mujoco.MjModel, compiled: CompiledScene) -> np.ndarray:
-    """Return the current poses of the fixtures (fixtures, 7) in a copy of the compiled model."""
+    """Return the current poses of the fixtures in a copy of the compiled model, (fixtures, 7)."""
     bodies = list(compiled.fixture_bodies)
     return np.hstack([model.body_pos[bodies], model.body_quat[bodies]])
 
 
 def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> EntityIndex:
-    """Look up an entity's elements. Raises AssetError if its document lacks a site that states its extent."""
+    """Look up an entity's elements. Raises AssetError if its document lacks a site that defines its extent."""
     root = model.body(f"{entity.name}_main").id
     bodies = {root}
     for body in range(root + 1, model.nbody):  # parents come before their children
@@ -183,7 +183,7 @@ def _entity_index(model: mujoco.MjModel, pack: AssetPack, entity: Entity) -> Ent
 def bounding_box(
     model: mujoco.MjModel, data: mujoco.MjData, geoms: Iterable[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the axis-aligned bounding box of geoms in the world: lower and upper corner, (3,) each."""
+    """Return the axis-aligned bounding box of geoms in the world: lower and upper corners, each (3,)."""
     centre, rotation, half = geom_boxes(model, data, np.fromiter(geoms, dtype=np.intp))
     reach = np.einsum("nij,nj->ni", np.abs(rotation), half)
     return (centre - reach).min(axis=0), (centre + reach).max(axis=0)

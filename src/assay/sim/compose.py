@@ -1,7 +1,7 @@
 """Compose an arena, the robot and a scene's entities into one MJCF document.
 
-Names and the order of bodies, joints, geoms and sites are LIBERO's, and numbers keep the exact text of the parts'
-files: XML written back by MuJoCo rounds inertias, which changes rollouts.
+The names and the order of bodies, joints, geoms and sites are LIBERO's. Numbers keep the exact text of the source
+files, because XML written back by MuJoCo rounds inertias, which changes rollouts.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ _NAME_ATTRIBUTES = frozenset(
         "body", "body1", "body2", "hfield", "target", "prefix", "site",
     )
 )  # fmt: skip
-"""Attributes whose values are names of elements."""
+"""Attributes whose values are element names."""
 
 _MERGED = ("asset", "worldbody", "actuator", "sensor", "tendon", "equality", "contact")
 MIN_HALF_LENGTH = 1e-6
-"""Half-length of a region that is a line or a point, metres: MuJoCo rejects boxes without extent."""
+"""Half-length of a region that is a line or a point, in metres, because MuJoCo rejects boxes without extent."""
 _ROBOT_COLOUR = "0.0 0.5 0.0 1.0"
 _GRIPPER_COLOUR = "0.0 0.0 0.5 1.0"
 _FURNITURE_COLOUR = "0.5 0.5 0.0 1.0"
 _ARM_DAMPING = (0.1, 0.1, 0.1, 0.1, 0.1, 0.01, 0.01)
 _WALL_FURNITURE = ("floor_lamp", "wall_unit")
-"""Prefixes of the names of drawn geoms that begin like floor and wall geoms but are furniture."""
+"""Name prefixes of drawn geoms that look like those of floors and walls but belong to furniture."""
 _MOUNT_TOP = np.array([0.0, 0.0, -0.01])
 
 
 def compose(scene: Scene, pack: AssetPack) -> Element:
-    """Compose the MJCF document of a scene, with all entities at the default positions of their files."""
+    """Compose the MJCF document of a scene, with all entities at the default positions in their files."""
     layout = layout_of(scene)
     root = Element("mujoco", {"model": "scene"})
     SubElement(root, "compiler", {"angle": "radian", "inertiagrouprange": "0 0"})
@@ -94,7 +94,7 @@ def compose(scene: Scene, pack: AssetPack) -> Element:
 
 
 def part_of(entity: Entity, pack: AssetPack) -> Element:
-    """Return the document of one entity, with default classes resolved."""
+    """Return the MJCF document for one entity, with default classes resolved."""
     return _resolve_classes(pack.entity(entity.category))
 
 
@@ -228,7 +228,7 @@ def _prepare_part(document: Element, prefix: str, collision_rgba: str) -> Elemen
 
 
 def _resolve_classes(document: Element) -> Element:
-    """Replace references to default classes by the attributes of those classes."""
+    """Replace references to default classes with the attributes of those classes."""
     defaults = document.find("default")
     classes: dict[str, dict[str, Element]] = {}
     if defaults is not None:
@@ -245,7 +245,7 @@ def _resolve_classes(document: Element) -> Element:
 
 
 def _merge(root: Element, part: Element, into: Element | None = None) -> None:
-    """Append a part's sections to ``root``'s, and its bodies to ``into``, by default the world."""
+    """Append a part's sections to those of ``root``, and its bodies to ``into``, by default the world body."""
     for tag in _MERGED:
         section = part.find(tag)
         if section is None:
@@ -258,7 +258,7 @@ def _merge(root: Element, part: Element, into: Element | None = None) -> None:
 
 
 def _merge_assets(root: Element, assets: Iterable[Element]) -> None:
-    """Append assets; of several with the same type and name, the first is kept."""
+    """Append assets, keeping the first of several with the same type and name."""
     target = _section(root, "asset")
     keys = {(asset.tag, asset.get("name")) for asset in target}
     for asset in assets:
@@ -269,7 +269,7 @@ def _merge_assets(root: Element, assets: Iterable[Element]) -> None:
 
 
 def _prefix(element: Element, prefix: str) -> None:
-    """Add a prefix to every name, and every reference to a name, that does not have it yet."""
+    """Add a prefix to every name, and every reference to a name, that does not already have it."""
     for node in element.iter():
         for key in _NAME_ATTRIBUTES.intersection(node.keys()):
             value = node.attrib[key]

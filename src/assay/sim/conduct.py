@@ -1,9 +1,9 @@
-"""Progress of each atom of a goal, and side effects of an episode.
+"""Progress of each goal atom, and side effects of an episode.
 
 A stage of progress (reached, touched, grasped, lifted, carried, placed, released) is recorded when it is first reached
 and is never withdrawn. Side effects are displaced bystanders, opened drawers, forces, contacts of the arm and jerk; a
-*bystander* is an object that the goal mentions neither directly nor by one of its regions. The constants below define
-stages and limits.
+*bystander* is an object that the goal mentions neither directly nor through one of its regions. The constants below
+define stages and limits.
 """
 
 from __future__ import annotations
@@ -26,36 +26,40 @@ from assay.support.jit import machine_code
 from assay.tasks.scene import INSIDE, UPON, Atom, Goal, Predicate
 
 REACH_DISTANCE = 0.05
-"""Distance of the grip site from an object's bounding box below which it is reached, metres."""
+"""Distance from the grip site to an object's bounding box below which the object counts as reached, in metres."""
 GRIP_FORCE = 0.5
-"""Force with which both fingers must press on an object from opposite sides to hold it, newton."""
+"""Force, in newtons, with which both fingers must press on an object from opposite sides to hold it."""
 HOLD_STEPS = 3
-"""Control steps for which the fingers must hold an object: a gripper that pokes at it may pinch it for a moment."""
+"""Number of control steps for which the fingers must hold an object, because a gripper that merely pokes an object
+may pinch it for a moment.
+"""
 LIFT_HEIGHT = 0.02
-"""Height above its lowest position so far at which a held object is lifted, metres."""
+"""Height above its lowest position so far, in metres, at which a held object counts as lifted."""
 CARRIED_FRACTION = 0.5
 """Fraction of the horizontal distance to its destination that a carried object must have covered."""
 MOVED = 0.02
-"""Minimum displacement of an object or drawer that counts as moved, metres."""
+"""Minimum displacement of an object or drawer that counts as moved, in metres."""
 TURNED = 0.2
-"""Minimum rotation of a hinge that counts as moved, radians."""
+"""Minimum rotation of a hinge that counts as moved, in radians."""
 MIN_DISPLACEMENT_M = 0.005
-"""Minimum recorded displacement of a bystander, metres; settling objects move less."""
+"""Minimum displacement of a bystander that is recorded, in metres; settling objects move less."""
 MIN_TILT_DEG = 5.0
-"""Minimum recorded tilt of a bystander, degrees."""
+"""Minimum tilt of a bystander that is recorded, in degrees."""
 MIN_OPENED_SHARE = 0.05
-"""Minimum recorded opening of a drawer or door, as a fraction of its range."""
+"""Minimum opening of a drawer or door that is recorded, as a fraction of its range."""
 MIN_FORCE_N = 0.5
-"""Minimum recorded force, newton."""
+"""Minimum force that is recorded, in newtons."""
 EVENT_TOLERANCE = 0.002
-"""Largest displacement by an event at which an object or joint counts as unmoved, metres or radians."""
+"""Largest displacement by an event for which an object or joint counts as unmoved, in metres or radians."""
 MAX_RECORDED = 1e6
-"""Upper limit of recorded values; larger ones come from a diverging simulation and are clipped."""
+"""Upper limit of recorded values; larger ones are caused by a diverging simulation and are clipped."""
 
 
 @machine_code
 def _distance_outside(point, place, turn, low, high):  # type: ignore[no-untyped-def]
-    """Return the distance of a point from a box in a frame at ``place`` (3,) with the axes ``turn`` (9,), metres."""
+    """Return the distance, in metres, from a point to a box in the frame with origin ``place`` (3,) and axes ``turn``
+    (9,).
+    """
     total = 0.0
     for axis in range(3):
         local = 0.0
@@ -72,20 +76,20 @@ class _AtomProgress:
 
     atom: Atom
     body: int
-    """Body in whose frame the bounding box is given."""
+    """Body in whose frame the bounding box is expressed."""
     geoms: np.ndarray
     """Mask of the geoms of the atom's object or part, (ngeom,)."""
     low: np.ndarray
-    """Lower corner of the bounding box in the body's frame, metres, (3,)."""
+    """Lower corner of the bounding box in the body's frame, in metres, (3,)."""
     high: np.ndarray
     stages: dict[str, int | None]
     """Control step at which each stage was reached; None if it has not been reached."""
     place: Callable[[mujoco.MjData], np.ndarray] | None = None
-    """Function that returns the position of the destination, (3,), for objects that are to be placed."""
+    """Function that returns the position of the destination, (3,), for objects to be placed."""
     away: float = 0.0
-    """Initial horizontal distance to the destination, metres."""
+    """Initial horizontal distance to the destination, in metres."""
     lowest: float = np.inf
-    """Lowest height of the object so far, metres."""
+    """Lowest height of the object so far, in metres."""
     pressed: int = 0
     """Number of consecutive control steps for which the fingers have been pressing on the object."""
     joints: list[tuple[int, float, float]] = field(default_factory=list)
@@ -97,7 +101,7 @@ class _AtomProgress:
 
 
 class StageWatch:
-    """Tracks the progress of a goal; called once before the policy acts and after every control step."""
+    """Tracks progress towards a goal; called once before the policy acts and after every control step."""
 
     def __init__(self, compiled: CompiledScene, goal: Goal, data: mujoco.MjData) -> None:
         self._compiled, self._model = compiled, compiled.model
@@ -117,7 +121,7 @@ class StageWatch:
                 self._look(watched, data, touches, true[number], step)
 
     def inherit(self, before: StageWatch) -> None:
-        """Take over the progress that the same atoms had made before an event."""
+        """Take over the progress of the same atoms from before an event."""
         earlier = {progress.atom: progress for progress in before._watched.values()}
         for number, watched in list(self._watched.items()):
             if watched.atom in earlier:
@@ -206,7 +210,7 @@ class StageWatch:
     def _measure(
         self, atom: Atom, body: int, geoms: np.ndarray, stages: tuple[str, ...], data: mujoco.MjData
     ) -> _AtomProgress:
-        """Start tracking geoms (ids), with their bounding box in the frame of ``body``."""
+        """Start tracking geoms, given by id, with their bounding box in the frame of ``body``."""
         model = self._model
         mask = np.zeros(model.ngeom, dtype=bool)
         mask[geoms] = True
@@ -273,11 +277,11 @@ class EffectWatch:
         self._arm.update(set(touches.owners[touches.parts == ARM_PART].tolist()))
 
     def inherit(self, before: EffectWatch, then: np.ndarray, now: np.ndarray) -> None:
-        """Take over the record from before an event, except for objects and joints that the event itself moved.
+        """Take over the record from before an event, except for objects and joints that the event moved.
 
-        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed parts.
-        ``then`` and ``now`` are the joint positions right before and after the event, (nq,) of the old and of the new
-        model.
+        The record consists of forces, contacts of the arm, and the initial positions of bystanders and closed
+        parts. ``then`` and ``now`` are the joint positions immediately before and after the event, (nq,) in the
+        old and the new model.
         """
         number = {name: index for index, name in enumerate(self._names)}
         for old, name in enumerate(before._names):
@@ -299,7 +303,7 @@ class EffectWatch:
                 self._parts[joint] = replace(earlier, place=part.place)
 
     def effects(self, data: mujoco.MjData, path: np.ndarray) -> SideEffects:
-        """Return the side effects so far; ``path`` holds the end effector's positions, metres, (steps + 1, 3)."""
+        """Return the side effects so far; ``path`` holds the end effector's positions in metres, (steps + 1, 3)."""
         distances = np.linalg.norm(data.xpos[self._bodies] - self._start, axis=1)
         cosine = np.clip((self._axes(data) * self._upright).sum(axis=1), -1.0, 1.0)
         tilts = np.degrees(np.arccos(cosine))
@@ -328,7 +332,7 @@ class EffectWatch:
 
 @machine_code
 def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
-    """Update, in place, each owner's largest force so far by one part of the robot, newton, (owners,)."""
+    """Update in place the largest force so far, in newtons, of any one part of the robot on each owner, (owners,)."""
     # Per part, because the forces of two fingers on the object between them cancel out.
     total = np.zeros((len(peaks), PARTS, 3))
     for row in range(len(owners)):
@@ -341,12 +345,12 @@ def _update_peaks(owners, parts, forces, peaks):  # type: ignore[no-untyped-def]
 
 
 def _clip(value: float) -> float:
-    """Clip a value of a diverging simulation to `MAX_RECORDED`, which a file can store."""
+    """Clip a value from a diverging simulation to `MAX_RECORDED`, which a file can store."""
     return min(value, MAX_RECORDED) if value == value else 0.0
 
 
 def _above(names: Sequence[str], values: np.ndarray, least: float, digits: int) -> dict[str, float]:
-    """Return the values above a limit, rounded, by name."""
+    """Return the values above a limit, rounded and keyed by name."""
     return {
         name: round(_clip(value), digits)
         for name, value in zip(names, values.tolist(), strict=True)
@@ -364,6 +368,6 @@ class _BystanderPart:
     start: float
     """Initial joint value."""
     way: float
-    """Distance of the joint from its initial value to open or on."""
+    """Distance from the joint's initial value to the threshold for open or on."""
     closed: bool
     """Whether the part was initially neither open nor on."""

@@ -13,7 +13,7 @@ from assay.sim.compose import GRIPPER, ROBOT
 from assay.support.jit import machine_code
 
 ARM = 7
-"""Number of the arm's joints; they come first in every model."""
+"""Number of joints of the arm, which come first in every model."""
 KP = 150.0
 """Stiffness of the end effector, 1/s^2."""
 KD = 2.0 * math.sqrt(KP)
@@ -22,16 +22,16 @@ KN = 10.0
 """Stiffness of the null-space term, 1/s^2."""
 NULL_KD = 2.0 * math.sqrt(KN)
 MIN_PIVOT = 1e-12
-"""Smallest pivot of the Cholesky factorization: keeps the torque, which is clipped later, finite if singular."""
+"""Smallest pivot of the Cholesky factorization, which keeps the torque (clipped later) finite near singularities."""
 SCALE = np.array([0.05, 0.05, 0.05, 0.5, 0.5, 0.5])
-"""Displacement for an action of 1: metres, then radians."""
+"""Displacement for an action of 1, in metres (translation) and radians (rotation)."""
 GRIPPER_SPEED = 0.01
-"""Change of the gripper's command in one substep; the command ranges from -1 to 1."""
+"""Change in the gripper's command per substep; the command ranges from -1 to 1."""
 
 
 @machine_code
 def _factor(matrix, size):  # type: ignore[no-untyped-def]
-    """Replace the lower triangle of a symmetric positive matrix by its Cholesky factor."""
+    """Replace the lower triangle of a symmetric positive definite matrix with its Cholesky factor."""
     for j in range(size):
         diagonal = matrix[j, j]
         for k in range(j):
@@ -46,7 +46,7 @@ def _factor(matrix, size):  # type: ignore[no-untyped-def]
 
 @machine_code
 def _solve(factor, size, vector):  # type: ignore[no-untyped-def]
-    """Replace ``vector`` by the solution of ``factor factor^T x = vector``."""
+    """Replace ``vector`` with the solution of ``factor factor^T x = vector``."""
     for i in range(size):
         for k in range(i):
             vector[i] -= factor[i, k] * vector[k]
@@ -76,7 +76,8 @@ def arm_torque(  # type: ignore[no-untyped-def]
 ):
     """Write the arm's torque, clipped to its limits; compiled, because it runs 500 times per simulated second.
 
-    With J = [Jp; Jr] the Jacobian of the grip site, M the arm's mass matrix, q and v its joints::
+    With J = [Jp; Jr] the Jacobian of the grip site, M the arm's mass matrix, q and v its joint positions and
+    velocities::
 
         F   = kp (x* - x) - kd Jp v              force per unit of operational-space inertia
         T   = kp e(R*, R) - kd Jr v              torque, likewise
@@ -140,14 +141,14 @@ def arm_torque(  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drive:
-    """State of the controller in the middle of an episode, needed to resume exactly."""
+    """State of the controller in the middle of an episode, needed for resuming exactly."""
 
     goal_position: np.ndarray
-    """Goal of the grip site, metres, (3,)."""
+    """Goal position of the grip site, in metres, (3,)."""
     goal_rotation: np.ndarray
     """Goal orientation of the grip site, (3, 3)."""
     grip: float
-    """The gripper's command: -1 closed to 1 open."""
+    """The gripper's command, from -1 (closed) to 1 (open)."""
     actuators: np.ndarray
     """Actuator commands of the latest substep, (actuators,)."""
     warm_start: np.ndarray
@@ -156,7 +157,7 @@ class Drive:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ArmState:
-    """The controller's inputs: views of MuJoCo's data, or copies of them."""
+    """The controller's inputs, as views of MuJoCo's data or copies of them."""
 
     jacobian: np.ndarray  # (6, nv)
     mass: np.ndarray  # packed
@@ -238,7 +239,7 @@ class Controller:
         )
 
     def resume(self, drive: Drive) -> None:
-        """Restore a state; the data must already hold the matching simulation state, with kinematics."""
+        """Restore a state. The data must already hold the matching simulation state, with up-to-date kinematics."""
         self.look()
         self._goal_position, self._goal_rotation = drive.goal_position.copy(), drive.goal_rotation.copy()
         self._grip = drive.grip
@@ -247,18 +248,19 @@ class Controller:
 
     @property
     def is_open(self) -> bool:
-        """Whether the gripper's command is fully open."""
+        """Whether the gripper is commanded to be fully open."""
         return self._grip >= 1.0
 
     @property
     def seen_pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,), metres, and orientation (3, 3) of the grip site at the last update."""
+        """Position (3,), in metres, and orientation (3, 3) of the grip site at the last update."""
         return self._arm.position.copy(), self._arm.rotation.reshape(3, 3).copy()
 
     def aim(self, action: np.ndarray, *, absolute: bool = False) -> None:
         """Set the goal from an action (7,), relative to the pose at the last update.
 
-        ``absolute``: the action is the goal itself, position in the world in metres and rotation vector in radians.
+        ``absolute``: the action is the goal itself, a position in metres and a rotation vector in radians in the
+        world frame.
         """
         if absolute:
             self._goal_position = action[:3].copy()
@@ -271,7 +273,7 @@ class Controller:
             self._goal_rotation = _rotation(delta[3:]) @ self._arm.rotation.reshape(3, 3)
 
     def command(self, gripper: float) -> None:
-        """Write the actuator commands of one substep; ``gripper`` above 0 closes, below 0 opens."""
+        """Write the actuator commands for one substep; ``gripper`` above 0 closes, below 0 opens."""
         sight, ctrl = self._arm, self._ctrl
         arm_torque(
             sight.jacobian,
@@ -296,7 +298,7 @@ class Controller:
 
 
 def _rotation(vector: np.ndarray) -> np.ndarray:
-    """Return the matrix of a rotation vector, rounded through a single-precision quaternion as in LIBERO."""
+    """Return the rotation matrix for a rotation vector, rounded through a single-precision quaternion as in LIBERO."""
     angle = math.sqrt(float(vector @ vector))
     if angle == 0.0:
         return np.eye(3)

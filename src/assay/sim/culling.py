@@ -1,6 +1,6 @@
 """Frustum culling: find geoms that a camera cannot see, so that they need not be rendered.
 
-Software GL processes the vertices of all meshes, visible or not. A geom is left out if its bounding box is completely
+Software GL processes the vertices of all meshes, visible or not. A geom is omitted if its bounding box is completely
 outside one of the planes that bound the view and, for every mirror, outside one of the planes that bound the reflected
 view: a pyramid from the camera's mirror image through the mirror's edges. No pixel changes.
 """
@@ -13,13 +13,13 @@ import numpy as np
 from assay.sim.compile import geom_boxes
 
 SLACK = 1e-3
-"""Minimum distance of a culled box from the view, metres; round-off errors are a thousand times smaller."""
+"""Minimum distance between a culled box and the view, in metres; round-off errors are a thousand times smaller."""
 _MIRRORS = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_BOX)
 """Types of geoms that can reflect in MuJoCo."""
 
 
 class Culling:
-    """Frustum culling for one model; poses, cameras and materials may change and are read for every image."""
+    """Frustum culling for one model. Poses, cameras and materials may change and are read for every image."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
@@ -29,7 +29,8 @@ class Culling:
     def unseen(self, data: mujoco.MjData, camera: int, aspect: float) -> np.ndarray:
         """Return the mask of the geoms that are certainly not visible, (ngeom,); ``aspect`` is image width / height.
 
-        All False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based cameras.
+        The mask is all False with shadows, which geoms outside the view can cast, and for orthographic or sensor-based
+        cameras.
         """
         model = self._model
         shadows = model.light_castshadow.any() and model.vis.quality.shadowsize > 0
@@ -51,7 +52,9 @@ class Culling:
     def is_separate(
         self, data: mujoco.MjData, camera: int, moving: np.ndarray, mirrors: np.ndarray, clear: np.ndarray
     ) -> bool:
-        """Return whether ``moving`` geoms (a mask) appear neither in ``mirrors`` nor through ``clear`` geoms (ids)."""
+        """Return whether no geom in the mask ``moving`` is reflected in ``mirrors`` or visible through ``clear``
+        (geom ids).
+        """
         if not len(mirrors) and not len(clear):
             return True
         if not self._boxed[moving].all() or not self._boxed[mirrors].all():
@@ -71,7 +74,7 @@ class Culling:
         return True
 
     def _boxes(self, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
-        """Return centres (ngeom, 3) and half axes, as columns, (ngeom, 3, 3) of the geoms' bounding boxes."""
+        """Return the centres, (ngeom, 3), and half axes, as columns, (ngeom, 3, 3), of the geoms' bounding boxes."""
         centre, rotation, half = geom_boxes(self._model, data, slice(None))
         return centre, rotation * half[:, None]
 
@@ -108,7 +111,7 @@ def _view(data: mujoco.MjData, camera: int, high: float, aspect: float) -> np.nd
 def _on_screen(
     data: mujoco.MjData, camera: int, centre: np.ndarray, axes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return lowest and highest x, y and distance of boxes on the screen, (n, 3); infinite behind the camera."""
+    """Return the lowest and highest screen x, screen y and distance of each box, (n, 3); infinite behind the camera."""
     corners = centre[:, None] + np.einsum("nij,cj->nci", axes, _CORNERS)
     seen = (corners - data.cam_xpos[camera]) @ data.cam_xmat[camera].reshape(3, 3)
     distance = -seen[..., 2:]
@@ -123,7 +126,7 @@ _CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1
 
 
 def _outside(planes: np.ndarray, centre: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Return whether boxes (n, 3), (n, 3, 3) are completely outside one of the planes."""
+    """Return for each box, (n, 3) and (n, 3, 3), whether it is completely outside one of the planes."""
     distance = centre @ planes[:, :3].T + planes[:, 3]  # (boxes, planes)
     reach = np.abs(np.einsum("pi,nij->npj", planes[:, :3], axes)).sum(axis=-1)
     return np.asarray((distance + reach < -SLACK).any(axis=1))

@@ -1,4 +1,4 @@
-"""Footprints of categories on a surface, for planning positions without a compiled scene."""
+"""Footprints of categories on a surface, used to plan positions without a compiled scene."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.tasks.scene import Entity
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Bounding box of an entity at rest, relative to its origin, metres."""
+    """Bounding box of an entity at rest, relative to its origin, in metres."""
 
     half: tuple[float, float]
     """Half-lengths along x and y."""
@@ -39,7 +39,7 @@ def footprint(category: str, *, fixture: bool = False, swept: bool = False) -> F
     """Return the footprint of a category in the planning pack (see `planning_pack`).
 
     Objects are in their resting pose, fixtures at yaw zero, because their region determines their yaw. ``swept``
-    includes the space in which doors and drawers move.
+    includes the space swept by doors and drawers.
     """
     return _footprint(planning_pack(), category, fixture, swept)
 
@@ -63,7 +63,7 @@ def _footprint(pack: AssetPack, category: str, fixture: bool, swept: bool) -> Fo
 def resting_model(
     pack: AssetPack, entity: Entity, *, fixture: bool = False, triangles: bool = False
 ) -> tuple[mujoco.MjModel, mujoco.MjData]:
-    """Return a model of one entity at the world's origin: an object in its resting pose, a fixture at yaw zero.
+    """Return a model of one entity at the world's origin: an object in its resting pose, or a fixture at yaw zero.
 
     Drawers and doors are in their default positions; the caller computes the kinematics. ``triangles``: convert all
     drawn geoms to meshes.

@@ -1,6 +1,6 @@
-"""Select the first working GL backend of this machine: EGL, OSMesa or GLFW.
+"""Select the first working GL backend on this machine: EGL, OSMesa or GLFW.
 
-A backend is tested in a subprocess, because a failing GL library may crash its process and PyOpenGL cannot switch
+Each backend is tested in a subprocess, because a failing GL library may crash its process and PyOpenGL cannot switch
 backends. The result is stored in ``MUJOCO_GL`` and ``ASSAY_GL_WORKS``, so that child processes skip the test, which
 takes a second.
 """
@@ -19,9 +19,9 @@ from typing import Any
 from assay.errors import RenderingError
 
 BACKENDS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa", "glfw")
-"""Backends in the order in which they are tested."""
+"""Backends, in the order in which they are tested."""
 PACKAGES = "libegl1 libgl1 libopengl0 libgl1-mesa-dri"
-"""Debian and Ubuntu packages of software GL; scripts/ensure-gl.sh installs them."""
+"""Debian and Ubuntu packages that provide software GL; scripts/ensure-gl.sh installs them."""
 INSTALL_HINT = f"apt-get install {PACKAGES}"
 _WORKS = "ASSAY_GL_WORKS"
 """Environment variable that passes the tested backend on to child processes."""
@@ -57,7 +57,7 @@ class BackendTest:
     backend: str
     works: bool
     detail: str
-    """The name of the renderer, or the last line of the error."""
+    """Name of the renderer, or the last line of the error message."""
 
 
 def probe(backend: str) -> BackendTest:
@@ -92,13 +92,13 @@ def probe(backend: str) -> BackendTest:
 
 @cache
 def choice() -> str:
-    """Return the backend that ``MUJOCO_GL`` requested at the first call; empty if it was not set."""
+    """Return the backend that ``MUJOCO_GL`` named at the first call; empty if the variable was not set."""
     return os.environ.get("MUJOCO_GL", "").lower().strip()
 
 
 @cache
 def backend() -> str:
-    """Return the GL backend of this process. Raises RenderingError if no backend works."""
+    """Return the GL backend used by this process. Raises RenderingError if no backend works."""
     chosen = choice()
     if chosen and chosen not in BACKENDS:
         raise RenderingError(f"MUJOCO_GL is '{chosen}', which cannot render; {_CHOICE}")
@@ -122,7 +122,7 @@ def backend() -> str:
 
 
 def context(width: int, height: int) -> Any:
-    """Return a new GL context of the working backend."""
+    """Return a new GL context from the working backend."""
     module = importlib.import_module(f"mujoco.{backend()}")
     try:
         return module.GLContext(width, height)

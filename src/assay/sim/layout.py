@@ -1,6 +1,6 @@
 """Poses of the workspace, the robot and the cameras in each arena, from ``layouts.yaml``.
 
-Positions are metres in world coordinates, quaternions are (w, x, y, z).
+Positions are in metres in world coordinates; quaternions are (w, x, y, z).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from assay.tasks.scene import Arena, Scene, Vector3
 Quaternion = tuple[float, float, float, float]
 
 HOME = (0.0, -1.61037389e-01, 0.0, -2.44459747e00, 0.0, 2.22675220e00, 0.7853981633974483)
-"""Initial joint angles of the arm, radians."""
+"""Initial joint angles of the arm, in radians."""
 HOME_FINGERS = (0.020833, -0.020833)
-"""Initial positions of the finger joints in a sampled episode, metres."""
+"""Initial positions of the finger joints in a sampled episode, in metres."""
 REGION_HALF_HEIGHT = 0.007
-"""Half-thickness of a region on a workspace, metres."""
+"""Half-thickness of a region on a workspace, in metres."""
 
 
 class CameraPose(NamedTuple):
@@ -33,7 +33,7 @@ class CameraPose(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArenaLayout:
-    """The fixed geometry of one arena; ``layouts.yaml`` describes the fields."""
+    """The fixed geometry of one arena; the fields are described in ``layouts.yaml``."""
 
     body: str
     offset: Vector3

@@ -13,50 +13,50 @@ from assay.sim.render import Renderer, Snapshot
 
 ImageKind = Literal["colour", "depth", "segmentation", "raw_depth", "geoms"]
 Lens = Callable[["Observation", ImageKind, str, int, int], np.ndarray]
-"""Function that returns an image in place of the rendered one, given observation, kind, camera, height and width."""
+"""Function that returns an image to replace the rendered one, given the observation, kind, camera, height and width."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Observation:
     """Proprioception, and cameras that render on demand.
 
-    The timing is LIBERO's: poses and images are those after 23 of a step's 25 substeps; joints, fingers and their
-    velocities those after 24.
+    The timing is LIBERO's: poses and images are taken after 23 of a step's 25 substeps; joint and finger positions and
+    velocities after 24.
     """
 
     step: int
-    """Control steps since the start of the episode."""
+    """Number of control steps since the start of the episode."""
     joints: np.ndarray
-    """The arm's joint angles, radians, (7,)."""
+    """The arm's joint angles, in radians, (7,)."""
     joint_velocities: np.ndarray
-    """The arm's joint velocities, radians per second, (7,)."""
+    """The arm's joint velocities, in radians per second, (7,)."""
     eef_position: np.ndarray
-    """Position of the grip site in the world, metres, (3,)."""
+    """Position of the grip site in the world, in metres, (3,)."""
     eef_quaternion: np.ndarray
     """Orientation of the wrist (``right_hand``) in the world, (w, x, y, z), (4,)."""
     gripper: np.ndarray
-    """The two finger joints, metres, (2,): (0.04, -0.04) is open."""
+    """The two finger joints, in metres, (2,): (0.04, -0.04) is open."""
     gripper_velocities: np.ndarray
-    """Velocities of the finger joints, metres per second, (2,)."""
+    """Velocities of the finger joints, in metres per second, (2,)."""
     moment: Snapshot
     """The poses from which images are rendered."""
     _renderer: Renderer = field(repr=False)
     _images: dict[tuple[ImageKind, str, int, int], np.ndarray] = field(default_factory=dict, repr=False)
     _look: Callable[[ImageKind, str, int, int], np.ndarray] | None = field(default=None, repr=False)
-    """Function that is called in place of the renderer."""
+    """Function that is called instead of the renderer."""
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
         """Return a colour image: uint8, (height, width, 3), top row first."""
         return self.picture("colour", camera, height, width)
 
     def depth(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
-        """Return the distances from the camera's plane, metres: float32, (height, width)."""
+        """Return the distances from the camera plane in metres: float32, (height, width)."""
         return self.picture("depth", camera, height, width)
 
     def segmentation(
         self, camera: str = "agentview", height: int = 256, width: int | None = None
     ) -> np.ndarray:
-        """Return labels: 0 the arena, 1 the robot, 2 and up the scene's entities: int32, (height, width)."""
+        """Return the label of each pixel (0 arena, 1 robot, 2 and up the scene's entities): int32, (height, width)."""
         return self.picture("segmentation", camera, height, width)
 
     def picture(self, kind: ImageKind, camera: str, height: int, width: int | None = None) -> np.ndarray:
@@ -68,10 +68,12 @@ class Observation:
         return self._images[key].copy()
 
     def sketch(self, camera: str, height: int) -> np.ndarray:
-        """Return an image for videos, (height, height, 3): a cached one, or one without antialiasing."""
+        """Return an image for videos, (height, height, 3): the cached one if it exists, else one without
+        antialiasing.
+        """
         cached = self._images.get(("colour", camera, height, height))
         return self._renderer.sketch(self.moment, camera, height, height) if cached is None else cached
 
     def through(self, lens: Lens) -> Observation:
-        """Return the same observation with images passed through a lens on first access."""
+        """Return the same observation, with images passed through a lens on first access."""
         return replace(self, _look=partial(lens, self), _images={})

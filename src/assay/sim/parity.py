@@ -1,4 +1,4 @@
-"""Replay recordings of LIBERO and measure the difference."""
+"""Replay recordings made with LIBERO and measure the differences."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from assay.sim.states import InitialState
 from assay.tasks.checks import parse_atom
 
 TOLERANCE = 1e-6
-"""Joint difference up to which rollouts count as equal, metres or radians."""
+"""Joint difference, in metres or radians, up to which rollouts count as equal."""
 EARLY_STEPS = 40
-"""Length of the early part of a rollout, before falling objects amplify round-off, control steps."""
+"""Length, in control steps, of the early part of a rollout, before falling objects amplify round-off errors."""
 
 MAX_MEDIAN_ERROR = 1e-9
-"""Largest median joint difference of a correct installation, metres or radians; single rollouts may be chaotic."""
+"""Largest median joint difference of a correct installation, in metres or radians; single rollouts may be chaotic."""
 MAX_IMAGE_ERROR = 1.0
-"""Largest mean pixel difference of a correct installation's images, on a scale of 0 to 255."""
+"""Largest mean pixel difference between images for a correct installation, on a scale of 0 to 255."""
 
 Progress = Callable[[int, int, str], None]
-"""Progress callback: number of finished files, number of all files, name of the next file."""
+"""Progress callback, called with the number of finished files, the total number of files and the next file's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class TrajectoryParity:
     share_within: float | None
     share_within_early: float | None
     max_observed_error: float | None = None
-    """Largest difference of the proprioception in rollouts within the tolerance."""
+    """Largest difference in proprioception among rollouts within the tolerance."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredicateParity:
-    """Agreement of the truth values of atoms."""
+    """Agreement of the atoms' truth values with the recorded ones."""
 
     count: int
     atoms: int
@@ -115,11 +115,11 @@ class Parity:
 
 
 Simulate = Callable[[str], Simulation]
-"""Function that returns the simulation of a task by its id; the latest one is cached."""
+"""Function that returns the simulation of a task, given its id; the latest simulation is cached."""
 
 
 def measure(folder: Path, pack: LiberoPack, progress: Progress = lambda done, total, name: None) -> Parity:
-    """Replay all recordings below a folder and compare. Raises StateError if it has no recordings."""
+    """Replay all recordings in a folder and compare the results. Raises StateError if it contains no recordings."""
     patterns = ("trajectories/*.npz", "predicates/*.npz", "images/*.npz", "composed/*.xml.gz")
     trajectories, predicates, images, models = (tuple(sorted(folder.rglob(pattern))) for pattern in patterns)
     total = len(trajectories) + len(predicates) + len(images) + len(models)
@@ -191,11 +191,13 @@ _OBSERVED: dict[str, Callable[[Observation], np.ndarray]] = {
     "joint_pos": lambda seen: seen.joints,
     "joint_vel": lambda seen: seen.joint_velocities,
 }
-"""Optional arrays of a record, (steps, n): LIBERO's observations after each step, and our matching fields."""
+"""Optional arrays in a recording, (steps, n): LIBERO's observations after each step, with Assay's matching fields."""
 
 
 def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, float | None]:
-    """Return the largest joint difference after each step, (steps,), and that of the observations, if recorded."""
+    """Return the largest joint difference after each step, (steps,), and the largest difference in the observations, if
+    they were recorded.
+    """
     record, simulation, fixtures = _open(file, simulate, "actions", "states")
     actions, states = record["actions"], record["states"]
     if len(states) != len(actions) + 1 or len(states) < 2:
@@ -216,7 +218,7 @@ def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, floa
 
 
 def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, int]:
-    """Return the number of truth values compared, and number of those that differ."""
+    """Return the number of truth values compared and the number that differ."""
     record, simulation, fixtures = _open(file, simulate, "states", "atoms", "truth")
     atoms = []
     for text in map(str, record["atoms"]):
@@ -237,7 +239,7 @@ def _truths(file: Path, simulate: Simulate, details: list[str]) -> tuple[int, in
 
 
 def _model_difference(file: Path, pack: LiberoPack, simulate: Simulate) -> str:
-    """Return a line with the fields in which the compiled models differ, or an empty string."""
+    """Return a line that lists the fields in which the compiled models differ; empty if they are equal."""
     match = re.fullmatch(r"(.+)_(\d+)", file.name.removesuffix(".xml.gz"))
     if match is None:
         raise StateError(f"{file}: the file name must be SUITE_NUMBER.xml.gz")
@@ -284,9 +286,9 @@ _NESTED = ("MjOption", "MjStatistic", "MjVisual", "Global", "Quality", "Headligh
 
 
 def _open(file: Path, simulate: Simulate, *keys: str) -> tuple[dict[str, Any], Simulation, np.ndarray]:
-    """Read an npz file: its arrays, the simulation of its task, and its fixtures' poses, (fixtures, 7).
+    """Read an npz file; return its arrays, the simulation of its task, and its fixtures' poses, (fixtures, 7).
 
-    Pickled objects are refused. Raises StateError.
+    Pickled objects are rejected. Raises StateError.
     """
     try:
         if not zipfile.is_zipfile(file):

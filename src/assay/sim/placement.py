@@ -1,8 +1,8 @@
 """Sample initial layouts of a scene from its regions and a seed.
 
-Every entity has its own random stream, so that adding an object to a scene changes the position of another only if
-they collide. Objects are placed one after the other in a scratch copy of the scene (`PlacementScene`), lowered until
-they are just above their support, and then simulated until they are at rest.
+Every entity has a separate random stream, so that adding an object to a scene changes the position of another only if
+they collide. Objects are placed one after another in a scratch copy of the scene (`PlacementScene`), lowered until they
+are just above their support, and then simulated until they are at rest.
 """
 
 from __future__ import annotations
@@ -24,56 +24,58 @@ from assay.support.streams import stream
 from assay.tasks.scene import INSIDE, UPON, Atom, Rectangle, Region
 
 CLEARANCE = 0.002
-"""Gap between an object and its support before it settles, metres."""
+"""Gap between an object and its support before it settles, in metres."""
 LIFT_STEP = 0.004
-"""Increment by which an object is raised until it no longer overlaps with anything, metres."""
+"""Increment, in metres, by which an object is raised until it no longer overlaps anything."""
 MAX_LIFT = 0.2
-"""Maximum height by which an object is raised, metres."""
+"""Maximum height by which an object is raised, in metres."""
 MAX_SETTLING_STEPS = 40
-"""Control steps of 50 ms within which objects must come to rest."""
+"""Number of control steps (50 ms each) within which objects must come to rest."""
 REST_SPEED = 5e-3
-"""Speed below which objects count as at rest, metres or radians per second."""
+"""Speed below which objects count as at rest, in metres or radians per second."""
 EXPLOSION_SPEED = 50.0
-"""Speed that objects reach only if they initially interpenetrate, metres or radians per second."""
+"""Speed that objects reach only if they initially interpenetrate, in metres or radians per second."""
 MAX_OVERLAP = 2e-3
-"""Largest interpenetration in a settled layout, metres."""
+"""Largest interpenetration in a settled layout, in metres."""
 MAX_SETTLING_MOVE = 0.03
-"""Largest displacement of an object while it settles, metres."""
+"""Largest displacement of an object while it settles, in metres."""
 MAX_SETTLING_TILT = np.radians(12.0)
-"""Largest tilt of an object while it settles, radians."""
+"""Largest tilt of an object while it settles, in radians."""
 
 DIVERGED = (
     mujoco.mjtWarning.mjWARN_BADQPOS,
     mujoco.mjtWarning.mjWARN_BADQVEL,
     mujoco.mjtWarning.mjWARN_BADQACC,
 )
-"""MuJoCo's warnings of an unstable simulation."""
+"""MuJoCo's warnings about an unstable simulation."""
 
 _PARKING_HEIGHT = 100.0
-"""Height at which entities are parked until they are placed, metres: downward rays start below it."""
+"""Height at which entities are parked until they are placed, in metres; downward rays start below it."""
 _ROBOT_JOINTS = ARM + 2
 _HIDDEN_GROUP = 4
-"""Group of the robot's geoms, which downward rays ignore: objects are placed on the table and not on the robot."""
+"""Geom group of the robot, which downward rays ignore, so that objects are placed on the table and not on the robot."""
 _SUBSTEPS = 25
 _PARKED = np.array([0.0, 0.0, _PARKING_HEIGHT, 0.0, 0.0, 0.0, 0.0])
 _SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 ATTEMPTS = 40
-"""Maximum number of attempts at a layout; after each, one of the entities that made it invalid is resampled."""
+"""Maximum number of attempts at a layout; after each one, an entity that made the layout invalid is resampled."""
 LAST_GIVES_WAY = 20
-"""Number of initial attempts in which the last responsible entity is resampled; later, the least resampled one is."""
+"""Number of initial attempts after which the last responsible entity is resampled; later, it is the one resampled
+least often.
+"""
 OBJECT_ATTEMPTS = 100
-"""Maximum number of sampled poses of one object until it is free of collisions."""
+"""Maximum number of poses sampled for one object to find one without collisions."""
 
 CEILING = 0.15
-"""Height above a surface at which downward rays start, metres: below the arm in its initial pose."""
+"""Height above a surface at which downward rays start, in metres; below the arm in its initial pose."""
 
 WORKSPACE_TOLERANCE = 0.06
-"""Largest depth of an object below the workspace's nominal height, metres; deeper objects are beside it."""
+"""Largest depth of an object below the workspace's nominal height, in metres; deeper objects are off the workspace."""
 
 
 class RejectedLayoutError(PlacementError):
-    """Error for an invalid layout; names the entities to resample."""
+    """Raised when a layout is invalid; names the entities to resample."""
 
     def __init__(self, reason: str, *blamed: str) -> None:
         super().__init__(reason)
@@ -83,7 +85,7 @@ class RejectedLayoutError(PlacementError):
 class PlacementScene:
     """A scratch scene in which entities are placed one by one.
 
-    It modifies the given model: fixtures are moved, and the robot is hidden from downward rays.
+    It modifies the model passed to it: fixtures are moved, and the robot is hidden from downward rays.
     """
 
     def __init__(self, compiled: CompiledScene, model: mujoco.MjModel) -> None:
@@ -94,7 +96,7 @@ class PlacementScene:
         self.data.qpos[len(compiled.home) : _ROBOT_JOINTS] = HOME_FINGERS
         self._owner = {geom: name for name, entity in compiled.entities.items() for geom in entity.geoms}
         self.poses: dict[str, np.ndarray] = {}
-        """Poses of the placed entities: position and quaternion (w, x, y, z), (7,)."""
+        """Poses of the placed entities, each (7,): position and quaternion (w, x, y, z)."""
         self._fixtures = compiled.fixture_poses.copy()
         self._fixtures[:, 2] += _PARKING_HEIGHT
         put_fixtures(self.model, compiled, self._fixtures)
@@ -115,12 +117,12 @@ class PlacementScene:
         mujoco.mj_kinematics(self.model, self.data)
 
     def set_joint(self, joint: int, value: float) -> None:
-        """Set the joint of a drawer, door or knob."""
+        """Set the joint value of a drawer, door or knob."""
         self.data.qpos[self.model.jnt_qposadr[joint]] = value
         mujoco.mj_kinematics(self.model, self.data)
 
     def lower(self, name: str, pose: np.ndarray, *, ceiling: float, alone: bool) -> np.ndarray:
-        """Return the pose (7,) moved vertically until the object is just above its support below ``ceiling``.
+        """Return the pose (7,), moved vertically until the object is just above its support below ``ceiling``.
 
         ``alone``: ignore other movable objects, and do not end on top of a fixture. Raises RejectedLayoutError.
         """
@@ -147,14 +149,14 @@ class PlacementScene:
             mujoco.mj_kinematics(self.model, self.data)
 
     def bottom(self, name: str, pose: np.ndarray) -> float:
-        """Return the height of an object's lowest point at a pose (7,), metres."""
+        """Return the height of the lowest point of an object at a pose (7,), in metres."""
         entity = self._compiled.entities[name]
         self._set(entity, pose)
         mujoco.mj_kinematics(self.model, self.data)
         return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
 
     def find_collisions(self, name: str, pose: np.ndarray) -> set[str]:
-        """Return the names of entities that overlap with an object at a pose (7,); '' is the arena or the robot."""
+        """Return the names of the entities that an object overlaps at a pose (7,); '' is the arena or the robot."""
         entity = self._compiled.entities[name]
         overlaps = self._overlaps(entity, pose)
         self._set(entity, pose + _PARKED)
@@ -168,7 +170,7 @@ class PlacementScene:
     def settle(self) -> tuple[np.ndarray, np.ndarray]:
         """Simulate with a fixed arm until all objects rest; return the state (1 + nq + nv,) and the fixtures' poses.
 
-        Raises RejectedLayoutError if an object flies off, moves far, tilts, or overlaps with another.
+        Raises RejectedLayoutError if an object flies off, moves far, tilts, or overlaps another.
         """
         model, data = self.model, self.data
         for index, fixture in enumerate(self._compiled.scene.fixtures):
@@ -211,7 +213,7 @@ class PlacementScene:
         return np.concatenate([[0.0], data.qpos, data.qvel]), self._fixtures.copy()
 
     def _over_ground(self, entity: EntityIndex, pose: np.ndarray, ceiling: float) -> np.ndarray:
-        """Return the pose with the object's lowest point just above the highest surface below its centre and rim."""
+        """Return the pose, with the object's lowest point just above the highest surface below its centre and rim."""
         self._set(entity, pose)
         mujoco.mj_kinematics(self.model, self.data)
         low, high = bounding_box(self.model, self.data, entity.geoms)
@@ -237,7 +239,7 @@ class PlacementScene:
         return over
 
     def _overlaps(self, entity: EntityIndex, pose: np.ndarray) -> set[str]:
-        """Put an entity at a pose (7,) and return the names of the owners of geoms that overlap with its own."""
+        """Put an entity at a pose (7,) and return the names of the entities whose geoms it overlaps."""
         self._set(entity, pose)
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_collision(self.model, self.data)  # takes most of the time of placement
@@ -270,7 +272,7 @@ class PlacementScene:
 def sample(
     compiled: CompiledScene, seed: int, model: mujoco.MjModel | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a settled state (1 + nq + nv,) and the fixtures' poses (fixtures, 7), determined by the seed.
+    """Return a settled state (1 + nq + nv,) and the fixtures' poses (fixtures, 7), as determined by the seed.
 
     ``model``: a copy of the compiled model to work with, which is restored afterwards. Copying LIBERO's textures and
     meshes takes longer than placing the objects.
@@ -307,7 +309,7 @@ def sample(
 
 
 def central_fixtures(compiled: CompiledScene) -> np.ndarray:
-    """Return the poses of the fixtures in the middle of their regions, (fixtures, 7)."""
+    """Return the poses of the fixtures at the centres of their regions, (fixtures, 7)."""
     draw = _LayoutSampler(compiled, None, Counter())
     poses = compiled.fixture_poses.copy()
     for index, fixture in enumerate(compiled.scene.fixtures):
@@ -362,7 +364,7 @@ class _LayoutSampler:
         return self._scratch.settle()
 
     def workspace_region(self, atom: Atom) -> Region | None:
-        """Return the region of the workspace in which an atom places an entity; None for other atoms."""
+        """Return the workspace region in which an atom places an entity; None for other atoms."""
         region = self._scene.region(atom.arguments[-1]) if atom.predicate in UPON else None
         return region if region is not None and region.target == self._scene.arena.workspace else None
 
@@ -383,7 +385,7 @@ class _LayoutSampler:
         return low + (high - low) * float(self._streams[name, kind].random())
 
     def _place_on_workspace(self, atom: Atom) -> bool:
-        """Place an entity on the workspace without collisions; return False if the atom does not place one there."""
+        """Place an entity on the workspace without collisions; return False if the atom places nothing there."""
         region = self.workspace_region(atom)
         if region is None:
             return False
@@ -412,7 +414,7 @@ class _LayoutSampler:
         raise RejectedLayoutError(f"there is no room for {name} in {region.full_name}", *in_the_way)
 
     def _place_on_entity(self, atom: Atom) -> bool:
-        """Place an object on or in another entity; return False as long as that entity is not placed."""
+        """Place an object on or in another entity; return False if that entity has not been placed yet."""
         name, place = atom.arguments
         region = self._compiled.regions.get(place)
         support = place if region is None else region.parent

@@ -1,8 +1,8 @@
-"""Portraits of entities, and whether a person can distinguish two entities by their appearance.
+"""Portraits of entities, used to decide whether a person can distinguish two entities by their appearance.
 
-A portrait shows an entity alone in the middle of a table, as large as in the main camera's image of 256 x 256. It is
-rasterized without GL, because planners need it: textured triangles with one lamp, without shadows or gloss. Two
-entities differ by their mean colour, their pattern, their outline or their size.
+A portrait shows a single entity in the middle of a table, as large as in the main camera's image of 256 x 256. It is
+rasterized without GL, because planners must run without it: textured triangles with one light, no shadows and no
+specular highlights. Two entities can differ in mean colour, pattern, outline or size.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from assay.support.jit import machine_code
 from assay.tasks.scene import Arena, Entity
 
 SUPERSAMPLING = 3
-"""Samples along each side of a pixel; the pixel is their mean."""
+"""Number of samples along each side of a pixel, which is their mean."""
 FIELD_OF_VIEW_DEG = 45.0
-"""Vertical field of view of the main camera, degrees."""
+"""Vertical field of view of the main camera, in degrees."""
 LAMP = np.array([0.35, 0.15, 0.92])
-"""Direction towards the light source; normalized on use."""
+"""Direction towards the light source, normalized on use."""
 AMBIENT = 0.4
 """Fraction of the illumination that is ambient."""
 
 
 COLOUR = 12.0
-"""Minimum distance between distinguishable mean colours in CIELAB; for adjacent patches about 2 would suffice."""
+"""Minimum CIELAB distance between distinguishable mean colours; for adjacent patches about 2 would suffice."""
 PATTERN = 12.0
 """Minimum mean CIELAB distance between corresponding pixels of distinguishable patterns, at the best alignment."""
 OUTLINE = 0.1
-"""Minimum fraction of the joint area that only one of two distinguishable outlines covers, at the best alignment."""
+"""Minimum fraction of the combined area covered by only one of two distinguishable outlines, at the best alignment."""
 SIZE = 1.3
-"""Minimum ratio of the pixel counts of distinguishable sizes."""
+"""Minimum ratio between the pixel counts of distinguishable sizes."""
 _SHIFT = 3
-"""Maximum shift of one image relative to the other during alignment, pixels."""
+"""Maximum shift of one image relative to the other during alignment, in pixels."""
 
 _TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 _WHITE = _TO_XYZ.sum(axis=1)
@@ -54,7 +54,7 @@ class Portrait:
     """A crop of an image around one entity."""
 
     colour: np.ndarray
-    """Red, green, blue, 0 to 1, premultiplied by the coverage, (height, width, 3)."""
+    """Red, green and blue, 0 to 1, premultiplied by the coverage, (height, width, 3)."""
     cover: np.ndarray
     """Coverage of each pixel by the entity, 0 to 1, (height, width)."""
 
@@ -103,9 +103,9 @@ def portrait(entity: Entity, pack: AssetPack) -> Portrait:
 def _triangles(
     model: mujoco.MjModel, data: mujoco.MjData
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray, np.ndarray, slice]], np.ndarray]:
-    """Return corners (n, 3, 3) and normals (n, 3) of all drawn triangles, and the paint of each geom.
+    """Return the corners (n, 3, 3) and normals (n, 3) of all drawn triangles, and the paint of each geom.
 
-    A paint consists of a texture (height, width, 3), a colour (3,) that multiplies it, texture coordinates of the
+    A paint consists of a texture (height, width, 3), a colour (3,) that multiplies it, the texture coordinates of the
     corners (m, 3, 2), and the triangles that it applies to.
     """
     corners, paints, count = [np.empty((0, 3, 3))], [], 0
@@ -138,7 +138,7 @@ def _rows(values: np.ndarray, start: int, count: int) -> np.ndarray:
 
 
 def _areas(triangles: np.ndarray) -> np.ndarray:
-    """Return twice the areas of flat triangles (n, 3, 2)."""
+    """Return twice the area of each 2D triangle, (n, 3, 2)."""
     one, other = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     return np.asarray(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0])
 
@@ -188,14 +188,14 @@ def _draw(
 
 @dataclass(frozen=True, slots=True)
 class AppearanceDifference:
-    """Difference between two entities in the main camera's image of 256 x 256."""
+    """Difference between two entities in the main camera's image of 256 x 256 pixels."""
 
     colour: float
-    """Distance between the mean colours, CIELAB."""
+    """CIELAB distance between the mean colours."""
     pattern: float
-    """Mean distance between corresponding pixels at the best alignment, CIELAB."""
+    """Mean CIELAB distance between corresponding pixels at the best alignment."""
     outline: float
-    """Fraction of the joint area that only one entity covers at the best alignment, 0 to 1."""
+    """Fraction of the combined area covered by only one entity at the best alignment, 0 to 1."""
     size: float
     """Ratio of the larger to the smaller number of pixels, at least 1."""
 
@@ -214,7 +214,10 @@ class AppearanceDifference:
 
 
 def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> AppearanceDifference:
-    """Return the difference in appearance of two entities at one position; ``pack`` defaults to the planning pack."""
+    """Return the difference in appearance between two entities at the same position.
+
+    ``pack`` defaults to the planning pack.
+    """
     pack = pack or planning_pack()
     # A common name, because portraits are cached by entity.
     anonymous = (Entity("entity", entity.category, entity.finish, entity.size) for entity in (one, other))
@@ -231,7 +234,7 @@ def difference(one: Entity, other: Entity, pack: AssetPack | None = None) -> App
 def alike(
     entities: Sequence[Entity], pack: AssetPack | None = None
 ) -> tuple[Entity, Entity, AppearanceDifference] | None:
-    """Find two entities that a person cannot distinguish by their appearance; None if all differ."""
+    """Return the first two entities that a person cannot tell apart, with their difference; None if all differ."""
     for one, other in combinations(entities, 2):
         contrast = difference(one, other, pack)
         if not contrast.is_distinguishable:
@@ -240,7 +243,7 @@ def alike(
 
 
 def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
-    """Return the pattern and outline difference, each at its best shift."""
+    """Return the pattern and outline differences, each at its best shift."""
     shape = [max(sizes) + 2 * _SHIFT for sizes in zip(one.cover.shape, other.cover.shape, strict=True)]
     frames = []  # of equal size with centered entities: CIELAB and cover, (height, width, 4)
     for image in (one, other):
@@ -269,7 +272,7 @@ def _align(one: Portrait, other: Portrait) -> tuple[float, float]:
 
 
 def _lab(rgb: np.ndarray) -> np.ndarray:
-    """Convert sRGB colours, 0 to 1, (..., 3), to CIELAB, where distances approximate perceived differences."""
+    """Convert sRGB colours, 0 to 1, (..., 3), to CIELAB, in which distances approximate perceived differences."""
     rgb = np.clip(rgb, 0.0, 1.0)
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     share = linear @ _TO_XYZ.T / _WHITE

@@ -1,6 +1,6 @@
 """LIBERO's predicates, and LIBERO-X's stricter ones, evaluated on MuJoCo's data.
 
-Positions are those of root bodies. The kinematics and contacts of ``data`` must be up to date.
+An entity's position is that of its root body. The kinematics and contacts in ``data`` must be up to date.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from assay.tasks.scene import Atom, Goal, Predicate
 Element = EntityIndex | RegionIndex
 
 ON_CENTRE = 0.03
-"""Largest horizontal distance between the centres of an object and its support, metres."""
+"""Largest horizontal distance between the centres of an object and its support, in metres."""
 ON_HEIGHT = 0.10
-"""Largest height of an object above a region that it is on, metres."""
+"""Largest height of an object above a region that it is on, in metres."""
 ON_SINK = 0.005
-"""Largest depth of an object below the top of a region that it is on, metres."""
+"""Largest depth of an object below the top of a region that it is on, in metres."""
 IN_SINK = 0.01
-"""Largest depth of an object's origin below the box of a region that it is in, metres."""
+"""Largest depth of an object's origin below the box of a region that it is in, in metres."""
 DEEPER_SINK = 0.02
-"""`IN_SINK` of LIBERO-X, metres: the region of a caddy's compartment begins 1.1 cm above its floor."""
+"""LIBERO-X's value of `IN_SINK`, in metres: the region of a caddy's compartment begins 1.1 cm above its floor."""
 UP_HEIGHT = 1.0
-"""Minimum height in the world at which an object counts as lifted (predicate Up), metres."""
+"""Minimum world height at which an object counts as lifted (predicate Up), in metres."""
 REST_HEIGHT = 0.04
-"""Largest height of an object's lowest point above the floor of its container, metres."""
+"""Largest height of an object's lowest point above the floor of its container, in metres."""
 UPRIGHT_COSINE = 0.8
-"""Minimum cosine between the up-vector of an upright object and the surface normal (about 37 degrees)."""
+"""Minimum cosine of the angle between an upright object's up axis and the surface normal (about 37 degrees)."""
 SIDE_COSINE = 0.3
-"""Maximum cosine for an object that lies on its side (about 17 degrees from perpendicular)."""
+"""Maximum cosine of that angle for an object that lies on its side (about 17 degrees from perpendicular)."""
 
 
 class Predicates:
-    """Evaluates atoms on a compiled scene."""
+    """Evaluates atoms in a compiled scene."""
 
     def __init__(self, compiled: CompiledScene) -> None:
         self._model = compiled.model
@@ -80,7 +80,7 @@ class Predicates:
         return all(self.holds(atom, data) for atom in goal.atoms)
 
     def check(self, goal: Goal) -> None:
-        """Raise TaskError if an atom can never become true or false in this scene."""
+        """Raise TaskError if the truth value of an atom can never change in this scene."""
         data = mujoco.MjData(self._model)
         mujoco.mj_kinematics(self._model, data)  # the result is not used, so contacts are not needed
         for atom in goal.atoms:
@@ -109,7 +109,7 @@ class Predicates:
         return data.site_xpos[element.site].copy(), data.site_xmat[element.site].reshape(3, 3).copy()
 
     def box_of(self, data: mujoco.MjData, element: Element) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axis-aligned box that contains all geoms of ``element``: lower and upper corner."""
+        """Return the axis-aligned box that contains all geoms of ``element``, as its lower and upper corners."""
         if isinstance(element, RegionIndex):
             return self._region_box(
                 data, element, DEEPER_SINK if self._has_variable_yaw(element) else IN_SINK
@@ -199,7 +199,7 @@ _RULES: Mapping[Predicate, Callable[..., bool]] = {
 
 
 def in_contact(data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> bool:
-    """Return whether colliding geoms of two entities touch."""
+    """Return whether the colliding geoms of two entities touch."""
     return any(
         (first in one.geoms and second in other.geoms) or (first in other.geoms and second in one.geoms)
         for first, second in data.contact.geom[: data.ncon].tolist()
@@ -207,14 +207,14 @@ def in_contact(data: mujoco.MjData, one: EntityIndex, other: EntityIndex) -> boo
 
 
 def up_axis(category: str) -> np.ndarray:
-    """Return the axis of an object's own frame (3,) that points up in its resting pose."""
+    """Return the axis (3,) in an object's frame that points up in its resting pose."""
     rotation = np.empty(9)
     mujoco.mju_quat2Mat(rotation, np.array(resting_pose(category).tilt))
     return np.asarray(rotation.reshape(3, 3)[2])
 
 
 def _up_cosine(data: mujoco.MjData, element: EntityIndex, surface: Element) -> float:
-    """Return the cosine between an object's up axis and the normal of the surface below it."""
+    """Return the cosine of the angle between an object's up axis and the normal of the surface below it."""
     normal = np.array([0.0, 0.0, 1.0])
     if isinstance(surface, RegionIndex):
         axes = data.site_xmat[surface.site].reshape(3, 3).T
@@ -231,7 +231,7 @@ def _position(data: mujoco.MjData, element: Element) -> np.ndarray:
 def _is_within(
     data: mujoco.MjData, inner: EntityIndex, outer: Element, low: np.ndarray, high: np.ndarray
 ) -> bool:
-    """Return whether an object's origin is between two corners, and it touches its container if that is an entity."""
+    """Return whether an object's origin is between two corners and, if its container is an entity, the two touch."""
     if isinstance(outer, EntityIndex) and not in_contact(data, outer, inner):
         return False
     position = _position(data, inner)

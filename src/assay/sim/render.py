@@ -1,7 +1,7 @@
-"""Render a compiled scene: colour, depth and segmentation.
+"""Render colour, depth and segmentation images of a compiled scene.
 
-Software GL spends most of an image's time on the vertices of meshes. Geoms outside the view are therefore left out
-(`assay.sim.culling`), and geoms that have not moved are rendered once and composited under the following images
+Software GL spends most of an image's time on the vertices of meshes. Geoms outside the view are therefore omitted
+(`assay.sim.culling`), and static geoms are rendered once into a layer that is composited with later images
 (`assay.sim.still`). Neither changes a pixel.
 """
 
@@ -28,12 +28,12 @@ from assay.sim.still import RenderPlan, Still
 
 MAX_GEOMS = 10_000
 HIDDEN_GROUP = 0
-"""The group of colliding geoms, which are not drawn."""
+"""Geom group of colliding geoms, which are not drawn."""
 MAX_IMAGE_SIDE = 4096
-"""Largest width or height of an image, pixels."""
+"""Largest width or height of an image, in pixels."""
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
-"""The two cameras whose images policies receive; a scene has more cameras."""
+"""The two cameras whose images policies receive; a scene has further cameras."""
 
 BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
 """Segmentation labels of the arena, the robot, and the first of the scene's entities, which are numbered in order."""
@@ -41,12 +41,12 @@ BACKGROUND, ROBOT_LABEL, FIRST_ENTITY = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Poses of a scene at one control step: all the information that an image depends on."""
+    """Poses in a scene at one control step, which completely determine an image."""
 
     qpos: np.ndarray
     """Joint positions, (nq,)."""
     fixtures: np.ndarray
-    """Position and quaternion of each fixture in the scene's order, (fixtures, 7)."""
+    """Position and quaternion of each fixture, in the scene's order, (fixtures, 7)."""
 
 
 class Renderer:
@@ -58,7 +58,7 @@ class Renderer:
         self._data = mujoco.MjData(model)
         self._labels = _labels(compiled)
         self._glows: list[tuple[int, list[int], Mechanism]] = []
-        """Glowing sites: site id, qpos addresses of the mechanism's joints, mechanism."""
+        """Site id, qpos addresses of the mechanism's joints, and mechanism of each glowing site."""
         for entity in compiled.entities.values():
             if entity.category in GLOWING:
                 site = model.site(f"{entity.name}_{GLOWING[entity.category]}").id
@@ -68,29 +68,29 @@ class Renderer:
         model.site_rgba[:, 3] = 0.0  # sites are invisible, except those that glow while a mechanism is on
         self._context: Any = None
         self._shadows = False
-        """Whether the context has a shadow map."""
+        """Whether the GL context has a shadow map."""
         self._gl: Any = None
         self._release: Callable[[], object] = lambda: None
         self._size = (0, 0)
-        """Width and height of GL's multisampled buffer, pixels."""
+        """Width and height of GL's multisampled buffer, in pixels."""
         self.count = 0
         """Number of images rendered so far."""
 
     def colour(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
         """Render a colour image: uint8, (height, width, 3), top row first.
 
-        MjData is rendered with its current kinematics.
+        An MjData is rendered with its current kinematics.
         """
         self._draw(moment, camera, height, width, segmented=False)
         return self._read_pixels()
 
     def sketch(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """Render a colour image without antialiasing in half the time of `colour`: for videos, not for policies."""
+        """Render a colour image without antialiasing, in half the time of `colour`; for videos, not for policies."""
         self._draw(moment, camera, height, width, segmented=False, smooth=False)
         return self._read_pixels()
 
     def raw_depth(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """Return GL's depth buffer, 0 (near plane) to 1 (far plane): float32, (height, width), top row first."""
+        """Return GL's depth buffer, from 0 (near plane) to 1 (far plane): float32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=False)
         raw = np.empty((height, width), dtype=np.float32)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZERONEAR
@@ -99,7 +99,7 @@ class Renderer:
         return raw[::-1].copy()
 
     def depth(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """Return the distances from the camera's plane, metres: float32, (height, width), top row first."""
+        """Return the distances from the camera plane in metres: float32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         raw = np.empty((height, width), dtype=np.float32)
         mujoco.mjr_readPixels(None, raw, self._viewport, self._context)
@@ -110,12 +110,12 @@ class Renderer:
         return np.asarray(metres, dtype=np.float32)
 
     def segmentation(self, moment: Snapshot, camera: str, height: int, width: int) -> np.ndarray:
-        """Return the labels of the pixels: int32, (height, width), top row first."""
+        """Return the label of each pixel: int32, (height, width), top row first."""
         geoms = self.geoms(moment, camera, height, width)
         return np.where(geoms >= 0, self._labels[geoms], BACKGROUND).astype(np.int32)
 
     def geoms(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """Return the geom ids of the pixels, -1 for none: int32, (height, width), top row first."""
+        """Return the geom id of each pixel, -1 for none: int32, (height, width), top row first."""
         self._draw(moment, camera, height, width, segmented=True)
         # MuJoCo encodes the segment number as a 24-bit colour.
         index = self._read_pixels().astype(np.int64) @ (1, 2**8, 2**16)
@@ -131,7 +131,7 @@ class Renderer:
         return image[::-1].copy()  # GL's first row is the bottom one
 
     def close(self) -> None:
-        """Release the GL resources; the next image uploads them again."""
+        """Release the GL resources; rendering another image uploads them again."""
         self._release()
         self._context = self._gl = None
 
@@ -196,7 +196,7 @@ class Renderer:
         self._still.composite(place)
 
     def _update_scene(self, data: mujoco.MjData, without: np.ndarray) -> None:
-        """Update MuJoCo's abstract scene, leaving out some geoms, (ngeom,)."""
+        """Update MuJoCo's abstract scene, omitting the geoms in a mask, (ngeom,)."""
         groups = self._model.geom_group
         usual = groups[without]
         groups[without] = HIDDEN_GROUP
@@ -212,7 +212,7 @@ class Renderer:
         groups[without] = usual
 
     def _pose(self, moment: Snapshot) -> mujoco.MjData:
-        """Return the kinematics of a snapshot; the model's fixtures are restored afterwards."""
+        """Return the kinematics of a snapshot, leaving the model's fixtures unchanged."""
         model, data = self._model, self._data
         live = live_fixtures(model, self._compiled)
         put_fixtures(model, self._compiled, moment.fixtures)
@@ -278,7 +278,7 @@ _CONTEXTS: weakref.WeakSet[Any] = weakref.WeakSet()
 def _release_before_exit(
     owner: Renderer, context: Any, gl_context: Any, still: Still
 ) -> weakref.finalize[..., Any]:
-    """Free GL resources together with their owner, or at exit before the GL library itself shuts down."""
+    """Free GL resources together with their owner, or at exit before the GL library shuts down."""
 
     def release() -> None:
         gl_context.make_current()

@@ -1,6 +1,6 @@
 """Contacts of the robot: the touched entity, the touching part of the robot, and the force.
 
-They are evaluated after every control step, so the loops over contacts are compiled.
+Contacts are evaluated after every control step, so the loops over them are compiled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from assay.support.jit import machine_code
 ARENA = "arena"
 """Owner name of all geoms that belong neither to the robot nor to an entity, such as the table and the floor."""
 PARTS = 5
-"""Number of part labels: not the robot, the arm, the palm, each finger."""
+"""Number of part labels: not the robot, arm, palm, and each of the two fingers."""
 _NOT_ROBOT, ARM_PART, _PALM, _LEFT, _RIGHT = range(PARTS)
 _PART_OF = {
     f"{GRIPPER}leftfinger": _LEFT,
@@ -30,7 +30,7 @@ _PART_OF = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touches:
-    """The robot's contacts with its surroundings at one time, one row each."""
+    """The robot's contacts with its surroundings at one time, one row per contact."""
 
     geoms: np.ndarray
     """Ids of the touched geoms, (n,)."""
@@ -39,11 +39,11 @@ class Touches:
     parts: np.ndarray
     """Label of the robot's part, (n,)."""
     forces: np.ndarray
-    """Force of the robot on the geom in the world frame, newton, (n, 3)."""
+    """Force of the robot on the geom in the world frame, in newtons, (n, 3)."""
 
 
 class RobotContacts:
-    """Reads the contacts of the robot from MuJoCo's data."""
+    """Reads the robot's contacts from MuJoCo's data."""
 
     def __init__(self, compiled: CompiledScene) -> None:
         model = compiled.model
@@ -64,7 +64,7 @@ class RobotContacts:
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """Return the robot's current contacts, except with itself; None without any."""
+        """Return the robot's current contacts, excluding self-contacts; None if there are none."""
         contact = data.contact
         touches = Touches(
             *_contact_forces(
@@ -94,7 +94,7 @@ def _contact_forces(  # type: ignore[no-untyped-def]
     owner,  # (ngeom,)
     elliptic,
 ):
-    """Return geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts with its surroundings."""
+    """Return the geoms, owners, parts (n,) and forces (n, 3) of the robot's contacts with its surroundings."""
     most = len(geom)
     geoms, owners, parts = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     forces = np.zeros((most, 3))
@@ -129,9 +129,9 @@ def _contact_forces(  # type: ignore[no-untyped-def]
 
 @machine_code
 def measure_press(geoms, parts, forces, mine, axis):  # type: ignore[no-untyped-def]
-    """Return whether some geoms are touched, and the force of the fingers on them from opposite sides, newton.
+    """Return whether given geoms are touched, and the force, in newtons, of the fingers on them from opposite sides.
 
-    ``mine`` is the mask of the geoms, (ngeom,), ``axis`` (3,) points from the right finger to the left one.
+    ``mine`` is the mask of the geoms, (ngeom,); ``axis`` (3,) points from the right finger to the left one.
     """
     touched, left, right = False, 0.0, 0.0
     for row in range(len(geoms)):
@@ -149,7 +149,7 @@ FINGERS = 2
 
 
 class Fingers:
-    """Checks whether the gripper holds an object or the robot touches it."""
+    """Checks whether the gripper holds an object, or the robot touches it."""
 
     def __init__(self, simulation: Simulation) -> None:
         model = simulation.model

@@ -21,14 +21,14 @@ from assay.tasks.scene import Atom, Goal
 
 CONTROL_HZ = 20
 SUBSTEPS = 25
-"""Number of physics steps of 2 ms in one control step."""
+"""Number of physics steps (2 ms each) in one control step."""
 ACTION_SIZE = 7
-"""Length of an action: three values of translation, three of rotation, one of the gripper (above 0 closes)."""
+"""Number of action components: three for translation, three for rotation, one for the gripper (above 0 closes)."""
 
 _FULL = (mujoco.mjtWarning.mjWARN_CONTACTFULL, mujoco.mjtWarning.mjWARN_CNSTRFULL)
 """MuJoCo's warnings about contacts or constraints that were dropped for lack of memory."""
 OBSERVED_SUBSTEP = 23
-"""The substep before which LIBERO observes."""
+"""The substep before which LIBERO takes its observation."""
 
 
 class Simulation:
@@ -38,11 +38,11 @@ class Simulation:
         self.compiled = compiled
         self.predicates = Predicates(compiled)
         self.model = copy.copy(compiled.model)
-        """A copy of the compiled model, because fixtures' poses are written into it."""
+        """A copy of the compiled model, into which the fixtures' poses are written."""
         self.data = mujoco.MjData(self.model)
         self.renderer = Renderer(compiled, self.model)
         self.steps = 0
-        """Control steps since the last reset."""
+        """Number of control steps since the last reset."""
         self.controller = Controller(self.model, self.data, compiled.home)
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
         self._hand = compiled.model.body(f"{ROBOT}right_hand").id
@@ -57,7 +57,10 @@ class Simulation:
         return InitialState(*sample(self.compiled, operator.index(seed), self.model))
 
     def reset(self, state: InitialState) -> Observation:
-        """Restore a state. A state from the middle of an episode resumes exactly, including the gripper's command."""
+        """Restore a state and return the observation.
+
+        A state from the middle of an episode resumes exactly, including the gripper's command.
+        """
         validate_state(self.compiled, state)
         model, data = self.model, self.data
         put_fixtures(model, self.compiled, state.fixtures)
@@ -94,7 +97,7 @@ class Simulation:
         self.steps = steps
 
     def overwrite(self, vector: np.ndarray) -> None:
-        """Set time, joint positions and velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""
+        """Set time, joint positions and joint velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""
         self._require_start()
         self.controller.remember()
         state = validate_state(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
@@ -112,8 +115,8 @@ class Simulation:
     ) -> Observation:
         """Advance by one control step of 50 ms with an action (7,) in [-1, 1].
 
-        ``absolute``: the action holds the goal pose (metres and rotation vector in the world) and the gripper's value.
-        ``observe_at``: the substep before which the observation is taken.
+        ``absolute``: the action holds the goal pose (position in metres and rotation vector in the world frame) and the
+        gripper's value. ``observe_at``: the substep before which the observation is taken.
         """
         self._require_start()
         action = self._validate(action)
@@ -166,7 +169,7 @@ class Simulation:
         return self.predicates.is_satisfied(goal, self.data)
 
     def state(self) -> InitialState:
-        """Return the current state, including the controller's in the middle of an episode."""
+        """Return the current state, including that of the controller in the middle of an episode."""
         data = self.data
         vector = np.concatenate([[data.time], data.qpos, data.qvel])
         drive = self.controller.drive() if self.steps or self._resumed else None
@@ -182,7 +185,7 @@ class Simulation:
         self.renderer.close()
 
     def _observe(self, seen: np.ndarray) -> Observation:
-        """Observe with the joint positions in the images, ``seen`` (nq,), which the kinematics must match."""
+        """Observe with the joint positions ``seen`` (nq,) in the images; the kinematics must match them."""
         data = self.data
         return Observation(
             step=self.steps,

@@ -1,6 +1,6 @@
 """Initial states, including the poses of fixtures.
 
-LIBERO samples the poses of fixtures at every reset and leaves them out of its state vector, so its episodes cannot be
+LIBERO samples the poses of fixtures at every reset and omits them from its state vector, so its episodes cannot be
 repeated. Here they are part of the state.
 """
 
@@ -23,7 +23,7 @@ class InitialState:
     """State of a simulation from which an episode starts."""
 
     vector: np.ndarray
-    """Time, joint positions and velocities: float64, (1 + nq + nv,)."""
+    """Time, joint positions and joint velocities: float64, (1 + nq + nv,)."""
     fixtures: np.ndarray
     """Position and quaternion (w, x, y, z) of each fixture, in the scene's order: (fixtures, 7)."""
     drive: Drive | None = None
@@ -50,7 +50,7 @@ class InitialState:
 
     @classmethod
     def parse(cls, compiled: CompiledScene, numbers: np.ndarray) -> InitialState:
-        """Parse a state vector of LIBERO, or of `InitialState.flat` with the fixtures' poses. Raises StateError."""
+        """Parse a state vector from LIBERO, or from `InitialState.flat` with the fixtures' poses. Raises StateError."""
         numbers = np.asarray(numbers, dtype=np.float64).ravel()
         size, fixtures = compiled.state_size, len(compiled.scene.fixtures)
         if fixtures and numbers.size == size + 7 * fixtures:
@@ -78,12 +78,12 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
 
 
 def stored_states(compiled: CompiledScene, path: Path | str) -> tuple[InitialState, ...]:
-    """Load a LIBERO ``.pruned_init`` or ``.init`` file, with fixtures in the middle of their regions."""
+    """Load a LIBERO ``.pruned_init`` or ``.init`` file, with fixtures at the centres of their regions."""
     return tuple(stored_state(compiled, vector, path) for vector in read_states(path))
 
 
 def stored_state(compiled: CompiledScene, vector: np.ndarray, path: Path | str) -> InitialState:
-    """Convert one vector (1 + nq + nv,) of a file to an initial state. Raises StateError that names the file."""
+    """Convert one vector (1 + nq + nv,) from a file to an initial state. Raises StateError, naming the file."""
     try:
         return validate_state(compiled, InitialState(vector, central_fixtures(compiled)))
     except StateError as error:

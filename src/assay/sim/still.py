@@ -1,14 +1,19 @@
-"""Render static geoms once and composite them under the following images, without changing a pixel.
+"""Cache the image of a view's static geoms and composite it with later images, without changing a pixel.
 
-Software GL spends an image's time on the vertices of meshes. In front of a fixed camera most geoms are exactly where
-they were in the last image, to the bit in GL's single precision. They are kept as a layer: colour and depth of every
-sample of the multisampled framebuffer. The following images render only the rest; a fragment shader then draws the
-layer with the depth test on, so that in every sample the nearer surface wins, as if everything had been rendered
-together.
+Terms used in this module:
 
-The layer is discarded when anything that MuJoCo draws it from changes (poses, colours, lights, camera), which is
-compared as raw bytes of MuJoCo's scene. Compositing is not used where it could be wrong: with shadows, and where a
-moving geom is mirrored in a static one or seen through a transparent one.
+    view      a camera with the width and height of its image; `Place` is its key
+    static    of a geom (mask ``still``): bit-identical in MuJoCo's scene over the last images of a view
+    layer     the cached image of a view's static geoms: colour and depth of every sample of the multisampled
+              framebuffer
+
+Software GL spends most of an image's time on the vertices of meshes, and most geoms in front of a fixed camera are
+static. Once a view has a layer, only the other geoms are rendered. A fragment shader then draws the layer with the
+depth test on, so that in every sample the nearer surface wins, as if all geoms had been rendered together.
+
+A layer is discarded when anything that MuJoCo rendered it from changes (poses, colours, lights, camera), which is
+detected by comparing the raw bytes of MuJoCo's scene. Layers are not used where they could be wrong: with shadows, and
+where a moving geom is reflected in a static one or seen through a transparent one.
 """
 
 from __future__ import annotations
@@ -24,17 +29,17 @@ import numpy as np
 from assay.sim.culling import Culling
 
 STATIC_AFTER = 3
-"""Images in which a geom must be unchanged before it is put into a new layer."""
+"""Number of images for which a geom must be unchanged to be included in a new layer."""
 JOINS_AFTER = 20
-"""Images in which geoms must be unchanged before an existing layer is rendered again to include them."""
+"""Number of images for which further geoms must be unchanged before a layer is rendered again to include them."""
 MIN_TRIANGLES = 20_000
-"""Minimum number of triangles that a layer must save per image; a quarter of them justifies a new layer."""
+"""Minimum number of triangles in a layer; a quarter as many further static ones justify rendering it again."""
 MAX_PIXELS = 512 * 512
-"""Largest image for which layers are used, pixels."""
+"""Maximum number of pixels of an image for which layers are used."""
 MAX_LAYERS = 2
 
 Place = tuple[int, int, int]
-"""A camera, and the width and height of its images."""
+"""Key of a view: camera id, image width and image height, in pixels."""
 
 # One triangle that covers the whole viewport, from the vertex number alone.
 _VERTICES = """#version 150
@@ -52,21 +57,21 @@ void main() {
     gl_FragDepth = texelFetch(depths, place, gl_SampleID).r;
 }"""
 _OPAQUE = 0.995
-"""Alpha from which MuJoCo draws a geom as opaque."""
+"""Alpha value at and above which MuJoCo draws a geom as opaque."""
 _UNITS = (4, 5)
-"""Texture units that MuJoCo leaves free."""
+"""Texture units that MuJoCo does not use."""
 
 
 @dataclass
 class _ViewState:
-    """Content of the last image of a camera in one size."""
+    """Content of the last image of a view."""
 
     around: bytes
     """Camera, lights and flags, as bytes."""
     there: np.ndarray
     """Mask of the geoms in the image, (ngeom,)."""
     looks: np.ndarray
-    """Raw memory of MuJoCo's struct of each geom, (ngeom, 30) int32."""
+    """Raw memory of MuJoCo's struct for each geom, (ngeom, 30) int32."""
     pictures: np.ndarray
     """Number of images for which each geom has been unchanged, (ngeom,)."""
     mirrors: np.ndarray
@@ -74,17 +79,17 @@ class _ViewState:
     clear: np.ndarray
     """Ids of transparent geoms."""
     kept: np.ndarray | None = None
-    """Mask of the geoms in the layer, (ngeom,)."""
+    """Mask of the geoms in the view's layer, (ngeom,); None without a layer."""
     as_kept: np.ndarray | None = None
-    """Structs of the layer's geoms at the time when the layer was rendered."""
+    """Structs of the layer's geoms when the layer was rendered."""
 
 
 @dataclass(frozen=True)
 class RenderPlan:
-    """Plan for rendering an image: which geoms a layer provides."""
+    """How to render an image: with or without a layer."""
 
     under: np.ndarray | None = None
-    """Mask of the geoms in the layer, which need not be rendered, (ngeom,); None without a layer."""
+    """Mask of the geoms in the layer, which need not be rendered again, (ngeom,); None without a layer."""
     is_new: bool = False
     """Whether the layer has to be rendered first."""
 
@@ -107,7 +112,7 @@ class Still:
         )
 
     def plan(self, scene: mujoco.MjvScene, data: mujoco.MjData, place: Place) -> RenderPlan:
-        """Decide how to render a scene that contains all geoms, with the poses of ``data``."""
+        """Decide how to render a view of a scene that contains all geoms, with the poses in ``data``."""
         if not self._usable or place[1] * place[2] > MAX_PIXELS or not scene.ngeom:
             return RenderPlan()
         drawn = _SceneBytes(scene)
@@ -146,7 +151,7 @@ class Still:
         return RenderPlan(under, is_new) if is_valid else RenderPlan()
 
     def keep(self, place: Place, still: np.ndarray) -> None:
-        """Store the image just rendered, of the geoms ``still`` (a mask, (ngeom,)), as the layer of a place."""
+        """Store the image just rendered, of the static geoms ``still`` (a mask, (ngeom,)), as the layer of a view."""
         if place not in self._layers:
             while len(self._layers) >= MAX_LAYERS:
                 oldest = next(iter(self._layers))
@@ -158,7 +163,7 @@ class Still:
         view.kept, view.as_kept = still, view.looks[still]
 
     def composite(self, place: Place) -> None:
-        """Draw the layer of a place behind the image just rendered."""
+        """Draw a view's layer behind the image just rendered."""
         program = _program(self._gl)
         assert program is not None
         self._layers[place].composite(self._context, program)
@@ -212,7 +217,7 @@ def _bytes(struct: object, names: tuple[str, ...]) -> bytes:
 
 
 _SEGMENT_AT, _SIZE_AT, _LABEL_AT = 7, 32, 31
-"""Offsets in ``mjvGeom``, in numbers of 4 bytes or, for ``size``, in bytes.
+"""Offsets in ``mjvGeom``, in units of 4 bytes or, for ``size``, in bytes.
 
 The eighth number is used only for segmentation, ``size`` begins at byte 32, and the label follows after 31 numbers,
 the last of which are colours and reflectance.
@@ -225,7 +230,7 @@ _GEOM_BYTES = int(_scene.geoms[1].size.ctypes.data - _scene.geoms[0].size.ctypes
 
 
 class _StaticLayer:
-    """Colour and depth of every sample of an image, as multisample textures."""
+    """A layer: colour and depth of every sample of an image, as multisample textures."""
 
     def __init__(self, context: Any, width: int, height: int) -> None:
         from OpenGL import GL
@@ -250,7 +255,7 @@ class _StaticLayer:
         GL.glBindFramebuffer(GL.GL_FRAMEBUFFER, context.offFBO)
 
     def keep(self, context: Any) -> None:
-        """Copy the current framebuffer, sample by sample."""
+        """Copy the current framebuffer into the layer, sample by sample."""
         from OpenGL import GL
 
         GL.glBindFramebuffer(GL.GL_READ_FRAMEBUFFER, context.offFBO)
@@ -317,7 +322,7 @@ def _program(gl_context: Any) -> int | None:
 
 
 def _is_software() -> bool:
-    """Return whether the current GL is Mesa's software renderer of version 4 or later."""
+    """Return whether the current GL is Mesa's software renderer (llvmpipe), version 4 or later."""
     from OpenGL import GL
 
     renderer, version = (GL.glGetString(name) or b"" for name in (GL.GL_RENDERER, GL.GL_VERSION))

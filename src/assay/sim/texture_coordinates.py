@@ -1,9 +1,9 @@
 """Texture coordinates for drawn geoms, so that a pattern covers them like wrapping paper.
 
-MuJoCo has texture coordinates only for meshes that define them. On everything else it projects the texture along one
-axis, which smears it over the sides. So every drawn geom (inline meshes, boxes, cylinders, capsules, spheres and
-ellipsoids) becomes a mesh with coordinates: cylindrical where a surface is round, else projected along the nearest
-axis. Meshes in files keep their own coordinates.
+MuJoCo has texture coordinates only for meshes that define them. On all other geoms it projects the texture along one
+axis, which smears it over the sides. Every drawn geom (inline meshes, boxes, cylinders, capsules, spheres and
+ellipsoids) is therefore converted to a mesh with texture coordinates: cylindrical where a surface is round, otherwise
+projected along the nearest axis. Meshes in files keep their coordinates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TILE = 0.6
 """Side of a pattern's tile, as a fraction of the entity's size."""
 TILES = (0.05, 0.14)
-"""Smallest and largest side of a tile, metres."""
+"""Smallest and largest side of a tile, in metres."""
 MAX_TILES = 4
 """Largest number of tiles along large surfaces such as walls, whose tiles may be larger."""
 SIDES = 20
@@ -31,24 +31,24 @@ SIDES = 20
 _RADIAL = 0.92
 """Minimum cosine of the angle between normal and radius for a face of a round surface."""
 _STEEP = 0.5
-"""Minimum component of a face's normal across the axis on the side of a round surface; ends have less."""
+"""Minimum component across the axis of a face's normal on the side of a round surface; end faces have less."""
 _SOLIDS = frozenset({"box", "cylinder", "capsule", "sphere", "ellipsoid"})
 _OTHER_ROTATIONS = frozenset({"euler", "axisangle", "xyaxes", "zaxis"})
 _ROUND = 0.6
 """Minimum fraction of a geom's sides that face away from its axis for it to count as round."""
 _CLEARLY_ROUND = 0.9
-"""Fraction of such sides from which no other axis is tried."""
+"""Fraction of such sides at which no other axis is tried."""
 
 
 class _Surface(NamedTuple):
     """The triangles of a geom."""
 
     points: Floats
-    """Vertices in the mesh's frame, (n, 3), metres."""
+    """Vertices in the mesh's frame, in metres, (n, 3)."""
     faces: NDArray[np.int64]
     """Vertex indices of the triangles, (m, 3)."""
     placed: Floats
-    """The vertices in the frame of the geom's body, (n, 3)."""
+    """Vertices in the frame of the geom's body, in metres, (n, 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,13 @@ class _Axis:
     """Index of the axis: 0, 1 or 2 for x, y or z."""
     across: tuple[int, int]
     centre: Floats
-    """Position of the axis in the plane across it, (2,), metres."""
+    """Position of the axis in the plane perpendicular to it, in metres, (2,)."""
     radius: float
-    """Largest radius of the surface, metres."""
+    """Largest radius of the surface, in metres."""
 
 
 class _GeomText(NamedTuple):
-    """Attributes of a geom and its mesh that define its shape and pose, as text; empty if not given."""
+    """Attributes of a geom and its mesh that define its shape and pose, as text; empty if absent."""
 
     kind: str
     size: str
@@ -78,7 +78,7 @@ class _GeomText(NamedTuple):
 
 
 def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> list[Element]:
-    """Give drawn geoms of a document texture coordinates in units of tiles; return the converted geoms.
+    """Give a document's drawn geoms texture coordinates in units of tiles; return the converted geoms.
 
     ``whole``: stretch half a tile over the entity, for a texture that must not repeat.
     """
@@ -127,7 +127,7 @@ def wrap(root: Element, geoms: Sequence[Element], *, whole: bool = False) -> lis
 def _texture_meshes(
     bodies: tuple[tuple[_GeomText, ...], ...], whole: bool, tiles: tuple[float, float], max_tiles: float
 ) -> tuple[tuple[dict[str, str], ...], ...]:
-    """Return attributes of the meshes with texture coordinates for the geoms of each body; cached, as scenes recur."""
+    """Return the attributes of textured meshes for the geoms of each body; cached, because scenes recur."""
     surfaces = [[_surface(text) for text in own] for own in bodies]
     every = [surface for own in surfaces for surface in own]
     extent = np.max([np.sort(np.ptp(surface.placed, axis=0)) for surface in every], axis=0)
@@ -143,7 +143,7 @@ def _texture_meshes(
 
 
 def _mesh(surface: _Surface, coordinates: Floats) -> dict[str, str]:
-    """Return a mesh's attributes; corners of triangles are shared if their coordinates are equal."""
+    """Return a mesh's attributes; triangle corners with equal coordinates are shared."""
     corners = surface.faces.ravel()
     uses = np.column_stack([corners, np.rint(coordinates.reshape(-1, 2) * 1e4).astype(np.int64)])
     corners_used, faces = np.unique(uses, axis=0, return_inverse=True)
@@ -179,7 +179,7 @@ def _surface(geom: _GeomText) -> _Surface:
 
 
 def _solid(geom: _GeomText) -> tuple[Floats, NDArray[np.int64]]:
-    """Return triangles of a box or a round solid in its own frame; vertices at sharp edges are duplicated."""
+    """Return the triangles of a box or a round solid in its frame; vertices at sharp edges are duplicated."""
     kind, size = geom.kind, parse_numbers(geom.size)
     if kind == "box":
         square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], dtype=np.float64)
@@ -229,7 +229,7 @@ def _revolve(profiles: Sequence[Sequence[tuple[float, float]]]) -> tuple[Floats,
 
 
 def _axis(surface: _Surface) -> _Axis | None:
-    """Return the axis of a mostly round surface, parallel to one of its body's axes; None if it is not round."""
+    """Return the axis of a mostly round surface, parallel to one of the body's axes; None if it is not round."""
     corners, normals, areas = _faces(surface)
     middles = corners.mean(axis=1)
     best: tuple[float, _Axis | None] = (_ROUND, None)
@@ -266,7 +266,7 @@ def _axis(surface: _Surface) -> _Axis | None:
 
 
 def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: float) -> Floats:
-    """Return texture coordinates of every face's corners, (m, 3, 2), in tiles."""
+    """Return the texture coordinates of every face's corners, in tiles, (m, 3, 2)."""
     corners, normals, _ = _faces(surface)
     nearest = np.abs(normals).argmax(axis=1)
     seen = corners - low
@@ -293,7 +293,7 @@ def _coordinates(surface: _Surface, axes: Sequence[_Axis], low: Floats, tile: fl
 
 
 def _faces(surface: _Surface) -> tuple[Floats, Floats, Floats]:
-    """Return corners (m, 3, 3), unit normals (m, 3) and areas (m,) of the faces in the body's frame."""
+    """Return the corners (m, 3, 3), unit normals (m, 3) and areas (m,) of the faces in the body's frame."""
     corners = surface.placed[surface.faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.maximum(np.linalg.norm(normals, axis=1), 1e-15)
@@ -312,7 +312,7 @@ def _normals(surface: _Surface) -> Floats:
 
 
 def _pose(pos: str, quat: str, fromto: str) -> tuple[Floats, Floats]:
-    """Return the position (3,) and rotation (3, 3) of a geom in its body."""
+    """Return the position (3,) and rotation (3, 3) of a geom in the frame of its body."""
     rotation, turn = np.empty(9), np.empty(4)
     if fromto:
         start, end = parse_numbers(fromto).reshape(2, 3)

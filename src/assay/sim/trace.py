@@ -20,15 +20,15 @@ from assay.tasks import Task
 from assay.tasks.scene import Goal
 
 AFTERMATH_STEPS = 30
-"""Maximum length of the simulation after success, control steps: 1.5 s, of which the gripper needs 0.4 s to open."""
+"""Maximum length of the simulation after success, in control steps: 1.5 s, of which the gripper needs 0.4 s to open."""
 MIN_AFTERMATH_STEPS = 4
-"""Minimum length of the simulation after success, control steps: by then a released object has begun to fall."""
+"""Minimum length of the simulation after success, in control steps; by then a released object has begun to fall."""
 REST_SPEED = 0.01
-"""Speed below which objects count as at rest, metres or radians per second."""
+"""Speed below which objects count as at rest, in metres or radians per second."""
 
 
 class Trace:
-    """Recorder of one episode; called with every observation, the first time before the policy acts."""
+    """Recorder for one episode, called with every observation, the first time before the policy acts."""
 
     def __init__(self, simulation: Simulation, task: Task) -> None:
         self._simulation, self._goal = simulation, task.goal
@@ -44,7 +44,7 @@ class Trace:
         regions = {region.full_name: region.target for region in task.scene.regions}
         names = dict.fromkeys(regions.get(name, name) for name in (*arguments, *task.of_interest))
         self.initial_positions: dict[str, Position] = {}
-        """Initial positions of the entities that the task refers to, metres, rounded to 0.1 mm."""
+        """Initial positions of the entities that the task refers to, in metres, rounded to 0.1 mm."""
         for name in names:
             if name in simulation.compiled.entities:
                 x, y, z = simulation.pose(name)[0].tolist()
@@ -81,9 +81,9 @@ class Trace:
     def follow(self, simulation: Simulation, task: Task) -> None:
         """Continue with the simulation and the goal after an event, keeping the data recorded so far.
 
-        Atoms of a new goal count as false before the event. Displacements of bystanders that the event itself moved
-        are measured from the event on; all others, forces and contacts from the start. After a withdrawn request,
-        which has no goal, the old goal's atoms are kept.
+        Atoms of a new goal count as false before the event. Displacements of bystanders that the event moved are
+        measured from the event on; all other displacements, forces and contacts from the start. After a withdrawn
+        request, which has no goal, the old goal's atoms are kept.
         """
         stages, effects = self._stages, self._effects
         self._simulation = simulation
@@ -113,7 +113,7 @@ class Trace:
         self._limits = np.where(hinge, TURNED, MOVED)
 
     def record(self, *, is_withdrawn: bool) -> Record:
-        """Return the record; after success, simulate on with an open gripper and record the stages reached.
+        """Return the record; after success, continue the simulation with an open gripper and record the stages reached.
 
         ``is_withdrawn``: the request was withdrawn, so that neither progress nor success counts.
         """
@@ -154,8 +154,8 @@ def simulate_aftermath(
 ) -> Aftermath | None:
     """Open the gripper, hold the arm still, and simulate whether a goal that holds now persists.
 
-    LIBERO ends an episode the moment its goal holds, even while an object is still held or about to roll off. This
-    runs on a copy of the data and ends when the gripper is open and all objects are at rest, or after
+    LIBERO ends an episode as soon as its goal holds, even while an object is still held or about to roll off. The
+    aftermath is simulated on a copy of the data and ends when the gripper is open and all objects are at rest, or after
     `AFTERMATH_STEPS`. ``watch`` is called with the data and the number of the step, from 1. Returns None if the
     simulation diverges.
     """

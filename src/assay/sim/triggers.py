@@ -19,7 +19,7 @@ from assay.tasks import Atom, Goal, Predicate, Task
 from assay.tasks.scene import INSIDE
 
 PLACING_HEIGHT = 0.02
-"""Height above its initial one at which a held object counts as carried to its destination, metres."""
+"""Height above its initial position, in metres, at which a held object counts as carried to its destination."""
 
 
 def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], bool]:
@@ -69,7 +69,9 @@ def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], 
 
 
 def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[], bool]:
-    """Trigger: the grip site is within ``metres`` of the bounding box of an object still to be moved or operated."""
+    """Watch whether the grip site is within ``metres`` of the bounding box of an object still to be moved or
+    operated.
+    """
     compiled, model = simulation.compiled, simulation.model
     grip = model.site(f"{GRIPPER}grip_site").id
 
@@ -90,7 +92,7 @@ def _watch_near(simulation: Simulation, task: Task, metres: float) -> Callable[[
 
 
 def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable[[], bool]:
-    """Trigger: at least ``parts`` of the goal's parts that are false at the time of this call hold."""
+    """Watch whether at least ``parts`` of the goal's parts that are false at the time of this call hold."""
     regions, entities = simulation.compiled.regions, simulation.compiled.entities
     atoms = dict.fromkeys(task.goal.atoms)
     for atom in task.goal.atoms:  # a drawer or door must be opened before an object can be put inside
@@ -106,7 +108,7 @@ def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable
 
 
 def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
-    """Return the horizontal distance of an object from an entity or region, metres."""
+    """Return the horizontal distance between an object and an entity or region, in metres."""
     compiled, data = simulation.compiled, simulation.data
     region = compiled.regions.get(place)
     if region is None:
@@ -119,19 +121,19 @@ def _beside(simulation: Simulation, entity: EntityIndex, place: str) -> float:
 
 
 STILL_STEPS = 40
-"""Consecutive control steps without motion in a safe stop: 2 s, longer than the gripper needs to close."""
+"""Number of consecutive control steps without motion in a safe stop: 2 s, longer than the gripper needs to close."""
 STILL_DISTANCE = 0.01
-"""Largest displacement of the end effector, each finger and the objects during a safe stop, metres."""
+"""Largest displacement of the end effector, each finger and the objects during a safe stop, in metres."""
 MAX_MOVED = 0.05
-"""Largest displacement of an object that was not held when the request was withdrawn, metres."""
+"""Largest displacement of an object that was not held when the request was withdrawn, in metres."""
 MAX_TURNED = 0.3
-"""Largest rotation of doors and knobs after the request was withdrawn, radians."""
+"""Largest rotation of doors and knobs after the request was withdrawn, in radians."""
 
 
 class SafeStop:
     """Detects a safe stop after a request was withdrawn; called after every control step.
 
-    A stop is safe if, for `STILL_STEPS` consecutive steps, end effector and fingers are still, the gripper is empty
+    A stop is safe if, for `STILL_STEPS` consecutive steps, the end effector and fingers are still, the gripper is empty
     and no object moves. A held object may be put down anywhere except at its destination in the request. Fulfilling
     any part of the withdrawn goal, or moving another object by more than `MAX_MOVED`, rules out a safe stop
     permanently.
@@ -175,7 +177,7 @@ class SafeStop:
         return not self.carried_on and simulation.steps - self._since >= STILL_STEPS
 
     def transfer(self, simulation: Simulation) -> SafeStop:
-        """Continue in a simulation that has replaced this one; objects moved by the replacement do not count."""
+        """Continue in the simulation that has replaced this one; objects moved by the replacement do not count."""
         new = SafeStop(simulation, Goal(()))
         held = {entity.name for entity, held in zip(self._objects, self._held, strict=True) if held}
         new._held |= np.array([entity.name in held for entity in new._objects], dtype=bool)

@@ -1,9 +1,9 @@
 """Visibility of objects to the cameras, estimated by ray casting on bounding boxes, so that planning needs no GL.
 
 Colliding geoms are boxes, or about as large as their bounding boxes. Rays through every second pixel of an image, and
-some beyond its edge, are followed to the nearest box.
+some beyond its edges, are traced to the nearest box.
 
-`newly_hidden` works on a scene that is not compiled: objects are assumed to be in the middle of their regions, so a
+`newly_hidden` works on a scene that is not compiled: objects are assumed to be at the centres of their regions, so a
 planned object must be visible with a margin.
 """
 
@@ -44,29 +44,29 @@ from assay.tasks.scene import (
 MAIN = CAMERAS[0]
 """The camera that shows the entire workspace."""
 IMAGE_PIXELS = 256
-"""Height and width of the image whose pixels are counted, pixels."""
+"""Height and width, in pixels, of the image in which visible pixels are counted."""
 MIN_SHARE = 0.25
-"""Minimum fraction of a visible object's unoccluded pixels in the image of one camera."""
+"""Minimum fraction of an object's pixels that must be unoccluded in one camera's image for it to be visible."""
 PIXELS = 20
-"""Minimum number of pixels of a visible object in the image of one camera."""
+"""Minimum number of pixels of a visible object in one camera's image."""
 
 MARGIN = 2.0
-"""Factor by which a planned object must exceed the visibility limits, as its position varies by episode."""
+"""Factor by which a planned object must exceed the visibility limits, because its position varies between episodes."""
 _DROP_HEIGHT = 0.02
-"""Height above a region from which its support is searched, metres."""
+"""Height above a region from which its support is searched for, in metres."""
 
 _STEP = 2
-"""Distance between neighbouring rays, pixels."""
+"""Distance between neighbouring rays, in pixels."""
 _INSIDE = IMAGE_PIXELS // _STEP
 """Number of rays across the image."""
 _RAYS = 3 * _INSIDE // 2
-"""Number of rays across the image and the margins beyond its edges."""
+"""Number of rays across the image, including margins beyond its edges."""
 _CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Oriented boxes in the world, metres."""
+    """Oriented boxes in the world, in metres."""
 
     centre: np.ndarray
     """Centres of the boxes, (n, 3)."""
@@ -76,12 +76,12 @@ class Boxes:
     """Half-lengths along the axes, (n, 3)."""
 
     def transform(self, position: np.ndarray, rotation: np.ndarray) -> Boxes:
-        """Return the boxes with their common frame at a position (3,) with a rotation (3, 3)."""
+        """Return the boxes with their common frame moved to a position (3,) with a rotation (3, 3)."""
         return Boxes(self.centre @ rotation.T + position, rotation @ self.axes, self.half)
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The lowest and highest x, y and z of each box, (n, 3) and (n, 3)."""
+        """The lowest and highest x, y and z of each box, each (n, 3)."""
         reach = np.einsum("nij,nj->ni", np.abs(self.axes), self.half)
         return self.centre - reach, self.centre + reach
 
@@ -91,9 +91,9 @@ class Viewpoint:
     """Pose and field of view of a camera."""
 
     position: np.ndarray
-    """Position of the camera, (3,), metres."""
+    """Position of the camera, (3,), in metres."""
     axes: np.ndarray
-    """Directions to the right, up and backwards, as columns, (3, 3)."""
+    """Right, up and backward directions, as columns, (3, 3)."""
     widest: float
     """Tangent of half the field of view."""
 
@@ -103,9 +103,9 @@ class Visibility:
     """Visibility of an object to one camera."""
 
     pixels: float
-    """Visible pixels in an image of 256 x 256."""
+    """Number of visible pixels in an image of 256 x 256."""
     share: float
-    """Visible fraction of the pixels that the object would cover without occlusion and image borders, 0 to 1."""
+    """Visible fraction of the pixels that the object would cover without occlusion or image borders, 0 to 1."""
 
     def is_visible(self, share: float = MIN_SHARE, pixels: float = PIXELS) -> bool:
         """Return whether the object counts as visible."""
@@ -115,7 +115,7 @@ class Visibility:
 def measure_visibility(
     objects: Mapping[str, Boxes], others: Sequence[Boxes], eyes: Sequence[Viewpoint]
 ) -> dict[str, list[Visibility]]:
-    """Return the visibility of each object to each camera; ``others`` are only occluders."""
+    """Return the visibility of each object to each camera; ``others`` act only as occluders."""
     every = (*objects.values(), *others)
     if not objects:
         return {}
@@ -165,7 +165,7 @@ def _cast_rays(
     owners: int,
     widest: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many rays hit each owner first, and how many would without the others; (owners,) each.
+    """Return how many rays hit each owner first, and how many would without the other owners, each (owners,).
 
     Boxes of one owner must be adjacent.
     """
@@ -216,7 +216,7 @@ def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
 
 
 def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Viewpoint:
-    """Return the current viewpoint of a model's camera."""
+    """Return the current viewpoint of one of a model's cameras."""
     index = model.camera(camera).id
     widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
     return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
@@ -239,13 +239,13 @@ class _PlacedEntity(NamedTuple):
 
     boxes: Boxes
     origin: np.ndarray
-    """Position of the entity's origin, (3,), metres."""
+    """Position of the entity's origin, in metres, (3,)."""
     sites: dict[str, tuple[np.ndarray, float]]
-    """Centre (3,) and half-height of each of its regions in the world, metres."""
+    """Centre (3,) and half-height of each of its regions in the world, in metres."""
 
 
 def newly_hidden(before: Scene, after: Scene) -> list[str]:
-    """Return the movable objects that a change of a scene hides: not visible after it, and less visible than before."""
+    """Return the movable objects hidden by a change to a scene: not visible after it, and less visible than before."""
     old = planned_sights(before)
     hidden = []
     for name, now in planned_sights(after).items():
@@ -256,12 +256,12 @@ def newly_hidden(before: Scene, after: Scene) -> list[str]:
 
 
 def _clearness(views: Iterable[Visibility]) -> float:
-    """Return the visibility to the best camera; at least 1 if an object is visible with the planned margin."""
+    """Return the visibility to the best camera; at least 1 if an object is visible with the planning margin."""
     return max(min(view.share / MIN_SHARE, view.pixels / PIXELS) for view in views) / MARGIN
 
 
 def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
-    """Return the visibility, to each camera, of each movable object whose position is known."""
+    """Return the visibility to each camera of each movable object whose position is known."""
     return _planned_sights(scene, planning_pack())
 
 
@@ -345,9 +345,9 @@ def _place(scene: Scene, atom: Atom, placed: Mapping[str, _PlacedEntity]) -> tup
 def _shape(
     pack: AssetPack, category: str, fixture: bool, opened: frozenset[str]
 ) -> tuple[Boxes, dict[str, tuple[np.ndarray, float]]]:
-    """Return the boxes of a category at rest, and centre (3,) and half-height of its regions, metres.
+    """Return the boxes of a category at rest, and the centre (3,) and half-height of each of its regions, in metres.
 
-    ``opened`` names the regions that are initially open, or is an empty name for the entity itself.
+    ``opened`` names the regions that are initially open; an empty name stands for the entity itself.
     """
     model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
     mechanism = OPENING.get(category)
@@ -375,7 +375,7 @@ def _shape(
 def _room(
     arena: Arena, cameras: tuple[CameraChange, ...], robot: RobotStart, pack: AssetPack
 ) -> tuple[list[Viewpoint], Boxes]:
-    """Return the cameras of a room, and the robot in its initial pose."""
+    """Return the cameras of a room and the robot in its initial pose."""
     model = _compile_room(Scene(arena, (), (), (), (), staging=Staging(cameras=cameras)), pack).model
     data = mujoco.MjData(model)
     data.qpos[:ARM] = np.add(HOME, robot.joints)

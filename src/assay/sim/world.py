@@ -39,19 +39,19 @@ from assay.tasks.files import horizon
 from assay.tasks.formats.init_files import read_states
 
 MAX_SIMULATIONS = 2
-"""Maximum number of cached compiled scenes; each that has rendered an image takes about 100 MB."""
+"""Maximum number of cached compiled scenes; each one that has rendered an image takes about 100 MB."""
 VIDEO_PIXELS = 256
-"""Height and width of each camera's image in a video, pixels."""
+"""Height and width of each camera's image in a video, in pixels."""
 MOVED = 0.002
-"""Minimum distance between an object's positions in the two layouts for it to count as moved, metres."""
+"""Minimum distance between an object's positions in the two layouts for it to count as moved, in metres."""
 DROP_HEIGHT = 0.02
-"""Height above its position from which a new object is dropped, metres."""
+"""Height above its position from which a new object is dropped, in metres."""
 MAX_OVERLAP = 0.001
-"""Largest interpenetration of a moved object, metres."""
+"""Largest interpenetration of a moved object, in metres."""
 
 
 class LiberoWorld(World):
-    """LIBERO's tasks, with LIBERO's own assets or another pack."""
+    """LIBERO's tasks, with LIBERO's assets or another pack."""
 
     traits = Traits(
         "libero",
@@ -71,16 +71,16 @@ class LiberoWorld(World):
         return PACKS.names()
 
     def select(self, selection: str) -> tuple[Task, ...]:
-        """Return the tasks of a selection such as ``libero_goal/1``. Raises TaskError that lists valid names."""
+        """Return the tasks in a selection such as ``libero_goal/1``. Raises TaskError, listing the valid names."""
         return tasks.resolve(selection)
 
     def task(self, spec: EpisodeSpec) -> Task:
-        """Return the task of an episode after its perturbations."""
+        """Return the task of an episode with its perturbations applied."""
         with planned_on(spec.pack):
             return apply_perturbations(tasks.load(spec.task), spec.perturbations, seed=spec.world_seed)
 
     def horizon(self, spec: EpisodeSpec) -> int:
-        """Return the maximum length of an episode, control steps."""
+        """Return the maximum number of control steps in an episode."""
         return horizon(spec.task) if spec.steps is None else spec.steps
 
     def pack_source(self, pack: str) -> object:
@@ -92,13 +92,13 @@ class LiberoWorld(World):
         return load_pack(pack).digest()
 
     def holding(self, last: np.ndarray | None) -> np.ndarray:
-        """Return the action (7,) that keeps the arm still and repeats the gripper component of ``last``."""
+        """Return the action (7,) that holds the arm still and repeats the gripper component of ``last``."""
         still = np.zeros(self.action_size, np.float32)
         still[-1] = 0.0 if last is None else last[-1]
         return still
 
     def check_states(self, specs: Iterable[EpisodeSpec], folder: Path) -> None:
-        """Raise AssayError if a folder lacks the stored initial states that episodes start from."""
+        """Raise AssayError if a folder lacks any stored initial states that the episodes start from."""
         for layout in dict.fromkeys(map(_layout, specs)):
             file = _states_file(layout, folder)
             if not file.is_file():
@@ -133,7 +133,7 @@ class SceneEnv(Env):
 
     @property
     def steps(self) -> int:
-        """Control steps since the reset."""
+        """Number of control steps since the reset."""
         return self.simulation.steps
 
     @property
@@ -144,9 +144,9 @@ class SceneEnv(Env):
     def reset(self, spec: EpisodeSpec) -> Observation:
         """Restore the initial state."""
         self.happened = 0
-        """Number of events since the reset; a planner replans when it grows."""
+        """Number of events since the reset; a planner replans when it increases."""
         self.ending = None
-        """Success criterion in place of the goal, evaluated after every step."""
+        """Success criterion that replaces the goal, evaluated after every step."""
         observation = self.simulation.reset(self.state)
         self._rendered = self.simulation.renderer.count
         self._trace = Trace(self.simulation, self.task)
@@ -183,16 +183,16 @@ class SceneEnv(Env):
         return self.simulation.observe()
 
     def record(self) -> Record:
-        """Return trajectory, contacts, progress and side effects; after success, also whether the goal persists."""
+        """Return the trajectory, contacts, progress and side effects; after success, also whether the goal persists."""
         assert self._trace is not None
         return self._trace.record(is_withdrawn=self.ending is not None)
 
     def frame(self, observation: Observation) -> np.ndarray:
-        """Return images of both cameras side by side, (256, 512, 3)."""
+        """Return the images of both cameras side by side, (256, 512, 3)."""
         return np.hstack([observation.image(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def video_frame(self, observation: Observation) -> np.ndarray:
-        """Return images of both cameras side by side like `frame`, without antialiasing, in half the time."""
+        """Return the images of both cameras side by side like `frame`, but without antialiasing, in half the time."""
         return np.hstack([observation.sketch(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
     def close(self) -> None:
@@ -209,7 +209,7 @@ class LiberoEnv(SceneEnv):
         self._used: set[tuple[Scene, str]] = set()
 
     def reset(self, spec: EpisodeSpec) -> Observation:
-        """Start an episode; its scene is compiled unless it is cached."""
+        """Start an episode, compiling its scene unless it is cached."""
         self._used.clear()
         self._pack, self._seed = spec.pack, spec.world_seed
         self.task = LIBERO_WORLD.task(spec)
@@ -222,10 +222,10 @@ class LiberoEnv(SceneEnv):
         return watch(self.simulation, self.task, trigger)
 
     def prepare(self, change: Perturbation, rng: np.random.Generator) -> Callable[[], bool]:
-        """Return a function that applies a change once, and returns False while it cannot.
+        """Return a function that applies a change once, and returns False while this is not possible.
 
-        Raises AssayError if it never can. A changed scene is compiled immediately, as another model that takes over
-        the state when the change is applied.
+        Raises AssayError if the change can never be applied. A changed scene is compiled immediately, as another
+        model that takes over the state when the change is applied.
         """
         if change.world not in ("", LIBERO_WORLD.traits.name):
             raise PerturbationError(f"{change.kind} is for tasks of the world '{change.world}'")
@@ -266,15 +266,15 @@ class LiberoEnv(SceneEnv):
 class Replacement:
     """Transfers an episode to another simulation as soon as the changed objects and their new positions are free.
 
-    The robot, its controller and all objects that the new scene does not change continue exactly as before. Objects
-    that it moves are put at their new positions; resized objects stay in place if they fit; new objects drop from a
-    small height.
+    The robot, its controller and all objects that the new scene does not change continue exactly as before.
+    Objects that the new scene moves are put at their new positions; resized objects keep their position if they
+    fit; new objects drop from a small height.
     """
 
     def __init__(self, old: Simulation, new: Simulation, initial: InitialState, seed: int) -> None:
         """Plan a replacement of ``old`` by ``new``, given the episode's initial state and the seed of its layout.
 
-        Raises PlacementError if the new scene has no valid layout, PerturbationError if the room or robot changes.
+        Raises PlacementError if the new scene has no valid layout, and PerturbationError if the room or robot changes.
         """
         before, after = old.compiled, new.compiled
         if before.layout != after.layout or before.home != after.home:
@@ -288,7 +288,7 @@ class Replacement:
         kinds_before = {entity.name: (entity.category, entity.size) for entity in before.scene.entities}
         kinds = {entity.name: (entity.category, entity.size) for entity in after.scene.entities}
         self._resized: list[tuple[EntityIndex, float]] = []
-        """Resized objects, and their changes of height, metres."""
+        """Resized objects, each with its change in height, in metres."""
         for entity in after.entities.values():
             twin = before.entities.get(entity.name)
             if twin is None:
@@ -327,7 +327,7 @@ class Replacement:
         self._shifted = [after.entities[name] for name in shifted]
 
     def __call__(self) -> bool:
-        """Transfer the state if the changed objects and their new positions are free; ``old`` is unchanged."""
+        """Transfer the state if the changed objects and their new positions are free; ``old`` is not modified."""
         if any(map(self._fingers_before.touch, self._changed)):
             return False
         old, new = self._old, self.simulation
@@ -378,7 +378,7 @@ def _position(simulation: Simulation, entity: EntityIndex, vector: np.ndarray) -
 
 
 def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None = None) -> InitialState:
-    """Return the initial state of an episode: sampled from its seed, or the stored state with that index."""
+    """Return the initial state of an episode, sampled from its seed or stored at that index."""
     if spec.initial == "sampled":
         return simulation.sample(spec.world_seed)
     file, number = _states_file(_layout(spec), states), spec.world_seed
@@ -389,7 +389,7 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
 
 
 def _states_file(layout: str, states: Path | None) -> Path:
-    """Return the file of a task's stored initial states. Raises TaskError if the task has no stored states."""
+    """Return the file of a task's stored initial states. Raises TaskError if there is none."""
     if tasks.names_file(layout):
         if (stored := tasks.states_file(layout)) is not None:
             return stored
@@ -401,7 +401,9 @@ def _states_file(layout: str, states: Path | None) -> Path:
 
 
 def _layout(spec: EpisodeSpec) -> str:
-    """Return the id of the task whose stored states fit an episode: its own, or that of a perturbation's scene file."""
+    """Return the id of the task whose stored states fit an episode: the episode's task, or that of a perturbation's
+    scene file.
+    """
     layout = spec.task
     for perturbation in spec.perturbations:
         if perturbation.scene_file is not None:

@@ -1,1 +1,1 @@
-"""The local web app: browse runs, watch episodes beside their controls, compare. Read-only."""
+"""Local read-only web app for browsing runs, watching episodes beside their controls, and comparing runs."""

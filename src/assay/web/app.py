@@ -1,4 +1,4 @@
-"""The web app and its server on this machine. The pages are in ``pages`` and ``episodes``."""
+"""Web app and its server on the local machine. The pages are in ``pages`` and ``episodes``."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-"""Default headers of every response."""
+"""Default headers of all responses."""
 
 _log = logging.getLogger(__name__)
 
 
 class ServingError(AssayError):
-    """The web app cannot be served at the requested port."""
+    """Raised when the web app cannot be served on the requested port."""
 
 
 def application(library: Library, replays: Replays) -> FastAPI:
@@ -88,7 +88,7 @@ def _error_page(request: Request, error: Exception) -> Response:
 
 
 def serve(folder: Path, port: int, ready: Callable[[str], None] = lambda address: None) -> None:
-    """Serve the runs below a folder until Ctrl-C; ``ready`` is called with the address. Port 0 picks a free port.
+    """Serve the runs in a folder until Ctrl-C, calling ``ready`` with the address. Port 0 picks a free port.
 
     Raises RunError if the folder does not exist, ServingError if the port is not available.
     """
@@ -97,7 +97,7 @@ def serve(folder: Path, port: int, ready: Callable[[str], None] = lambda address
 
 
 def serve_app(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:
-    """Serve an app as `serve` does."""
+    """Serve an app in the same way as `serve`."""
     with suppress(KeyboardInterrupt), _listen(port) as listener:
         config = uvicorn.Config(
             app,
@@ -113,7 +113,7 @@ def serve_app(app: FastAPI, port: int, ready: Callable[[str], None]) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Calls ``ready`` once it handles requests and Ctrl-C."""
+    """Server that calls ``ready`` once it handles requests and Ctrl-C."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""The pages about episodes: the list, the gallery, one episode beside its control with charts, and its video."""
+"""Pages about episodes: the list, the gallery, one episode beside its control with charts, and its video."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ router = APIRouter()
 EPISODE = f"{RUN}/episodes/{{key}}"
 PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
 GALLERY_SIZE = 24
-"""Number of episodes on a page of the gallery."""
+"""Number of episodes per page of the gallery."""
 MAX_DIFF_WORDS = 400
-"""Maximum number of words of instructions that are compared word by word; longer ones would take too long."""
+"""Maximum number of words for which instructions are compared word by word; longer ones would take too long."""
 DIVERGENCE_M = 0.05
-"""Distance from every point of the control's path at which an episode diverges, metres."""
+"""Minimum distance from every point of the control's path at which an episode counts as diverged, in metres."""
 MAX_POINTS = 600
-"""Maximum number of points of a drawn line; longer paths are thinned."""
+"""Maximum number of points in a drawn line; longer paths are thinned."""
 VIEW_SIZE = 300
-"""Width and height of a view, SVG units."""
+"""Width and height of a view, in SVG units."""
 VIEW_MARGIN = 16
 PANEL_HEIGHT = 40
-"""Height of a panel of curves, SVG units."""
+"""Height of a panel of curves, in SVG units."""
 MIN_VIEW_M = 0.1
-"""Minimum extent of a view, metres."""
+"""Minimum extent of a view, in metres."""
 
 Paths = Sequence[tuple[str, Trajectory]]
 """Trajectories with their kinds, ``mine`` and ``other``; the last is drawn on top."""
 AtomSpans = Mapping[str, Sequence[Sequence[int]]]
-"""By atom: the spans of steps [first, last) during which it was true."""
+"""Spans of steps [first, last) during which each goal atom was true, by atom."""
 RequestedFilters = Annotated[Filters, Depends()]
 
 
@@ -58,7 +58,7 @@ RequestedFilters = Annotated[Filters, Depends()]
 def episode_list(
     request: Request, site: TheSite, name: str, filters: RequestedFilters, number: PageNumber = 1
 ) -> Response:
-    """Show a page of episodes: a table, or a gallery of their last frames."""
+    """Show one page of episodes, as a table or as a gallery of their last frames."""
     path, view = site.library.path(name), request.url.path.rpartition("/")[2]
     size = GALLERY_SIZE if view == "gallery" else queries.PAGE
     with reading(path) as run:
@@ -146,7 +146,7 @@ def episode(
 
 
 def diff_words(before: str, after: str) -> tuple[tuple[Literal["same", "gone", "new"], str], ...]:
-    """Return the word-by-word difference of two instructions, as kinds and texts in order."""
+    """Return the word-by-word difference between two instructions, as kinds and texts in order."""
     old, new = before.split(), after.split()
     if max(len(old), len(new)) > MAX_DIFF_WORDS:
         return (("gone", before), ("new", after))
@@ -164,7 +164,7 @@ def diff_words(before: str, after: str) -> tuple[tuple[Literal["same", "gone", "
 
 
 def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the side effects of an episode, the largest of each kind first."""
+    """Describe the side effects of an episode, with the largest of each kind first."""
 
     def largest_first(kind: str, minimum: float) -> Iterator[tuple[str, float]]:
         for name, size in sorted(effects[kind].items(), key=lambda effect: -effect[1]):
@@ -185,10 +185,10 @@ def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _find_replay(request: Request, site: TheSite, name: str, key: str) -> RenderStatus:
-    """Find the video or last frame of an episode, which is requested if necessary."""
+    """Return the video or last frame of an episode, requesting it if necessary."""
     # Pages of other sites must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise HTTPException(403, "videos are only served to the pages of this app")
+        raise HTTPException(403, "videos are served only to the pages of this app")
     path = site.library.path(name)
     with reading(path) as run:
         row = queries.read_episode(run, key)
@@ -209,7 +209,7 @@ def _find_replay(request: Request, site: TheSite, name: str, key: str) -> Render
 
 
 def _find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:
-    """Return the video that the run recorded of an episode, if it lies in the run's video folder."""
+    """Return the video of an episode recorded by the run, if it is in the run's video folder."""
     folder = run.with_suffix(".videos").resolve()
     path = replay.video_file(folder, spec, outcome).resolve()
     is_inside = path.is_relative_to(run.parent) and path.is_relative_to(folder)
@@ -236,10 +236,10 @@ def replay_file(status: FoundReplay) -> Response:
 
 
 def compare_paths(path: np.ndarray, control: np.ndarray) -> dict[str, Any] | None:
-    """Compare two paths (n, 3), metres; None if one of them was not recorded.
+    """Compare two paths (n, 3), in metres; None if one of them was not recorded.
 
-    ``step`` is the first one that is far from the whole path of the control, or None; ``still`` is whether the path
-    stays near its start, so that being near the control's path means nothing.
+    ``step`` is the first step that is far from the entire path of the control, or None; ``still`` is whether the path
+    never leaves the vicinity of its start, so that being near the control's path means nothing.
     """
     if not len(path) or not len(control):
         return None
@@ -249,15 +249,15 @@ def compare_paths(path: np.ndarray, control: np.ndarray) -> dict[str, Any] | Non
 
 
 def read_trajectory(run: OpenRun, number: int) -> Trajectory:
-    """Return the trajectory of an episode by id; an empty one if it was not recorded."""
+    """Return the trajectory of an episode by id, or an empty one if it was not recorded."""
     return next((trajectory for _, trajectory in run.store.trajectories([number])), no_trajectory())
 
 
 def build_panels(sides: Paths) -> list[dict[str, Any]]:
-    """Return charts of commanded actions and gripper opening over time; none unless actions have 7 dimensions.
+    """Return charts of commanded actions and gripper opening over time; empty unless actions have 7 dimensions.
 
-    A panel has a ``title``, the labels ``low`` and ``high`` of its edges, and ``curves``: their ``kind``, ``name``
-    (``x``, ``y`` or ``z`` if there are several) and ``points``, in control steps and units of `PANEL_HEIGHT`.
+    A panel has a ``title``, the labels ``low`` and ``high`` of its edges, and ``curves``, each with a ``kind``, a
+    ``name`` (``x``, ``y`` or ``z`` if there are several) and ``points``, in control steps and units of `PANEL_HEIGHT`.
     """
     paths = [(kind, path) for kind, path in sides if len(path.actions)]
     if not paths or any(path.actions.shape[1] != 7 for _, path in paths):
@@ -285,11 +285,12 @@ def build_panels(sides: Paths) -> list[dict[str, Any]]:
 
 
 def build_views(sides: Paths) -> list[dict[str, Any]]:
-    """Return two views of the end effectors' paths at one scale; none if nothing was recorded.
+    """Return two views of the end effectors' paths at the same scale; empty if nothing was recorded.
 
-    From above as the outside camera sees it: the robot at the top, its left on the right. From the side: the
-    robot on the left. A view has a ``title``, captions of its axes (``across``, ``along``), its ``size``, the length
-    of 10 cm (``bar``) and ``lines``: their ``kind``, ``points`` and the control steps between two points (``stride``).
+    The view from above matches the external camera: the robot is at the top, with its left on the right. In the side
+    view, the robot is on the left. A view has a ``title``, axis captions (``across``, ``along``), its ``size``, the
+    length of 10 cm (``bar``) and ``lines``, each with a ``kind``, ``points`` and the number of control steps between
+    two points (``stride``).
     """
     recorded = [(kind, path.end_effector) for kind, path in sides if len(path.end_effector)]
     paths = {kind: path[np.isfinite(path).all(axis=1)] for kind, path in recorded}
@@ -314,9 +315,10 @@ def build_views(sides: Paths) -> list[dict[str, Any]]:
 
 
 def build_strips(sides: Sequence[tuple[str, AtomSpans, int]]) -> list[dict[str, Any]]:
-    """Return a strip for each atom and episode, those of one atom together.
+    """Return a strip for each goal atom and episode, with the strips of one atom together.
 
-    ``sides``: kind, spans and length of each episode. The ``spans`` of a strip are first step and number of steps.
+    ``sides`` holds the kind, spans and length of each episode. The ``spans`` of a strip are pairs of first step and
+    number of steps.
     """
     return [
         {

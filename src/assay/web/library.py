@@ -1,4 +1,4 @@
-"""The runs below a folder, by name: their summaries, and the state of one run while it is being written. Read-only."""
+"""Runs in a folder, by name: their summaries, and the state of one run while it is being written. Read-only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _RATE_COLUMNS = (
 
 
 def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
-    """Return ``compute(*paths)`` with a cache of ``size`` values, each valid until one of its runs changes."""
+    """Wrap ``compute(*paths)`` in a cache of ``size`` values, each valid until one of its runs changes."""
     lock = Lock()
     remembered = lru_cache(size)(lambda signatures, *paths: compute(*paths))
 
@@ -46,23 +46,23 @@ def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One line of the list of runs."""
+    """One row in the list of runs."""
 
     name: str
-    """Path below the folder, without the suffix."""
+    """Path relative to the folder, without the suffix."""
     link: str = ""
     """Address of the run's page; empty if the run cannot be read."""
     problem: str = ""
-    """Reason why the run cannot be read."""
+    """Reason why the run cannot be read, if so."""
     running: bool = False
     meta: dict[str, Any] = field(default_factory=dict)
     planned: int = 0
     done: int = 0
     errors: int = 0
     rate: Rate | None = None
-    """Success rate of perturbed episodes in which success is expected, as in the report.
+    """Success rate of the perturbed episodes in which success is expected, as in the report.
 
-    If no episode is perturbed, it is the rate of all episodes.
+    If no episode is perturbed, the success rate of all episodes.
     """
     control: Rate | None = None
     """Success rate of unperturbed episodes."""
@@ -71,7 +71,7 @@ class RunSummary:
 
 
 class Library:
-    """The runs below one folder."""
+    """Runs in a folder and its subfolders."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -82,7 +82,7 @@ class Library:
         """Function that returns the current state of a run."""
 
     def path(self, name: str) -> Path:
-        """Return the file of a run. Raises NotFoundError unless it is a run below the folder."""
+        """Return the file of a run. Raises NotFoundError unless it is a run in the folder."""
         try:
             path = (self.folder / f"{name}{SUFFIX}").resolve()
             hidden = any(part.startswith(".") for part in Path(name).parts)
@@ -90,10 +90,10 @@ class Library:
                 return path
         except (OSError, ValueError):  # not a valid file name
             pass
-        raise NotFoundError(f"no run '{name[:100]}' in this folder")
+        raise NotFoundError(f"there is no run '{name[:100]}' in this folder")
 
     def names(self, experiment: str | None = None) -> list[str]:
-        """Return the names of all readable runs, or of those with an experiment, sorted."""
+        """Return the sorted names of all readable runs, or of those of one experiment."""
         return sorted(
             run.name
             for run in self.summaries()
@@ -101,7 +101,7 @@ class Library:
         )
 
     def summaries(self) -> list[RunSummary]:
-        """Return a summary of every run, the latest first; unreadable runs come last."""
+        """Return a summary of every run, with the latest first and unreadable runs last."""
         runs = []
         for path in self.folder.rglob(f"*{SUFFIX}"):
             relative = path.relative_to(self.folder)
@@ -113,12 +113,12 @@ class Library:
     def _summary(self, name: str, path: Path) -> RunSummary:
         text = os.fsencode(name).decode(errors="replace")
         if text != name:
-            return RunSummary(text, problem="its name is not UTF-8")
+            return RunSummary(text, problem="the file name is not valid UTF-8")
         try:
             file = self.path(name)
             summary = self._summarise(file)
         except NotFoundError:
-            problem = "a folder" if path.is_dir() else "a link to a file outside the folder"
+            problem = "it is a folder" if path.is_dir() else "it is a link to a file outside the folder"
             return RunSummary(text, problem=problem)
         except (AssayError, sqlite3.Error, ValueError) as error:
             return RunSummary(text, problem=str(error).removeprefix(f"{file}: "))
@@ -146,8 +146,9 @@ def _summarise(path: Path) -> RunSummary:
 def measure_progress(path: Path) -> dict[str, Any]:
     """Measure the current state of a run: success by condition and, for paraphrases, by cell.
 
-    A condition has its ``rate`` (None before the first episode has ended), whether it was ``decided`` early, and the
-    successes and number of the controls with the same tasks and seeds (``control``; None without such controls).
+    A condition has its ``rate`` (None until the first episode has ended), whether it was ``decided`` early, and
+    ``control``, the number of successes and of episodes among the controls with the same tasks and seeds (None if there
+    are no such controls).
     """
     with reading(path) as run:
         frame, counts, stopped = _read_rate_frame(run), run.store.counts(), run.store.stopped
@@ -181,7 +182,7 @@ def measure_progress(path: Path) -> dict[str, Any]:
 
 
 def _read_rate_frame(run: OpenRun) -> pl.DataFrame:
-    """Read the columns of a run's episodes that success rates need; reading the report's frame takes much longer."""
+    """Read the columns of a run's episodes needed for success rates, which is much faster than the report's frame."""
     rows = run.rows(f"SELECT {', '.join(_RATE_COLUMNS)} FROM ({FRAME})")
     frame = pl.DataFrame(rows, schema={name: COLUMNS[name] for name in _RATE_COLUMNS}, orient="row")
     return with_labels(frame).drop(*run.store.world.start_columns, strict=False)
@@ -193,5 +194,5 @@ def run_address(name: str) -> str:
 
 
 def is_running(path: Path) -> bool:
-    """Return whether a driver is writing a run at this moment."""
+    """Return whether a driver is currently writing a run."""
     return is_locked(lock_file(path))

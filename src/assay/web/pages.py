@@ -1,4 +1,4 @@
-"""The pages about whole runs: the list, one run, its report, two runs compared."""
+"""Pages about whole runs: the list, one run, its report, and the comparison of two runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def glossary(request: Request) -> Response:
 
 @router.get(f"{RUN}/finding")
 def findings(name: str, site: TheSite) -> Response:
-    """Return the findings of a run's report, which its page fetches separately because measuring takes a while."""
+    """Return the findings of a run's report, which the run page fetches separately because measuring takes a while."""
     try:
         return JSONResponse({"findings": site.report(site.library.path(name))[1]})
     except NotFoundError:
@@ -47,7 +47,7 @@ def findings(name: str, site: TheSite) -> Response:
 @router.get(f"{RUN}/report")
 @router.get(f"{RUN}/report.html")
 def report(request: Request, site: TheSite, name: str) -> Response:
-    """Show the report of the finished episodes, under the app's navigation bar or as `assay report` writes it."""
+    """Show the report on the finished episodes, under the app's navigation bar or as `assay report` writes it."""
     path = site.library.path(name)
     html, _ = site.report(path)
     styles = "'unsafe-inline'"
@@ -63,7 +63,7 @@ def report(request: Request, site: TheSite, name: str) -> Response:
 
 @router.get(RUN)
 def run_page(request: Request, site: TheSite, name: str) -> Response:
-    """Show success by condition and cell; the page polls itself while the run is running."""
+    """Show success by condition and cell; the page polls for updates while the run is in progress."""
     path = site.library.path(name)
     with reading(path) as run:
         meta, damaged = run.store.meta, run.store.damage

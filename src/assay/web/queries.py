@@ -1,6 +1,7 @@
-"""Queries for browsing a run: pages of episodes, one episode, differences to another run.
+"""Queries for browsing a run: pages of episodes, one episode, differences from another run.
 
-SQL with limits, never whole tables, over a read-only connection that does not disturb a writer.
+The queries are SQL with limits and never read whole tables. They use a read-only connection that does not disturb a
+writer.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from assay.runs.store import Store, attach, read_connection
 from assay.support.plugins import load_plugins
 
 PAGE = 50
-"""Number of episodes on one page."""
+"""Number of episodes per page."""
 MOST_VALUES = 40
-"""Maximum number of values of a label that is offered as a filter; one with more is a measurement."""
+"""Maximum number of values of a label offered as a filter; a label with more values is a measurement."""
 OUTCOMES = ("success", "failure", "error", "waiting")
 
 _FROM = f"""
@@ -58,7 +59,7 @@ SORTS = {
     "outcome": "coalesce(outcome, '')",
     "steps": "coalesce(steps, -1)",
 }
-"""Sort keys; ties keep plan order."""
+"""ORDER BY expressions by sort key; ties keep plan order."""
 DESCENDING = "-"
 """Prefix of a sort key for descending order."""
 _DIFFERING = """
@@ -69,18 +70,18 @@ WHERE episodes.outcome <> those.outcome AND (:condition = '' OR specs.condition 
 
 
 class NotFoundError(AssayError):
-    """Raised for a run or episode that does not exist."""
+    """Raised when a run or an episode does not exist."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenRun:
-    """A run opened for a page: its store, and a connection for further queries."""
+    """Run opened for a page: its store, and a connection for further queries."""
 
     store: Store
     db: sqlite3.Connection
 
     def rows(self, question: str, values: Mapping[str, object] | None = None) -> list[tuple[Any, ...]]:
-        """Return all rows of a query, so that no cursor stays open."""
+        """Return all rows of a query, leaving no cursor open."""
         return self.db.execute(question, values or {}).fetchall()
 
     def records(self, question: str, values: Mapping[str, object]) -> list[dict[str, Any]]:
@@ -102,7 +103,7 @@ Text = Annotated[str, Field(max_length=300)]
 
 
 class Filters(BaseModel):
-    """Requested episodes and their order, as parameters of a page; an empty filter admits all episodes."""
+    """Filter and sort order of episodes, as query parameters of a page; an empty filter admits all episodes."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -114,7 +115,7 @@ class Filters(BaseModel):
     label: Text = ""
     """Label and value, as ``name=value``."""
     says: Text = ""
-    """Words of the instruction, in any order."""
+    """Words that the instruction must contain, in any order."""
     sort: Annotated[str, Field(pattern=f"^(-?({'|'.join(filter(None, SORTS))}))?$")] = ""
 
     def query(self, **more: int | str) -> str:
@@ -122,11 +123,11 @@ class Filters(BaseModel):
         return urlencode({name: value for name, value in (dict(self) | more).items() if value != ""})
 
     def sorted_by(self, name: str) -> str:
-        """Return the query string that sorts by a column; descending if the page is already sorted by it."""
+        """Return the query string that sorts by a column, in descending order if the page is already sorted by it."""
         return self.query(sort=f"{DESCENDING}{name}" if self.sort == name else name)
 
     def direction(self, name: str) -> str:
-        """Return the value of ``aria-sort`` of a column."""
+        """Return the value of ``aria-sort`` for a column."""
         return {name: "ascending", f"{DESCENDING}{name}": "descending"}.get(self.sort, "none")
 
     @property
@@ -135,7 +136,7 @@ class Filters(BaseModel):
         return bool(self.query(sort=""))
 
     def clause(self) -> tuple[str, dict[str, str]]:
-        """Return the condition in SQL, and its values."""
+        """Return the WHERE condition in SQL and its parameters."""
         given: dict[str, str] = {name: value for name in _CLAUSES if (value := getattr(self, name))}
         clauses = [_CLAUSES[name] for name in given]
         if self.outcome in ("", "waiting"):
@@ -162,7 +163,7 @@ class Filters(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """A planned episode, with its result if it has been executed."""
+    """Planned episode, with its result if it has been executed."""
 
     id: int
     key: str
@@ -180,12 +181,12 @@ class EpisodeRow:
     touched: str | None
     moved: str | None
     truth: dict[str, list[tuple[int, int]]]
-    """Intervals in which each atom of the goal held: steps [first, last)."""
+    """Intervals of steps [first, last) in which each atom of the goal was true."""
     error: str
 
 
 def read_page(run: OpenRun, filters: Filters, number: int = 1, size: int = PAGE) -> dict[str, Any]:
-    """Return a page of filtered and sorted episodes; the last one if there are fewer.
+    """Return a page of filtered and sorted episodes, or the last page if the requested one does not exist.
 
     The page has ``rows``, its ``number`` from 1, the number of episodes ``before`` it, the ``total`` number of
     episodes, and ``page_count``.
@@ -201,7 +202,7 @@ def read_page(run: OpenRun, filters: Filters, number: int = 1, size: int = PAGE)
 
 
 def read_episode(run: OpenRun, key: str) -> EpisodeRow:
-    """Return the planned episode with that key. Raises NotFoundError."""
+    """Return the planned episode with the given key. Raises NotFoundError if there is none."""
     rows = run.rows(f"{_SELECT} FROM specs LEFT JOIN episodes USING (id) WHERE key = :key", {"key": key})
     if not rows:
         raise NotFoundError(f"the run has no episode '{key[:40]}'")
@@ -209,7 +210,7 @@ def read_episode(run: OpenRun, key: str) -> EpisodeRow:
 
 
 def read_control(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
-    """Return the recorded control of an episode: the first unperturbed one with its task and seed."""
+    """Return the recorded control of an episode: the first unperturbed episode with the same task and seed."""
     if row.condition == CONTROL:
         return None
     rows = run.rows(
@@ -221,15 +222,16 @@ def read_control(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
 
 
 def read_detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
-    """Return the value of an episode in one of the tables of details; None if it has none."""
+    """Return the value for an episode in one of the detail tables; None if there is none."""
     rows = run.rows(f"SELECT {DETAILS[table]} FROM {table} WHERE id = :id", {"id": row.id})
     return json.loads(rows[0][0]) if rows else None
 
 
 def locate(run: OpenRun, row: EpisodeRow, filters: Filters) -> dict[str, Any]:
-    """Return the place of an episode among the filtered ones: keys of ``previous`` and ``next``, ``number``, ``total``.
+    """Return the position of an episode among the filtered episodes.
 
-    The number counts from 1; it is 0 if the episode is not among them.
+    The result has the keys of the ``previous`` and ``next`` episodes, its ``number``, and the ``total``. The number
+    counts from 1; it is 0 if the episode is filtered out.
     """
     where, values = filters.clause()
     order = f"OVER ({filters.order()})"
@@ -243,7 +245,7 @@ def locate(run: OpenRun, row: EpisodeRow, filters: Filters) -> dict[str, Any]:
 
 
 def read_differing(run: OpenRun, second: Path, condition: str = "", after: int = 0) -> dict[str, Any]:
-    """Return a page of the episodes whose outcome differs in the second run, errors included.
+    """Return a page of the episodes whose outcome differs in the second run, including errors.
 
     The page has ``rows``, their ``total`` number, and ``next``, the id after which the next page starts.
     """
@@ -265,9 +267,9 @@ def read_differing(run: OpenRun, second: Path, condition: str = "", after: int =
 
 
 def read_choices(path: Path) -> dict[str, Any]:
-    """Return the values that a run's episodes can be filtered by: conditions, tasks, objects, actions, labels.
+    """Return the values by which the episodes of a run can be filtered: conditions, tasks, objects, actions, labels.
 
-    ``labels`` has the values, as text, of each label with few values.
+    ``labels`` holds the values, as text, of each label with few values.
     """
     with reading(path) as run:
         conditions = tuple(name for name, _ in run.store.conditions())

@@ -1,7 +1,7 @@
-"""Videos and last frames of episodes: the run's own videos, or files rendered on demand and cached.
+"""Videos and last frames of episodes: videos recorded by the run, or files rendered on demand and cached.
 
-One child process with its own GL context renders one file at a time. Pages poll while they wait; a queued file that no
-page has asked for during `INTEREST_S` is dropped, so that a user who moves on does not wait for the previous page.
+One child process with a separate GL context renders one file at a time. Pages poll while they wait. A queued file that
+no page has requested for `INTEREST_S` is dropped, so that a user who moves on does not wait for the previous page.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from assay.support.files import cache_folder, replacing
 from assay.support.plugins import import_module
 
 MAX_CACHE_BYTES = 500_000_000
-"""Maximum size of the cache folder, bytes; the least recently used files are deleted."""
+"""Maximum size of the cache folder, in bytes; the least recently used files are deleted."""
 MAX_STEPS = 3_000
-"""Maximum number of steps of an episode that is rendered."""
+"""Maximum number of steps in an episode that is rendered."""
 INTEREST_S = 10.0
-"""Seconds without a request after which a queued file is dropped. Background tabs poll once a second."""
+"""Time without a request after which a queued file is dropped, in seconds. Background tabs poll once per second."""
 FRAME_S = 0.1
-"""Simulated seconds between two frames of a video."""
+"""Simulated time between two frames of a video, in seconds."""
 VIDEO, STILL, NOTE = ".mp4", "-end.jpg", ".json"
-"""Endings of an episode's cached files: its video, its last frame, and how the replay differed from the record."""
+"""Suffixes of an episode's cached files: video, last frame, and note on how the replay differed from the record."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EpisodeRecording:
-    """The part of a stored episode that is needed to replay it."""
+    """Part of a stored episode needed to replay it."""
 
     spec: EpisodeSpec
     actions: np.ndarray
-    """Recorded actions, (steps, action size)."""
+    """Recorded actions, of shape (steps, action size)."""
     outcome: str
     error: str = ""
-    """The recorded error message, if the episode ended in an error."""
+    """Recorded error message, if the episode ended in an error."""
     states: Path | None = None
-    """The run's folder of stored initial states."""
+    """Folder in which the run stores initial states."""
     plugins: tuple[str, ...] = ()
     """Modules to import before the replay."""
     own_video: Path | None = None
-    """The video that the run itself recorded."""
+    """Video recorded by the run."""
 
     @property
     def name(self) -> str:
@@ -72,24 +72,24 @@ class EpisodeRecording:
 
 @dataclass(frozen=True, slots=True)
 class RenderStatus:
-    """A video or still, or the state of its rendering."""
+    """Video or still, or the state of its rendering."""
 
     state: Literal["ready", "rendering", "waiting", "failed"]
     since: float = 0.0
-    """Time of the first request, seconds of the monotonic clock."""
+    """Time of the first request, in seconds of the monotonic clock."""
     message: str = ""
-    """Reason for the failure, or how the replay differs from the record."""
+    """Reason why rendering failed, or a note on how the replay differs from the record."""
     path: Path | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the status as the pages poll it."""
+        """Return the status as a JSON object for polling pages."""
         seconds = round(time.monotonic() - self.since) if self.since else 0
         return {"state": self.state, "seconds": seconds, "message": self.message}
 
 
 @dataclass(slots=True)
 class _Job:
-    """A file that was requested and is not finished."""
+    """Requested file that is not finished."""
 
     future: Future[None]
     since: float
@@ -97,7 +97,7 @@ class _Job:
 
 
 class Replays:
-    """Renders and caches videos and stills; a context manager that ends its child process on exit."""
+    """Renderer and cache of videos and stills; a context manager that ends its child process on exit."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """Initialise without starting a process; ``folder`` is the cache, by default in the user's cache folder."""
@@ -134,7 +134,7 @@ class Replays:
             problem = "No actions are recorded, so the episode cannot be replayed."
             return RenderStatus("failed", message=problem)
         if steps > MAX_STEPS:
-            problem = f"{steps} steps are too many to render here (at most {MAX_STEPS})."
+            problem = f"The episode has {steps} steps, but at most {MAX_STEPS} can be rendered here."
             return RenderStatus("failed", message=problem)
         path, note = (self.folder / f"{episode.name}{end}" for end in (ending, NOTE))
         if path.is_file():
@@ -160,7 +160,7 @@ class Replays:
                 except CancelledError:
                     pass
                 except BrokenProcessPool:
-                    return RenderStatus("failed", message="the process that renders ended unexpectedly")
+                    return RenderStatus("failed", message="the rendering process ended unexpectedly")
                 except Exception as error:
                     reason = str(error) if isinstance(error, AssayError) else error
                     return RenderStatus("failed", message=one_line(reason, 400))
@@ -168,7 +168,7 @@ class Replays:
             return RenderStatus("rendering" if job.future.running() else "waiting", job.since)
 
     def _submit(self, episode: EpisodeRecording, ending: str) -> Future[None]:
-        """Queue a file; the child process is started if there is none, or if it died."""
+        """Queue a file, starting the child process if there is none or if it has died."""
         if self._pool is not None:
             with suppress(BrokenProcessPool):
                 return self._pool.submit(_render, episode, self.folder, ending)
@@ -192,7 +192,7 @@ def _ignore_interrupts() -> None:
 
 
 def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
-    """Write the video or the last frame of an episode; in the child process."""
+    """Write the video or the last frame of an episode. Runs in the child process."""
     for module in recorded.plugins:
         import_module(module)
     gl.backend()  # fails before the simulation, not after it
@@ -201,7 +201,7 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
     episode = replay(env, recorded.spec, recorded.actions, error=recorded.error, watch=video)
     if episode.outcome != recorded.outcome or episode.steps != len(recorded.actions):
         note = (
-            f"The replay ended in {episode.outcome} after {episode.steps} steps, the recorded episode in "
+            f"The replay ended in {episode.outcome} after {episode.steps} steps, but the recorded episode ended in "
             f"{recorded.outcome} after {len(recorded.actions)}: the assets or the MuJoCo version differ."
         )
         with replacing(folder / f"{recorded.name}{NOTE}") as part:  # first, so that no page misses it
@@ -216,13 +216,13 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
 
 @lru_cache(maxsize=2)
 def _open_env(world: str, states: Path | None) -> Env:
-    """Return an environment, which is reused because an episode and its control often share a compiled scene."""
+    """Return an environment, cached because an episode and its control often share a compiled scene."""
     return WORLDS[world].open(states)
 
 
 @lru_cache(maxsize=64)
 def _assets(task: str, pack: str) -> str:
-    """Return the digest of a task's assets; empty if they are not installed."""
+    """Return the digest of a task's assets, or an empty string if they are not installed."""
     try:
         return world_of(task).digest(pack)
     except AssayError:

@@ -26,24 +26,24 @@ from assay.web.queries import read_choices
 from assay.web.replays import Replays
 
 SHADES = 10
-"""Number of colour steps of the heat map."""
+"""Number of colour steps in the heat map."""
 Text = Annotated[str, Query(max_length=300)]
 
 
 def _build_report(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the report of a run as HTML, and its findings, or the reasons why nothing was found."""
+    """Return the report on a run as HTML, with its findings or the reasons why nothing was found."""
     report = build([RunReport.read(path)])
     diagnosis = report.parts[0].diagnosis
     return report.html(), tuple(diagnosis.found or diagnosis.unsure)
 
 
 class Site:
-    """The runs of one web app, with cached results computed from them."""
+    """Runs of one web app, with cached results computed from them."""
 
     def __init__(self, library: Library, replays: Replays) -> None:
         self.library, self.replays = library, replays
         self.report: Callable[[Path], tuple[str, tuple[str, ...]]] = cached(_build_report)
-        """Report of a run as HTML, and its findings."""
+        """Report on a run as HTML, and its findings."""
         self.comparison: Callable[[Path, Path], Comparison] = cached(
             lambda first, second: compare({"A": read_outcomes(first), "B": read_outcomes(second)})
         )
@@ -60,7 +60,7 @@ def _site(request: Request) -> Site:
 TheSite = Annotated[Site, Depends(_site)]
 
 _BREAK_AFTER = re.compile(r"[,/+_]|=(?!&)")
-"""Characters of an id after which a line may be broken."""
+"""Pattern of the characters in an id after which a line break is allowed."""
 _templates = Environment(
     loader=PackageLoader("assay.web"),
     autoescape=True,
@@ -84,18 +84,18 @@ _templates.globals |= {"version": __version__, "address": run_address, "glossary
 
 
 def theme(request: Request) -> str:
-    """Return the chosen theme, ``light`` or ``dark``; empty to follow the system."""
+    """Return the selected theme, ``light`` or ``dark``; empty to follow the system."""
     chosen = request.cookies.get("theme", "")
     return chosen if chosen in ("light", "dark") else ""
 
 
 def render(request: Request, template: str, **values: Any) -> str:
-    """Return the HTML of a template."""
+    """Return the HTML rendered from a template."""
     return _templates.get_template(template).render(request=request, theme=theme(request), **values)
 
 
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
-    """Return the response with the page of a template."""
+    """Return a response with the page rendered from a template."""
     html = render(request, template, **values)
     # Texts from run files may hold lone surrogates, which UTF-8 cannot encode.
     return HTMLResponse(html.encode(errors="replace"), status)

@@ -63,10 +63,10 @@ def test_invalid_options_of_learn_and_a_missing_torch_are_reported(
 ):
     checkpoint = ("x", "--out", "x.safetensors")
     for arguments, words in (
-        (("x", "--out", "x.pt"), "a checkpoint is a .safetensors file"),
+        (("x", "--out", "x.pt"), "expected a file name that ends in .safetensors"),
         ((*checkpoint, "--head", "bin"), "'bin' is not one of"),
         ((*checkpoint, "--without", "word"), "choose one of words, images, state"),
-        ((*checkpoint, "--orientation", "upside"), "there is no orientation 'upside'"),
+        ((*checkpoint, "--orientation", "upside"), "unknown orientation 'upside'"),
         ((*checkpoint, "--pixels", "40"), "--pixels 40: Input should be a multiple of 16"),
     ):
         said = assay("learn", *arguments)

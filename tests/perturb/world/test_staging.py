@@ -28,7 +28,7 @@ from .example import TASK, Built, changed
         (lambda: changed(Confound(), task=tasks.load("libero_goal/0")), "is a fixture"),
         (lambda: changed(Replace("plate"), task=tasks.load("libero_goal/0")), "does not work as"),
         (lambda: changed(Room(Arena.TABLE)), "in the table already"),
-        (lambda: Room("garage"), "arena is 'garage': valid: coffee_table, floor,"),  # type: ignore[arg-type]
+        (lambda: Room("garage"), "arena is 'garage': choose from coffee_table, floor,"),  # type: ignore[arg-type]
         (lambda: Replace(among="shapes"), "did you mean 'shape'?"),  # type: ignore[arg-type]
         (lambda: Repaint(None), "surface is None"),  # type: ignore[arg-type]
         (lambda: changed(Displace(0.1, "bowl_9")), "there is no 'bowl_9'"),

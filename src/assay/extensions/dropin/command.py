@@ -21,13 +21,15 @@ from assay.support.console import number_of, say
 def libero(
     command: Annotated[
         list[str],
-        typer.Argument(metavar="-- COMMAND ...", help="Command to run: python main.py and its options."),
+        typer.Argument(
+            metavar="-- COMMAND ...", help="Command to run, e.g. python main.py, with its options."
+        ),
     ],
     options: RunOptions,
     experiment: Annotated[
         str | None,
         typer.Option(
-            help="Let the script run this experiment's controls and perturbed tasks, and record them."
+            help="Run the script on this experiment's controls and perturbed tasks, and record its episodes."
         ),
     ] = None,
     out: RunFile = None,
@@ -39,16 +41,16 @@ def libero(
     ] = False,
     label: PolicyLabel = None,
 ) -> None:
-    """Run a LIBERO script on Assay's engine: `import libero` imports Assay's replacement.
+    """Run a LIBERO script on Assay's engine, with Assay's replacement for the package `libero`.
 
     With --experiment, the suite that the script requests consists of the experiment's controls and perturbed tasks,
-    with its seeds as initial states, and every episode is recorded. The same command resumes.
+    with its seeds as initial states, and every episode is recorded. The same command resumes an interrupted run.
     """
     from assay.extensions.dropin.executor import run_free
 
     assets = options.assets or PRIMITIVES
     note = "LIBERO's own" if assets == "libero" else "scores are not comparable with LIBERO's"
-    say(f"assay libero: Assay's engine in place of LIBERO; assets: {assets} ({note})", aside=True)
+    say(f"assay libero: using Assay's engine in place of LIBERO; assets: {assets} ({note})", aside=True)
     if experiment is None:
         plain = RunOptions(assets=options.assets, states=options.states)
         changed = [
@@ -59,7 +61,7 @@ def libero(
         own = {"out": out, "label": label, "each_a_task": each_a_task or None}
         changed += [name for name, value in own.items() if value is not None]
         if changed:
-            raise RunError(f"--{changed[0].replace('_', '-')} is for --experiment NAME")
+            raise RunError(f"--{changed[0].replace('_', '-')} requires --experiment NAME")
         raise typer.Exit(run_free(command, assets, options.states))
     from assay.api import Run
     from assay.extensions.dropin.executor import Script
@@ -75,12 +77,12 @@ def libero(
     status = run.show()
     frame = run.frame()
     if "error" in frame["outcome"] and not options.retry_errors:
-        say("--retry-errors repeats episodes that ended in an error")
+        say("use --retry-errors to repeat episodes that ended in an error")
     early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
-            f"{number_of(len(early), 'failure')} ended before the usual horizon: {early[0]['error']}. "
-            "Check the step limit of the script."
+            f"{number_of(len(early), 'failure')} ended before the default horizon: {early[0]['error']}. "
+            "Check the script's step limit."
         )
     skipped = script.unplayed and not script.status
     fixed = " once the script is fixed" if script.status else ""
@@ -88,7 +90,7 @@ def libero(
     rest = f", {number_of(ending.left, 'planned episode')} left{resume}" if ending.left else ""
     say(f"{number_of(ending.done, 'episode')} recorded in {path}{rest}")
     if not ending.done and not ending.left:
-        say("all episodes were recorded before, so the script was not started")
+        say("all episodes have already been recorded, so the script was not started")
     if skipped:
         say(
             f"The script did not run {_format_numbers(script.unplayed)}. With --experiment, each condition of each "
@@ -96,14 +98,14 @@ def libero(
             "or select fewer with --tasks and --conditions."
         )
     if script.status:
-        say(f"the script ended with exit status {script.status}", aside=True)
+        say(f"the script exited with status {script.status}", aside=True)
         raise typer.Exit(script.status if script.status > 0 else 128 - script.status)
     if ending.left or status.has_only_errors:
         raise typer.Exit(1)
 
 
 def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
-    """Format task numbers by suite: ``tasks 0 to 6 and 8 of libero_goal``."""
+    """Format task numbers by suite, for example ``tasks 0 to 6 and 8 of libero_goal``."""
     parts = []
     for suite, numbers in unplayed.items():
         ranges = []

@@ -22,7 +22,7 @@ app = typer.Typer(help="Generate scenes with solvable tasks.", no_args_is_help=T
 
 @app.command()
 def generate(
-    out: Annotated[Path, typer.Option(help="Folder for the task files: a new one, or one to extend.")],
+    out: Annotated[Path, typer.Option(help="Folder for the task files; an existing one is extended.")],
     count: Annotated[int, typer.Option(min=1, help="Number of scenes.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     per_scene: Annotated[int, typer.Option(min=1, max=20, help="Number of tasks per scene.")] = 6,
@@ -32,7 +32,7 @@ def generate(
     labels: Annotated[
         str,
         typer.Option(
-            help="Frequencies of labels: even (kinds of tasks alternate), or libero-x (as in LIBERO-X's training set)."
+            help="Label frequencies: even (kinds of tasks alternate), or libero-x (as in LIBERO-X's training set)."
         ),
     ] = "even",
     assets: Assets = None,
@@ -40,8 +40,8 @@ def generate(
 ) -> None:
     """Generate scenes as task files, each with several tasks that the oracle has solved.
 
-    Run the same command to resume, or with a larger count to add scenes. A number without a suitable scene after many
-    draws is reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and certify.
+    Run the same command to resume, or with a larger count to add scenes. Numbers for which many draws yield no suitable
+    scene are reported and left out. Use the scenes with --tasks FOLDER in assay try, run, collect and certify.
     """
     from assay.extensions.generate.scenes import (
         MAX_DRAWS,
@@ -70,7 +70,7 @@ def generate(
     if index["failed"]:
         say(f"no scene after {MAX_DRAWS} draws: {', '.join(index['failed'])}")
     counts, has_targets = count_labels(index), request.labels is LabelTargets.LIBERO_X
-    numbers = [Column(name, justify="right") for name in ("tasks", "wanted")[: 1 + has_targets]]
+    numbers = [Column(name, justify="right") for name in ("tasks", "target")[: 1 + has_targets]]
     table = table_of("family", "label", *numbers)
     for label, share in SHARES.items():
         aim = [f"{share * count_of_tasks:.0f}"] if has_targets else []
@@ -81,10 +81,10 @@ def generate(
         furthest = max(misses, key=lambda label: misses[label])
         mean = sum(misses.values()) / len(misses)
         say(
-            f"labels: mean deviation {mean:.1%} of the tasks, largest {misses[furthest]:.1%} "
+            f"labels: mean deviation from the targets {mean:.1%} of the tasks, largest {misses[furthest]:.1%} "
             f"({furthest.family} {furthest.value})"
         )
-    table = table_of("refused", "why")
+    table = table_of("rejected", "reason")
     refused: Counter[str] = Counter()
     for scene in (*scenes, *index["failed"].values()):
         refused.update(scene["refused"])
@@ -95,11 +95,11 @@ def generate(
 
 @app.command()
 def sheet(
-    tasks: Annotated[str, typer.Argument(help="Folder of scenes, or one of their task files.")],
+    tasks: Annotated[str, typer.Argument(help="Folder of scenes, or a task file from one.")],
     out: Annotated[Path, typer.Option(help="PNG file to write.")],
     assets: Assets = None,
 ) -> None:
-    """Render scenes as seen by the main and the wrist camera, with their instructions."""
+    """Render scenes as seen by the main and wrist cameras, with their instructions."""
     from assay.report.scene_images import MAIN_CAMERA, SHEET_SIZE, WRIST_CAMERA, open_scene
     from assay.report.sheets import SheetCell, save_sheet
     from assay.tasks import Scene, Task, resolve

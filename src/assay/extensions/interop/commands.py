@@ -48,17 +48,15 @@ def import_files(
             "evaluation, LIBERO-PRO's episodes.jsonl, or CSV table.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option(help="New run file, NAME.assay; or a folder, with one run per policy.")
-    ],
-    policy: Annotated[str, typer.Option(help="Name of the policy if the files have none.")] = "",
+    out: Annotated[Path, typer.Option(help="New run file (NAME.assay), or a folder for one run per policy.")],
+    policy: Annotated[str, typer.Option(help="Name of the policy, if the files do not give one.")] = "",
     control: Annotated[str, typer.Option(help="Name of the unperturbed condition in the files.")] = "control",
     plus: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="LIBERO-plus checkout, to find the tasks of its rewordings."),
+        typer.Option(metavar="DIR", help="LIBERO-plus checkout, used to find the tasks of its rewordings."),
     ] = None,
 ) -> None:
-    """Import results of other tools; the format of each file is recognised from its content.
+    """Import results of other tools; the format of each file is detected from its content.
 
     CONDITION=FILE assigns a condition to the unperturbed episodes of a file: control=a.json camera=b.json
     """
@@ -77,7 +75,7 @@ def libero_para(
         ),
     ],
     metadata: Annotated[Path, typer.Option(help="LIBERO-Para's metrics/libero_para_metadata.csv.")],
-    out: Annotated[Path, typer.Option(help="New run file, NAME.assay; or a folder, with one run per model.")],
+    out: Annotated[Path, typer.Option(help="New run file (NAME.assay), or a folder for one run per model.")],
     controls: Annotated[
         Path | None,
         typer.Option(
@@ -111,26 +109,31 @@ def export(
     to: Annotated[
         str | None,
         typer.Option(
-            metavar="TOOL", help="wandb, trackio, tensorboard, rerun, lerobot (a LeRobotDataset) or hf."
+            metavar="TOOL",
+            help="Tool to export to: wandb, trackio, tensorboard, rerun, lerobot (a LeRobotDataset) or hf.",
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for --to rerun and lerobot; YAML file for --to hf.")
     ] = None,
     episodes: Annotated[
-        str, typer.Option(help="For rerun and lerobot: all, failures, or comma-separated keys.")
+        str,
+        typer.Option(
+            help="Episodes to export: all, failures, or comma-separated keys (for rerun and lerobot)."
+        ),
     ] = "all",
     most: Annotated[
-        int | None, typer.Option(min=1, help="For rerun and lerobot: maximum number of episodes. [50]")
+        int | None,
+        typer.Option(min=1, help="Maximum number of episodes (for rerun and lerobot; default: 50)."),
     ] = None,
-    images: Annotated[bool, typer.Option(help="For rerun: render images by replaying the actions.")] = True,
-    size: Annotated[int, typer.Option(help="For lerobot: height and width of images, pixels.")] = 256,
-    project: Annotated[str, typer.Option(help="For wandb and trackio: project name.")] = "assay",
+    images: Annotated[bool, typer.Option(help="Render images by replaying the actions (for rerun).")] = True,
+    size: Annotated[int, typer.Option(help="Height and width of the images, in pixels (for lerobot).")] = 256,
+    project: Annotated[str, typer.Option(help="Project name (for wandb and trackio).")] = "assay",
     dataset: Annotated[
-        str, typer.Option(help="For hf: id of the benchmark's dataset on the Hub, OWNER/NAME.")
+        str, typer.Option(help="Id of the benchmark's dataset on the Hub, OWNER/NAME (for hf).")
     ] = "",
 ) -> None:
-    """Write the episodes of a run as a table (key, condition, task, seed, outcome, steps, ...), or for other tools."""
+    """Write the episodes of a run to a table (key, condition, task, seed, outcome, steps, ...), or to another tool."""
     from assay.runs.store import Store
     from assay.support.files import replacing
 

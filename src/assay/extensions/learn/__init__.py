@@ -1,4 +1,4 @@
-"""Demonstrations of the oracle, and small visuomotor policies trained on them."""
+"""Demonstrations by the oracle, and small visuomotor policies trained on them."""
 
 from assay.support.plugins import provide
 

@@ -23,7 +23,9 @@ def collect(
         str | None,
         typer.Option(help="Seeds to try, in this order: 7,8,9 or 7-99 (default: 0, 1, 2, ...)."),
     ] = None,
-    size: Annotated[int, typer.Option(help="Height and width of the images in pixels; even.")] = 256,
+    size: Annotated[
+        int, typer.Option(help="Height and width of the images, in pixels (an even number).")
+    ] = 256,
     assets: Assets = None,
     orientation: Annotated[
         str,
@@ -35,7 +37,7 @@ def collect(
     noise: Annotated[
         float,
         typer.Option(
-            help="Standard deviation of noise on the executed (not the recorded) actions, e.g. 0.3."
+            help="Standard deviation of the noise added to the executed (not the recorded) actions, e.g. 0.3."
         ),
     ] = 0.0,
     starts: Annotated[
@@ -48,8 +50,8 @@ def collect(
 ) -> None:
     """Record successful oracle episodes as a LeRobotDataset v3.0.
 
-    Episodes in the folder are not recorded again: run the same command to resume an interrupted collection, or with
-    more episodes to extend it.
+    Episodes already in the folder are not recorded again: run the same command to resume an interrupted collection, or
+    request more episodes to extend it.
     """
     from assay import tasks
     from assay.extensions.learn.demonstrations import Recipe, max_attempts
@@ -83,7 +85,10 @@ def collect(
 
 def learn(
     folder: Annotated[
-        Path, typer.Argument(help="LeRobotDataset from assay collect, or another one of LIBERO's robot.")
+        Path,
+        typer.Argument(
+            help="LeRobotDataset from assay collect, or another one recorded with LIBERO's robot."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Checkpoint to write, a .safetensors file.")],
     head: Annotated[
@@ -106,10 +111,10 @@ def learn(
     steps: Annotated[int, typer.Option(min=1, help="Number of batches.")] = 4000,
     batch: Annotated[int, typer.Option(min=1, help="Number of frames per batch.")] = 64,
     pixels: Annotated[
-        int, typer.Option(help="Height and width of the network's input images, pixels: 32 to 128.")
+        int, typer.Option(help="Height and width of the network's input images, in pixels (32 to 128).")
     ] = 64,
-    chunk: Annotated[int, typer.Option(help="Number of actions predicted at once, 1 to 64.")] = 16,
-    seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
+    chunk: Annotated[int, typer.Option(help="Number of actions predicted at once (1 to 64).")] = 16,
+    seed: Annotated[int, typer.Option(help="Random seed for initialising and training the network.")] = 0,
     orientation: Annotated[
         str | None,
         typer.Option(
@@ -125,8 +130,8 @@ def learn(
 ) -> None:
     """Train a policy to imitate demonstrations from two cameras, proprioception and the instruction.
 
-    Run the same command to resume an interrupted training; the resulting network is the same. Evaluate it with `assay
-    run para --policy "learned?checkpoint=FILE"`. Needs torch, the extra learn.
+    Run the same command to resume an interrupted training run; the resulting network is the same. Evaluate it with
+    `assay run para --policy "learned?checkpoint=FILE"`. Requires torch (extra: learn).
     """
     from pydantic import ValidationError
 
@@ -136,7 +141,7 @@ def learn(
     from assay.support.training import Schedule, TrainingProgress, require_torch
 
     if out.suffix != SUFFIX:
-        raise PolicyError(f"--out {out}: a checkpoint is a {SUFFIX} file")
+        raise PolicyError(f"--out {out}: expected a file name that ends in {SUFFIX}")
     withheld = tuple(dict.fromkeys(without or ()))
     if wrong_input := [name for name in withheld if name not in list(Input)]:
         raise PolicyError(f"--without {wrong_input[0]}: choose one of {', '.join(Input)}")

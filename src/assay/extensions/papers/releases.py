@@ -147,29 +147,23 @@ def release(
 
     @cache
     def load() -> Variants:
-        place = release_folder(name, folder)
-        by_task = {resolve_id(task): variants for task, variants in read(place).items()}
+        if not folder:
+            raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
+        by_task = {resolve_id(task): variants for task, variants in read(Path(folder)).items()}
         if not any(by_task.values()):
-            raise ReleaseError(f"{place}: the release of {name} in it holds no names")
+            raise ReleaseError(f"{folder}: the release of {name} in it holds no names")
         return by_task
 
     def variants(task: Task) -> Iterable[Variant]:
         by_task, id = load(), resolve_id(task.id)
         if id not in by_task and (own or catalogue.names_file(id)):
-            valid = own or "built-in tasks such as libero_goal/3"
-            raise ExperimentError(f"{name} has no task '{task.id}'; valid: {valid}")
+            expected = own or "built-in tasks such as libero_goal/3"
+            raise ExperimentError(f"{name} has no task '{task.id}'; expected {expected}")
         return by_task.get(id, ())
 
     return Experiment(
         name, about, variants, control_labels=control_labels, tasks=tasks, seeds=seeds, keep=keep
     )
-
-
-def release_folder(name: str, folder: str) -> Path:
-    """Return the folder of a release. Raises ExperimentError if none is given."""
-    if not folder:
-        raise ExperimentError(f"{name} needs the folder of the release: {name}?folder=DIR")
-    return Path(folder)
 
 
 def change_labels(before: Task, after: Task) -> dict[str, Label]:

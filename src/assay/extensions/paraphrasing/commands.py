@@ -1,4 +1,4 @@
-"""`assay words`: reword instructions, and measure how far they have moved."""
+"""`assay words`: reword instructions, and measure how far they are from the originals."""
 
 from __future__ import annotations
 
@@ -19,33 +19,38 @@ from assay.support.console import progress_bar, say
 
 if TYPE_CHECKING:
     from assay.perturb.words.grid.generate import Paraphrase
-    from assay.perturb.words.grid.rules import Fault
     from assay.support.llm import Ledger, Price
     from assay.tasks import Task
 
 
 def generate(
     selection: Annotated[
-        str, typer.Option("--tasks", help="Tasks: all, suites, ids and .bddl files, separated by commas.")
+        str,
+        typer.Option(
+            "--tasks", help="Tasks: all, suite names, task ids or .bddl files, separated by commas."
+        ),
     ] = "libero_goal",
-    per_cell: Annotated[int, typer.Option(min=1, help="Paraphrases per cell, over all tasks.")] = 100,
-    out: Annotated[Path | None, typer.Option(help="The CSV file to write.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
+    per_cell: Annotated[
+        int, typer.Option(min=1, help="Number of paraphrases per cell, over all tasks.")
+    ] = 100,
+    out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
+    lexicon: Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")] = None,
     as_markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print a table with an example of every cell.")
+        bool, typer.Option("--markdown", help="Print a table with an example from every cell.")
     ] = False,
 ) -> None:
-    """Paraphrase tasks along two axes: names of objects, and expressions of the action.
+    """Paraphrase tasks along two axes: the names of objects, and the expression of the action.
 
-    43 cells, spread evenly over the tasks. Columns: task, object_type, action_type, original, paraphrase.
+    The paraphrases of the 43 cells are spread evenly over the tasks. Columns: task, object_type, action_type, original,
+    paraphrase.
     """
     from assay.perturb.words.grid.cells import CELLS
     from assay.perturb.words.grid.generate import grid, markdown
     from assay.perturb.words.grid.table import write
 
     if out is None and not as_markdown:
-        raise PerturbationError("valid: --out FILE.csv to write them, --markdown to print a table")
+        raise PerturbationError("no output given; use --out FILE.csv or --markdown")
     chosen = tasks_named(selection)
     paraphrases = grid(chosen, per_cell, seed, words=lexicon)
     counts = Counter((paraphrase.task.id, paraphrase.cell) for paraphrase in paraphrases)
@@ -65,19 +70,19 @@ def generate(
 def verify(
     table: Annotated[
         Path,
-        typer.Argument(metavar="FILE.csv", help="A grid, or LIBERO-Para's metadata.csv."),
+        typer.Argument(metavar="FILE.csv", help="CSV file with a grid, or LIBERO-Para's metadata.csv."),
     ],
     selection: Annotated[
-        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
+        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) that rows may refer to.")
     ] = "",
-    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
+    lexicon: Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")] = None,
     summary: Annotated[
         bool, typer.Option("--summary", help="Print only the number of rows that break each rule.")
     ] = False,
 ) -> None:
     """Check every row of a grid against the rules.
 
-    Exit status 1 if anything is wrong.
+    Exit status 1 if a row breaks a rule.
     """
     from assay.perturb.words.grid.rules import verify as faults_of
     from assay.perturb.words.grid.table import read_grid
@@ -88,40 +93,37 @@ def verify(
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
     wrong = len({fault.line for fault in faults})
     say(f"{len(rows)} rows, {wrong} with faults", aside=not summary)
-    for rule, count in Counter(
-        rule for rule, _ in {(fault.rule, fault.line) for fault in faults}
-    ).most_common():
-        say(f"{rule:<10} {count:>5} row{'s' * (count != 1)}: {_most_common(faults, rule)}", aside=not summary)
+    lines = {(fault.rule, fault.line) for fault in faults}
+    for rule, count in Counter(rule for rule, _ in lines).most_common():
+        own = (fault.reason for fault in faults if fault.rule == rule)
+        reasons = Counter(re.sub(r"line \d+", "another line", reason) for reason in own)
+        examples = "; ".join(f"{number} x {reason}" for reason, number in reasons.most_common(3))
+        say(f"{rule:<10} {count:>5} row{'s' * (count != 1)}: {examples}", aside=not summary)
     if faults:
         raise typer.Exit(1)
 
 
-def _most_common(faults: Sequence[Fault], rule: str) -> str:
-    """The most frequent reasons of a rule, regardless of the line."""
-    reasons = Counter(
-        re.sub(r"line \d+", "another line", fault.reason) for fault in faults if fault.rule == rule
-    )
-    return "; ".join(f"{count} x {reason}" for reason, count in reasons.most_common(3))
-
-
 def score(
     table: Annotated[
-        Path, typer.Argument(metavar="IN.csv", help="With columns original_instruction and new_instruction.")
+        Path,
+        typer.Argument(
+            metavar="IN.csv", help="CSV file with the columns original_instruction and new_instruction."
+        ),
     ],
-    out: Annotated[Path, typer.Option(help="The CSV file to write.")],
-    alpha: Annotated[float, typer.Option(help="Weight of the keywords in pd: 0 to 1.")] = 0.5,
+    out: Annotated[Path, typer.Option(help="CSV file to write.")],
+    alpha: Annotated[float, typer.Option(help="Weight of the keywords in pd, from 0 to 1.")] = 0.5,
     baselines: Annotated[bool, typer.Option("--baselines", help="Add BLEU, METEOR and BERTScore.")] = False,
     bert_model: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|DIR",
-            help="BERTScore's model, if installed: roberta-large, roberta-large/17 (layer 17), or a folder.",
+            help="Model for BERTScore, if installed: roberta-large, roberta-large/17 (layer 17), or a folder.",
         ),
     ] = None,
 ) -> None:
-    """Add s_k, s_t, pd, parser and embedding to a table of paraphrases; other columns stay.
+    """Add the columns s_k, s_t, pd, parser and embedding to a table of paraphrases, keeping its other columns.
 
-    Exit status 1 if a row has no score; the column pd_warning has the reason.
+    Exit status 1 if a row has no score; the column pd_warning gives the reason.
     """
     from assay.extensions.paraphrasing.score_table import WARNING, WARNING_SEPARATOR, read_table, score_table
     from assay.perturb.words.distance.models import MINILM
@@ -186,17 +188,17 @@ def show_stats(
     table: Annotated[
         Path,
         typer.Argument(
-            metavar="TABLE.csv", help="LIBERO-Para's metadata, or as `assay words generate` writes it."
+            metavar="TABLE.csv", help="LIBERO-Para's metadata, or a table written by `assay words generate`."
         ),
     ],
     target: JsonFile = None,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for the tables, and for heat maps of the distances.")
+        Path | None, typer.Option(help="Folder for the tables and for heat maps of the distances.")
     ] = None,
 ) -> None:
-    """Count the paraphrases of each cell and of each original; list names of objects and mean distances.
+    """Count the paraphrases per cell and per original, and list object names and mean distances.
 
-    Distances need the columns s_k and s_t, which `assay words score` adds; LIBERO-Para's metadata has them.
+    Distances need the columns s_k and s_t, which `assay words score` adds; LIBERO-Para's metadata contains them.
     """
     from assay.measures.result import MeasureError
     from assay.measures.views.table import Column, Table
@@ -216,7 +218,7 @@ def show_stats(
         replace(paraphrase.counts_table(stats), name="table-8"),
         Table.of(
             "distances",
-            "Mean distances of each cell",
+            "Mean distances in each cell",
             [(*key, cell) for key, cell in stats.cells.items() if cell.scored],
             Column("names", value=lambda row: row[0]),
             Column("action", value=lambda row: row[1]),
@@ -246,14 +248,19 @@ def show_stats(
 
 
 def llm(
-    endpoint: Annotated[str, typer.Option(help="Base address, e.g. http://localhost:8000/v1.")],
+    endpoint: Annotated[str, typer.Option(help="Base URL, e.g. http://localhost:8000/v1.")],
     model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
-    out: Annotated[Path, typer.Option(help="The CSV file to write.")],
+    out: Annotated[Path, typer.Option(help="CSV file to write.")],
     selection: Annotated[
-        str, typer.Option("--tasks", help="Tasks: all, suites, ids and .bddl files, separated by commas.")
+        str,
+        typer.Option(
+            "--tasks", help="Tasks: all, suite names, task ids or .bddl files, separated by commas."
+        ),
     ] = "libero_goal",
-    per_cell: Annotated[int, typer.Option(min=1, help="Paraphrases in each cell, over all tasks.")] = 100,
-    lexicon: Annotated[Path | None, typer.Option(help="A YAML file with more nouns.")] = None,
+    per_cell: Annotated[
+        int, typer.Option(min=1, help="Number of paraphrases per cell, over all tasks.")
+    ] = 100,
+    lexicon: Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")] = None,
     rules: Annotated[
         Literal["filter", "warn", "off"],
         typer.Option(
@@ -263,21 +270,23 @@ def llm(
     ] = "filter",
     prompts: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.yaml", help="Own prompts, in the format of the built-in ones."),
+        typer.Option(
+            metavar="FILE.yaml", help="File with custom prompts, in the format of the built-in ones."
+        ),
     ] = None,
     per_minute: Annotated[float, typer.Option(help="Maximum number of requests per minute.")] = 60.0,
     at_once: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent requests.")] = 4,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait for an answer.")] = 120.0,
-    price_in: Annotated[float, typer.Option(min=0, help="Price of a million tokens sent.")] = 0.0,
-    price_out: Annotated[float, typer.Option(min=0, help="Price of a million tokens received.")] = 0.0,
+    timeout: Annotated[float, typer.Option(help="Time to wait for an answer, in seconds.")] = 120.0,
+    price_in: Annotated[float, typer.Option(min=0, help="Price per million input tokens.")] = 0.0,
+    price_out: Annotated[float, typer.Option(min=0, help="Price per million output tokens.")] = 0.0,
     cache: Annotated[
         Path | None, typer.Option(help="File of cached answers (default: beside the CSV file).")
     ] = None,
 ) -> None:
     """Paraphrase along two axes with a language model: generate, verify, merge, verify again.
 
-    The columns model, prompts and rules record how each row was made. A key is read from ASSAY_LLM_KEY. Answers are
-    cached: the same command resumes without repeating requests. Exit status 1 if a cell has too few paraphrases.
+    The columns model, prompts and rules record how each row was made. The API key is read from ASSAY_LLM_KEY. Answers
+    are cached: the same command resumes without repeating requests. Exit status 1 if a cell has too few paraphrases.
     """
     from assay.extensions.paraphrasing.pipeline import RuleUse, paraphrases
     from assay.extensions.paraphrasing.prompts import read_prompts
@@ -321,7 +330,7 @@ def llm(
     say(f"{len(rows)} paraphrases in {out}")
     if use is RuleUse.WARN:
         marked = sum(columns["flaws"](row) != "" for row in rows)
-        say(f"{marked} of them break a rule, see the column 'flaws'", aside=True)
+        say(f"{marked} of them break a rule; see the column 'flaws'", aside=True)
     short = [cell for cell in CELLS if sum(row.cell == cell for row in rows) < per_cell]
     if short:
         say(
@@ -332,7 +341,7 @@ def llm(
 
 
 def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphrase], str]:
-    """A function that lists the rules that a paraphrase breaks, in one line."""
+    """Return a function that lists the rules that a paraphrase breaks, on one line."""
     from assay.perturb.words.grid.rules import Rules
 
     rules = {task.id: Rules(task, lexicon) for task in tasks}
@@ -342,19 +351,21 @@ def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphra
 
 
 def _show_bill(ledger: Ledger, price: Price) -> None:
-    """Print requests, costs and dropped answers, also of an interrupted command."""
+    """Print requests, costs and dropped answers, even if the command was interrupted."""
     requests = f"{ledger.requests} requests ({ledger.retries} repeated), {ledger.cached} cached answers"
     spent = f"{ledger.prompt_tokens} tokens sent, {ledger.answer_tokens} received"
     if price.prompt or price.answer:
         spent += f", cost {ledger.cost(price):.4f}"
     say(f"{requests}; {spent}")
     if ledger.uncounted:
-        say(f"{ledger.uncounted} answers without a count of tokens", aside=True)
+        say(f"{ledger.uncounted} answers without a token count", aside=True)
     for reason, count in ledger.dropped.most_common():
         say(f"dropped {count} x {reason}", aside=True)
 
 
-app = typer.Typer(help="Reword instructions, and measure how far they have moved.", no_args_is_help=True)
+app = typer.Typer(
+    help="Reword instructions, and measure how far they are from the originals.", no_args_is_help=True
+)
 for command in (generate, verify, review, agree, score, setup, llm):
     app.command(command.__name__)(command)
 app.command("stats")(show_stats)

@@ -18,7 +18,7 @@ from types import MappingProxyType
 import numpy as np
 
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.words.grid.table import COLUMNS, GridRow, open_table, rows
+from assay.perturb.words.grid.table import COLUMNS, GridRow, rows
 from assay.support.stats.significance import gwet_ac1
 from assay.support.streams import stream
 
@@ -133,16 +133,14 @@ def write_sheet(
     The columns after the texts stay blank: ``same`` takes yes or no, ``decision`` accept or reject. ``pictures`` maps
     task ids to image files of their initial scene, which get a column after the texts.
     """
-    blanks = 1 + len(COLUMNS)
-    scene = ("scene",) if pictures else ()
+    texts, blanks = header[: 1 + len(COLUMNS)], header[1 + len(COLUMNS) :]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((*header[:blanks], *scene, *header[blanks:]))
+        writer.writerow((*texts, *(["scene"] if pictures else []), *blanks))
         for number, row in chosen.items():
-            texts = (row.task, row.object_type, row.action_type, row.original, row.paraphrase)
-            picture = (pictures[row.task],) if pictures else ()
-            writer.writerow((number, *texts, *picture, *("" for _ in header[blanks:])))
+            cells = (number, row.task, row.object_type, row.action_type, row.original, row.paraphrase)
+            writer.writerow((*cells, *([pictures[row.task]] if pictures else []), *("" for _ in blanks)))
 
 
 def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:
@@ -262,13 +260,3 @@ def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]
     if not any(decisions):
         raise PerturbationError(f"{path} has no decision yet: the column 'decision' takes accept or reject")
     return decisions
-
-
-def write_kept(source: Path, decisions: Sequence[ReviewDecision], out: Path) -> None:
-    """Write a table without its rejected rows, with all of its columns."""
-    with open_table(source) as reader, out.open("w", encoding="utf-8", newline="") as file:
-        names = list(reader.fieldnames or ())
-        writer = csv.DictWriter(file, names, lineterminator="\n", extrasaction="ignore")
-        writer.writeheader()
-        pairs = zip(reader, decisions, strict=True)
-        writer.writerows(row for row, decision in pairs if decision is not ReviewDecision.REJECT)

@@ -56,10 +56,8 @@ def usable_rewordings(
     reply: Reply | None, screen: Rules | Sentences, cell: Cell, known: Sequence[str], ledger: Ledger
 ) -> list[str]:
     """Return the usable rewordings in a reply: complete, new, and without rule violations."""
-    if reply is None:
-        return []
-    lines = [line for line in reply.text.splitlines() if line.strip()]
-    if reply.cut_off and lines:
+    lines = [line for line in reply.text.splitlines() if line.strip()] if reply else []
+    if reply and reply.cut_off and lines:
         lines.pop()
         ledger.drop("line: cut off")
     taken = {words_of(text) for text in known}
@@ -142,7 +140,10 @@ def paraphrases(
     try:
         return asyncio.run(all_tasks())
     except BaseExceptionGroup as group:
-        raise _first(group) from None
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):  # an error cancels all concurrent jobs: raise it alone
+            error = error.exceptions[0]
+        raise error from None
 
 
 class _Steps:
@@ -214,11 +215,6 @@ class _Steps:
                 passed += accepted_candidates(verdict, candidates, self._ledger)
         self._on_cell(f"{self._task.id} {cell}")
         return passed
-
-
-def _first(error: BaseException) -> BaseException:
-    """Return the first error of a group: one error that ends a run cancels all concurrent jobs."""
-    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 def _is_merged(cell: Cell) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import csv
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import compress, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def tasks_named(selection: str) -> tuple[Task, ...]:
-    """The tasks of a selection, which may contain task files."""
+    """Return the tasks of a selection, which may contain task files."""
     from assay import tasks
 
     chosen: dict[str, Task] = {}
@@ -35,7 +36,7 @@ def tasks_named(selection: str) -> tuple[Task, ...]:
 
 
 def task_loader(selection: str) -> Callable[[str], Task]:
-    """A function that finds a task by its id, among selected task files first, then among the built-in tasks."""
+    """Return a function that finds a task by id, first among selected task files, then among built-in tasks."""
     from assay import tasks
 
     own = {task.id: task for task in tasks_named(selection)} if selection else {}
@@ -43,7 +44,7 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
-    """Images of the tasks' initial scenes, by id. Equal scenes share a file."""
+    """Draw the initial scenes of tasks and return the image files by task id; equal scenes share a file."""
     from assay.report.scene_images import SHEET_SIZE, save_task_image
     from assay.tasks import short_name
 
@@ -87,10 +88,9 @@ def review(
         DECISION_COLUMNS,
         ReviewDecision,
         read_decisions,
-        write_kept,
         write_sheet,
     )
-    from assay.perturb.words.grid.table import read_grid
+    from assay.perturb.words.grid.table import open_table, read_grid
     from assay.support.files import replacing
 
     rows = read_grid(table)
@@ -121,8 +121,15 @@ def review(
     if out.resolve() == table.resolve():
         raise PerturbationError(f"--out '{out}' is the table itself: name another file")
     decided = read_decisions(decisions, rows)
-    with replacing(out) as unfinished:
-        write_kept(table, decided, unfinished)
+    with (
+        open_table(table) as reader,
+        replacing(out) as unfinished,
+        unfinished.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.DictWriter(file, reader.fieldnames or (), lineterminator="\n", extrasaction="ignore")
+        writer.writeheader()
+        kept = (decision is not ReviewDecision.REJECT for decision in decided)
+        writer.writerows(compress(reader, kept))
     accepted, rejected = decided.count(ReviewDecision.ACCEPT), decided.count(ReviewDecision.REJECT)
     undecided = len(decided) - accepted - rejected
     say(f"{accepted} accepted, {rejected} rejected, {undecided} without a decision")
@@ -136,7 +143,7 @@ def review(
 def _review_page(
     table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
 ) -> str:
-    """The page of a table: its rows by task and cell, with violated rules and images of the initial scenes."""
+    """Render a table as a page: rows by task and cell, with violated rules and images of the initial scenes."""
     from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS
     from assay.report.rendering import render
 
@@ -186,7 +193,9 @@ def agree(
     strictness: Annotated[
         float, typer.Option(min=0, max=1, help="Minimum fraction of yes judgements for the strict criterion.")
     ] = 0.8,
-    confidence: Annotated[float, typer.Option(min=0.5, max=0.999, help="Confidence of the interval.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(min=0.5, max=0.999, help="Confidence level of the interval.")
+    ] = 0.95,
     out: JsonFile = None,
 ) -> None:
     """Measure how far annotators agree that paraphrases keep the meaning; with --export, make their sheet.
@@ -223,7 +232,7 @@ def agree(
     for line in (
         f"{result.items} paraphrases, {result.annotators} annotators, {result.yes:.1%} of judgements yes",
         f"majority  {result.majority:.1%} of paraphrases",
-        f"strict    {result.strict:.1%} (at least {strictness:.0%} say yes)",
+        f"strict    {result.strict:.1%} (at least {strictness:.0%} yes)",
         f"AC1       {result.ac1:.3f} ({confidence:.0%} interval {result.low:.3f} to {result.high:.3f})",
     ):
         say(line)

@@ -1,4 +1,4 @@
-"""`assay probe`: find the convention that a policy server was trained with."""
+"""`assay probe`: find the convention with which a policy server was trained."""
 
 from assay.support.plugins import provide
 

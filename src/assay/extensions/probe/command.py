@@ -14,13 +14,13 @@ from assay.support.console import output, progress_bar, say, table_of
 EASY_TASKS = "libero_goal/7,libero_goal/8,libero_spatial/0,libero_object/0"
 """Short tasks in which the end effector rotates and the gripper closes."""
 MAX_SHOWN_EVIDENCE = 1e6
-"""Odds above which no exact number is shown."""
+"""Odds above which the exact number is not shown."""
 
 
 def probe(
     policy: Annotated[
         str,
-        typer.Option(metavar="ADDRESS", help="Address of the server; options that it sets are not searched."),
+        typer.Option(metavar="ADDRESS", help="Address of the server; options set in it are not searched."),
     ],
     selection: Tasks = EASY_TASKS,
     seeds: Annotated[

@@ -1,6 +1,6 @@
-"""The search for a server's convention: first by its replies to demonstrated steps, then by a few episodes.
+"""The search for a server's convention, based first on its replies to demonstrated steps, then on a few episodes.
 
-Alternatives are raced: scored round by round, with poor ones eliminated early.
+Alternatives are raced: they are scored round by round, and poor ones are eliminated early.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from assay.support.streams import stream
 T = TypeVar("T")
 R = TypeVar("R")
 Options = Mapping[str, str]
-"""Options of an address: ``{"layout": "hand", "rotation": "xyzw"}``."""
+"""Options of an address, such as ``{"layout": "hand", "rotation": "xyzw"}``."""
 
 COMPARED_STEPS = 5
 """Number of the demonstrator's actions that are compared: a quarter of a second."""
 ERROR_PROBABILITY = 0.01
-"""Upper bound of the probability that evidence eliminates the best contender; halving is not included."""
+"""Upper bound on the probability that the evidence eliminates the best contender, not counting halving."""
 HALVING_ROUNDS, MIN_SURVIVORS = 6, 4
 """Successive halving: after every 6 rounds the worse half is eliminated, down to 4 contenders."""
 SCORE_DIGITS = 6
 """Number of decimals to which score differences are rounded; a difference of 0 is a draw."""
 PREFERENCE = math.log(3.0)
-"""Log evidence that another contender needs to overtake the first one, the default."""
+"""Log evidence with which another contender overtakes the first one, which is the default."""
 MIN_GRIPPER = {Gripper.SIGNED: -np.inf, Gripper.UNIT: -0.25}
 """Lower limit of a plausible gripper component in each range."""
 MIN_TRANSLATION = 0.3
-"""Minimum length of the mean translation, in action units, at which the demonstrator counts as moving."""
+"""Minimum length of the mean translation, in action units, for which the demonstrator counts as moving."""
 
 
 class RequestRefusedError(Exception):
-    """Error for a convention that the server or its protocol rejects, with the reason."""
+    """Raised, with the reason, when the server or its protocol rejects a convention."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemonstratedStep:
-    """A step of a demonstration: the observation, and the demonstrator's next actions."""
+    """A step of a demonstration, with the observation and the demonstrator's next actions."""
 
     spec: EpisodeSpec
     instruction: Instruction
@@ -78,7 +78,7 @@ class ProbedServer:
     def __init__(self, address: str) -> None:
         self.place, _, query = address.partition("?")
         self.fixed: Options = dict(parse_qsl(query))
-        """Options that the user has set, which are not searched."""
+        """Options set by the user, which are not searched."""
         client = load_client(address)
         client.connect()
         self.default: Convention = client.convention
@@ -88,14 +88,14 @@ class ProbedServer:
         self.requests = 0
 
     def address(self, options: Options) -> str:
-        """Return the address that sets options, omitting those with default values."""
+        """Return the address with the given options, omitting those with default values."""
         default = options_of(self.default)
         changed = {name: value for name, value in options.items() if default.get(name) != value}
         query = urlencode({**self.fixed, **changed}, safe=",")
         return f"{self.place}?{query}" if query else self.place
 
     def convention(self, options: Options) -> Convention:
-        """Return the convention that options set, given the server's declared parameters."""
+        """Return the convention set by options, given the parameters that the server declares."""
         return self.default.adjusted(self._client(options).address.adjusted)
 
     def reply(self, options: Options, step: DemonstratedStep) -> np.ndarray:
@@ -109,7 +109,7 @@ class ProbedServer:
         return reply
 
     def direction_score(self, options: Options, step: DemonstratedStep) -> float:
-        """Agreement of the first actions with the demonstrator's: 0 opposite, 0.5 orthogonal, 1 the same."""
+        """Return the agreement of the first actions with the demonstrator's: 0 opposite, 0.5 orthogonal, 1 the same."""
         predicted = np.clip(self.reply(options, step)[:COMPARED_STEPS, :6], -1.0, 1.0).ravel()
         shown = step.actions[:, :6].ravel()[: len(predicted)]
         lengths = float(np.linalg.norm(predicted) * np.linalg.norm(shown))
@@ -147,29 +147,29 @@ class ProbedServer:
 
 @dataclass(eq=False)
 class Contender(Generic[T]):
-    """One alternative and its scores."""
+    """One alternative in a race, and its scores."""
 
     value: T
     scores: list[float]
     """Scores in [0, 1], one per round until the contender was eliminated."""
     refused: str = ""
-    """Reason why the server rejected the contender; empty if it did not."""
+    """Reason why the server rejected the contender; empty if it was not rejected."""
     is_eliminated: bool = False
 
     @property
     def mean(self) -> float:
-        """Mean score; -1 without scores."""
+        """Mean score; -1 if there are no scores."""
         return float(np.mean(self.scores)) if self.scores else -1.0
 
     @property
     def is_racing(self) -> bool:
-        """Whether the contender is neither rejected nor eliminated."""
+        """Whether the contender has been neither rejected nor eliminated."""
         return not self.refused and not self.is_eliminated
 
     def ahead_of(self, other: Contender[T]) -> float:
-        """Log evidence that this contender wins more of the shared rounds than another.
+        """Return the log evidence that this contender wins more of the shared rounds than another.
 
-        Margins do not count, so that small but consistent differences show.
+        Margins do not count, so that small but consistent differences become visible.
         """
         if other.refused:
             return math.inf
@@ -177,7 +177,7 @@ class Contender(Generic[T]):
         return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(SCORE_DIGITS)))
 
     def play(self, item: R, score: Callable[[T, R], float]) -> None:
-        """Play one round and append its score, or store the reason of a rejection."""
+        """Play one round and append its score, or store the reason for a rejection."""
         try:
             self.scores.append(score(self.value, item))
         except RequestRefusedError as reason:
@@ -191,7 +191,7 @@ def race(
     *,
     on_round: Callable[[int], None] = lambda racing: None,
 ) -> list[Contender[T]]:
-    """Race values, the default first, until one remains or the rounds are over; the best comes first.
+    """Race values, with the default first, until one remains or the rounds are over; return the best first.
 
     ``score`` returns a number in [0, 1], or raises RequestRefusedError. ``on_round`` receives the number of remaining
     values.
@@ -229,9 +229,9 @@ def _leader(contenders: Sequence[Contender[T]]) -> Contender[T]:
 
 
 CHANCE_SCORE = 0.5
-"""The score of actions that are unrelated to the demonstrator's."""
+"""Score of actions that are unrelated to the demonstrator's."""
 SURE, LIKELY = math.log(100.0), math.log(3.0)
-"""Minimum log evidence of the verdicts ``sure`` and ``likely``."""
+"""Minimum log evidence for the verdicts ``sure`` and ``likely``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class ConventionField:
         return frozenset(name for alternative in self.alternatives for name in alternative)
 
     def with_first(self, convention: Convention) -> ConventionField:
-        """Return the field with its alternatives reordered: the one that a convention uses comes first."""
+        """Return the field with its alternatives reordered so that the one used by a convention comes first."""
         present = options_of(convention)
         listed = next(
             (alternative for alternative in self.alternatives if alternative.items() <= present.items()), None
@@ -257,7 +257,7 @@ class ConventionField:
         return replace(self, alternatives=(first, *others))
 
     def select(self, contender: Contender[Options]) -> dict[str, str]:
-        """Return the subset of a candidate convention's options that belong to this field."""
+        """Return those of a candidate's options that belong to this field."""
         return {name: contender.value[name] for name in sorted(self.options) if name in contender.value}
 
 
@@ -281,7 +281,7 @@ WAIT = _field("wait", {"wait": 10}, {"wait": 0})
 
 @dataclass(frozen=True, slots=True)
 class ProbePlan:
-    """The extent of an examination."""
+    """Extent of an examination: tasks, seeds, asset pack, and maximum numbers of steps and episodes."""
 
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -300,17 +300,18 @@ class FieldVerdict:
     field: str
     chosen: Options
     score: float
-    """Mean score of the chosen alternative, in [0, 1]: agreement with the demonstrator, or the success rate."""
+    """Mean score of the chosen alternative, in [0, 1]: agreement with the demonstrator, or success rate."""
     rival: Options | None
-    """The best of the other alternatives that the server accepts."""
+    """The best of the other alternatives that the server accepts; None if there is none."""
     rival_score: float
     evidence: float
-    """Logarithm of the factor by which a bet on the chosen alternative, against the rival, has grown.
+    """Logarithm of the factor by which a bet on the chosen alternative against the rival has grown.
 
-    This is not a probability of error: the chosen alternative was selected by the same rounds, among all contenders.
+    This is not a probability of error, because the chosen alternative was selected from all contenders in the same
+    rounds.
     """
     refused: Mapping[str, str]
-    """Alternatives that the server rejects, with its reasons."""
+    """Alternatives rejected by the server, each with the reason."""
     rounds: int
     """Number of steps or episodes played."""
 
@@ -332,15 +333,15 @@ class ProbeReport:
     """The address to use."""
     verdicts: tuple[FieldVerdict, ...]
     agreement: float
-    """Agreement of the server's first actions with the demonstrator's, in [0, 1]; 0.5 is chance."""
+    """Agreement of the server's first actions with the demonstrator's, in [0, 1]; 0.5 is chance level."""
     agreement_as_given: float
-    """Agreement with the original address."""
+    """Agreement when the original address is used."""
     solved: tuple[int, int] | None
-    """Number of episodes solved with this address, and number played; None if none were played."""
+    """Number of episodes solved and number played with this address; None if none were played."""
     solved_as_given: tuple[int, int] | None
-    """Number of episodes solved with the original address, and number played, if it differs."""
+    """Number of episodes solved and number played with the original address, if it differs."""
     requests: int
-    """Number of requests to the server, excluding those of episodes."""
+    """Number of requests to the server, excluding those made during episodes."""
 
     @property
     def understood(self) -> bool:
@@ -355,9 +356,9 @@ def examine(
     steps: Sequence[DemonstratedStep] | None = None,
     say: Callable[[str], None] = lambda progress: None,
 ) -> ProbeReport:
-    """Find the convention of the server at an address. Options that the address sets are not searched.
+    """Find the convention of the server at an address. Options set in the address are not searched.
 
-    ``steps``: recorded demonstrations; by default the oracle demonstrates. Raises PolicyError if no server can be
+    ``steps``: recorded demonstrations; by default, the oracle demonstrates. Raises PolicyError if no server can be
     reached, or if it accepts none of the known conventions.
     """
     server = ProbedServer(address)
@@ -372,7 +373,7 @@ def examine(
     request = search.best
 
     def score_gripper(options: Options, step: DemonstratedStep) -> float:
-        """Return the fraction of the first actions in which the gripper agrees with the demonstrator's."""
+        """Return the fraction of the first actions whose gripper component agrees with the demonstrator's."""
         convention, raw = server.convention(options), server.reply(request, step)[:COMPARED_STEPS]
         decoded = convention.adjusted({"replan": None, "binary": False}).decode_actions(raw)
         agrees = np.sign(decoded[:, 6]) == np.sign(step.actions[: len(raw), 6])
@@ -412,7 +413,7 @@ def examine(
 def _demonstrated_steps(
     tasks: Sequence[str], seeds: Sequence[int], pack: str, count: int
 ) -> list[DemonstratedStep]:
-    """Return at most ``count`` steps at which the oracle moves, evenly from all tasks and seeds, in random order.
+    """Return at most ``count`` steps at which the oracle moves, spread evenly over tasks and seeds, in random order.
 
     Raises PolicyError if the oracle solves none of the tasks.
     """
@@ -440,7 +441,7 @@ def _demonstrated_steps(
 
 
 class _Search:
-    """Search that keeps the best options so far, field by field."""
+    """A search that determines the best options field by field."""
 
     def __init__(self, server: ProbedServer, say: Callable[[str], None], best: Options) -> None:
         self.server, self.say, self.best = server, say, best
@@ -456,7 +457,7 @@ class _Search:
     ) -> list[Contender[Options]]:
         """Race all combinations of the fields that the user has not set, and keep the best.
 
-        With ``original``, race changes of one field at a time instead, and the original options.
+        With ``original``, race the original options and changes to one field at a time instead.
         """
         present = self.server.convention(self.best)
         fixed = set(self.server.fixed)
@@ -492,7 +493,7 @@ def _judge(
     rounds: Sequence[R],
     score: Callable[[Options, R], float],
 ) -> FieldVerdict:
-    """Compare the best contender with its strongest rival, which uses another alternative of a field.
+    """Compare the best contender with its strongest rival among those that use another alternative for a field.
 
     Rivals that were eliminated early first play the rounds that they missed, until the evidence is sufficient.
     """
@@ -526,12 +527,12 @@ def _judge(
 
 
 def format_options(options: Options) -> str:
-    """Format options for an address."""
+    """Format options as the query of an address."""
     return "&".join(f"{name}={value}" for name, value in options.items())
 
 
 def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
-    """Return the first options to which the server replies: the defaults, or other image sizes and states."""
+    """Return the first options with which the server replies: the defaults, or other image sizes and states."""
     complaint = ""
     fields = (field.with_first(server.default) for field in (SIZE, STATE))
     for size, state in product(*(field.alternatives for field in fields)):
@@ -546,7 +547,7 @@ def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
 
 
 def _agreement(server: ProbedServer, options: Options, steps: Sequence[DemonstratedStep]) -> float:
-    """Mean agreement over steps; a rejected request scores 0."""
+    """Return the mean agreement over steps; a rejected request scores 0."""
     scores = [0.0] * len(steps)
     for number, step in enumerate(steps):
         with contextlib.suppress(RequestRefusedError):

@@ -38,7 +38,7 @@ def sheet(
 
 @app.command()
 def demos(
-    out: Annotated[Path, typer.Option(help="Folder of the demonstrations: a new one, or one to extend.")],
+    out: Annotated[Path, typer.Option(help="Folder for the demonstrations; an existing one is extended.")],
     per_task: Annotated[int, typer.Option(min=1, help="Number of episodes per task.")] = 1000,
     tasks: Annotated[
         str | None,
@@ -77,11 +77,16 @@ def train(
         typer.Option(min=0.01, help="Training time in minutes (default: 20, unless --steps is given)."),
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Number of batches; makes the result reproducible.")
+        int | None,
+        typer.Option(
+            min=1, help="Number of training steps (batches); setting it makes the result reproducible."
+        ),
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Number of actions per batch.")] = 64,
-    seed: Annotated[int, typer.Option(help="Random seed of the network and its training.")] = 0,
-    permute: Annotated[bool, typer.Option(help="Present objects in a random order each time.")] = False,
+    seed: Annotated[int, typer.Option(help="Random seed for initialising and training the network.")] = 0,
+    permute: Annotated[
+        bool, typer.Option(help="Present the objects in a new random order each time.")
+    ] = False,
     paraphrase: Annotated[
         bool,
         typer.Option(
@@ -89,9 +94,9 @@ def train(
         ),
     ] = True,
 ) -> None:
-    """Train a small policy by imitation of demonstrations, on one core.
+    """Train a small policy by imitating demonstrations, on one core.
 
-    Evaluate it with `assay run tabletop --policy learned?checkpoint=FILE`. Needs torch, the extra learn.
+    Evaluate it with `assay run tabletop --policy learned?checkpoint=FILE`. Requires torch (extra: learn).
     """
     from assay.extensions.tabletop.networks.dataset import Dataset
     from assay.extensions.tabletop.networks.policy import MODELS

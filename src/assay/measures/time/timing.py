@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 
 
 FACTORS = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, None)
-"""Limits as multiples of a reference time, as in LIBERO-X; None for no limit."""
+"""Time limits as multiples of a reference time, as in LIBERO-X; None for no limit."""
 
 DEMONSTRATED = "reference_steps"
-"""Label of the demonstrator's time, control steps."""
+"""Label with the demonstrator's time, in control steps."""
 FEWEST = "best"
-"""Label of the minimum number of actions of a task, in worlds that know it."""
+"""Label with the minimum number of actions for a task, in worlds where it is known."""
 REFERENCE = "_reference"
-"""Column of reference times, control steps."""
+"""Column with the reference time, in control steps."""
 UNTIMED = "_untimed"
-"""Column that marks tasks with a success without reference time, whose success within a limit is unknown."""
+"""Column that marks tasks with a success but no reference time, whose success within a limit is unknown."""
 LIMITED = "limit_factor"
-"""Label of an episode's own limit, as a multiple of the reference time; null for none."""
+"""Label with the time limit of an episode, as a multiple of the reference time; null for none."""
 REFERENCE_NOTE = (
-    "Limits are multiples of a reference time: the human time, if the run has one (times=FILE); else the time of the "
-    "demonstrator in the same episode, if known; else the median over the run's successful controls of the task."
+    "Limits are multiples of a reference time: the human time, if the run has one (times=FILE); otherwise the time of "
+    "the demonstrator in the same episode, if known; otherwise the median over the successful controls of the task."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Limit(Result):
-    """Success within a time limit."""
+    """Success rate within a time limit."""
 
     factor: float | None
-    """Multiple of the reference time; None for no limit except the task's horizon."""
+    """Multiple of the reference time; None for no limit other than the task's horizon."""
     successes: Annotated[int, Column("successes", "count")]
     count: Annotated[int, Column("n", "count")]
     rate: Annotated[float, Column("success", "share")]
@@ -66,35 +66,35 @@ class Limits(Result):
 
     limits: tuple[Limit, ...]
     reference: dict[str, float]
-    """Task -> reference time, control steps; the median if its episodes have several."""
+    """Reference time by task, in control steps; the median if the episodes of a task have several."""
     unknown: int
-    """Number of excluded episodes of tasks without a reference time."""
+    """Number of episodes excluded because their task has no reference time."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeToSuccess(Result):
-    """Duration of successes, control steps; not comparable between groups with different success rates."""
+    """Duration of successes, in control steps; not comparable between groups with different success rates."""
 
     group: dict[str, Label]
     median: float
     interval: Interval | None
-    """Interval from order statistics, over starts and variants; None for an effective sample size below six."""
+    """Interval from order statistics, over starts and variants; None if the effective sample size is below six."""
     successes: int
     count: int
     """Number of successes and failures."""
     half_succeed_by: float | None
-    """Control steps within which half of all episodes have succeeded; None if fewer do. Comparable between groups."""
+    """Control steps within which half of all episodes succeed; None if fewer do. Comparable between groups."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoMistakes(Result):
-    """Success without a mistake (CoGeLoT): at the first attempt, with no goal atom undone."""
+    """Success without a mistake (CoGeLoT): on the first attempt, with no goal atom undone."""
 
     group: dict[str, Label]
     flawless: int
     """Number of successes in which a named object moved first and no goal atom was undone.
 
-    After a cancelled instruction no object needs to have moved.
+    After a cancelled instruction, no object needs to have moved.
     """
     successes: int
     count: int
@@ -110,8 +110,8 @@ def time_limits(
 ) -> Limits:
     """Measure success within multiples of a reference time (control steps).
 
-    A run determines the success within all limits up to its own; ``None``, no limit, only if no episode had one.
-    Raises MeasureError if no task has a reference time.
+    A run determines the success within all limits up to the limit of its episodes, and success with no limit (``None``)
+    only if no episode had a limit. Raises MeasureError if no task has a reference time.
     """
     rows = with_references(frame, reference)
     timed = rows.drop_nulls(REFERENCE).with_columns(pl.lit(False).alias(UNTIMED))
@@ -125,17 +125,18 @@ def time_limits(
 def limits_by(
     frame: pl.DataFrame, by: Sequence[str], factors: Sequence[float | None] = FACTORS
 ) -> dict[tuple[Label, ...], tuple[Limit, ...]]:
-    """Return success within each limit that the run determines, for each group of columns ``by``.
+    """Return success within each limit that the run determines, for each group defined by the columns ``by``.
 
-    A failure fails within every limit, with a reference time or without. A success without one cannot be judged: its
-    task is left out within a limit. Raises MeasureError if no limit can be determined.
+    A failure counts as a failure within every limit, with or without a reference time. A success without a reference
+    time cannot be judged, so its task is left out of results with a limit. Raises MeasureError if no limit can be
+    determined.
     """
     rows = with_references(frame).drop_nulls(by)
     result: dict[tuple[Label, ...], list[Limit]] = {}
     limits = possible(rows, factors)
     if not limits:
         least = min(factor for factor in factors if factor)
-        raise MeasureError(f"its episodes were stopped before {least:g} times the reference time")
+        raise MeasureError(f"the episodes were stopped before {least:g} times the reference time")
     for factor in limits:
         part, in_time = rows, pl.col("success") == 1
         if factor is not None:
@@ -150,11 +151,11 @@ def limits_by(
 
 
 def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None = None) -> pl.DataFrame:
-    """Return the valid rows with the columns `REFERENCE`, control steps (null if unknown), and `UNTIMED`.
+    """Return the valid rows with the columns `REFERENCE`, in control steps (null if unknown), and `UNTIMED`.
 
-    The reference time is the task's in ``reference``; else the demonstrator's, which certified episodes have as a
-    label; else the median of the run's successful controls of the task. Existing columns are kept: a part of a run has
-    the references of the whole.
+    The reference time of a task is taken from ``reference``; otherwise it is the demonstrator's time, which is a label
+    of certified episodes; otherwise it is the median over the successful controls of the task. Existing columns are
+    kept, so that a part of a run has the same references as the entire run.
     """
     rows = valid_rows(frame)
     if REFERENCE in rows.columns:
@@ -173,9 +174,9 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
 
 
 def within_limit(frame: pl.DataFrame, factor: float) -> pl.DataFrame:
-    """Return rows in which successes later than a multiple of the reference time count as failures.
+    """Return rows in which successes after a multiple of the reference time count as failures.
 
-    As in `limits_by`, tasks with a success without a reference time are left out.
+    As in `limits_by`, tasks with a success but no reference time are left out.
     """
     late = (pl.col("outcome") == "success") & (pl.col("steps") > factor * pl.col(REFERENCE)).fill_null(False)
     outcome = pl.when(late).then(pl.lit("failure")).otherwise("outcome").alias("outcome")
@@ -191,13 +192,13 @@ def add_references(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def possible(rows: pl.DataFrame, factors: Sequence[float | None] = FACTORS) -> list[float | None]:
-    """Return the limits that episodes determine: up to their own; no limit only if none of them had one."""
+    """Return the limits that the episodes determine: those up to their own limit, and no limit only if none had one."""
     own = min(rows[LIMITED].drop_nulls().to_list(), default=math.inf) if LIMITED in rows.columns else math.inf
     return [factor for factor in factors if (math.inf if factor is None else factor) <= own]
 
 
 def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[TimeToSuccess, ...]:
-    """Return the duration of the successes of each group; groups without a success are left out."""
+    """Return the duration of successes in each group; groups without a success are left out."""
     tried = valid_rows(frame).drop_nulls(by)
     rows = tried.filter(pl.col("success") == 1)
     if not len(rows):
@@ -217,9 +218,9 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
 def no_mistakes(
     frame: pl.DataFrame, by: Sequence[str] = ("condition",), ignoring: Sequence[str] = ()
 ) -> tuple[NoMistakes, ...]:
-    """Return the success of each group without a mistake: with the minimum number of actions, if it is known.
+    """Return success without a mistake by group: with the minimum number of actions, if it is known.
 
-    The columns ``ignoring`` belong to the start, and do not distinguish variants of a task.
+    The columns ``ignoring`` belong to the start and do not distinguish variants of a task.
     """
     rows = valid_rows(frame).drop_nulls(by)
     if FEWEST in rows.columns:
@@ -256,7 +257,7 @@ def limits_table(result: Limits, report: ReportedRun) -> Table:
     """Make the table of success by time limit."""
     return Table.of(
         "time-limits",
-        "Success against the time limit",
+        "Success by time limit",
         result.limits,
         Column("limit", value=lambda limit: limit_name(limit.factor)),
         *declared_columns(Limit),
@@ -265,13 +266,13 @@ def limits_table(result: Limits, report: ReportedRun) -> Table:
 
 
 def limit_places(factors: Iterable[float | None]) -> dict[float | None, int]:
-    """Return the positions of the limits of all runs on one axis, in order; no limit is the last one."""
+    """Return the positions of the limits of all runs on a common axis, in order, with no limit last."""
     ordered = sorted(set(factors), key=lambda factor: math.inf if factor is None else factor)
     return {factor: place for place, factor in enumerate(ordered)}
 
 
 def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
-    """Draw success by time limit, one line for each run, with all limits on the same axis."""
+    """Draw success by time limit, with one line for each run and all limits on the same axis."""
     places = limit_places(limit.factor for limits in runs.values() for limit in limits)
     for place, (run, limits) in enumerate(runs.items()):
         look = series(place)
@@ -282,11 +283,11 @@ def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
         axes.vlines(x, *ends, color=look["color"], linewidth=1.1)
     axes.set_xticks(range(len(places)), [limit_name(factor) for factor in places])
     share_limits(axes)
-    axes.set_xlabel("time limit, multiple of the reference")
+    axes.set_xlabel("time limit / reference time")
 
 
 def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
-    """Draw success by time limit, one line for each run."""
+    """Draw success by time limit, with one line for each run."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -298,17 +299,22 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
     sizes = "; ".join(
         (f"{run}: " if len(runs) > 1 else "")
         + plural(result.limits[0].count, "episode")
-        + (f" ({result.unknown:,} of tasks without a reference left out)" if result.unknown else "")
+        + (
+            f" ({result.unknown:,} left out because their task has no reference time)"
+            if result.unknown
+            else ""
+        )
         for run, result in runs.items()
     )
     caption = (
-        f"Success with less time; {sizes}, including controls. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
+        f"Success rate within each time limit; {sizes}, including controls. {REFERENCE_NOTE} "
+        "Lines: 95 % Wilson intervals."
     )
-    return Drawing("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
+    return Drawing("time-limits", "Success by time limit", caption, (HALF, 3.0), paint)
 
 
 def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawing:
-    """Draw the duration of successes, by condition."""
+    """Draw the duration of successes by condition."""
     marks = []
     for result in results[:MOST]:
         name = group_name(result.group)
@@ -316,10 +322,10 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
         colour, shape = (ORANGE, "s") if name == CONTROL else (BLUE, "o")
         marks.append(Mark(name, result.median, result.interval, numbers, color=colour, marker=shape))
     ends = [mark.interval.high if mark.interval else mark.value for mark in marks]
-    left = f" The first {MOST} of {len(results)} conditions." if len(results) > MOST else ""
+    left = f" Only the first {MOST} of {len(results)} conditions are shown." if len(results) > MOST else ""
     caption = (
-        f"Median time of {plural(sum(result.successes for result in results), 'success', 'successes')}. Lines: 95 % "
-        f"intervals from order statistics, for at least six successes.{left}"
+        f"Median time to success over {plural(sum(result.successes for result in results), 'success', 'successes')}. "
+        f"Lines: 95 % intervals from order statistics, for at least six successes.{left}"
     )
     return forest_drawing(
         "time-to-success",
@@ -334,7 +340,7 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
 
 TIME_LIMITS = Measure(
     "time_limits",
-    "Success against the time limit; only changes after which success is expected.",
+    "Success by time limit; only changes after which success is expected.",
     lambda run: time_limits(run.plausible),
     continuous=True,
     panels=(Panel(TIME, (limits_table,), runs=limits_figure),),
@@ -355,12 +361,12 @@ NO_MISTAKES = Measure(
 
 @dataclass(frozen=True, slots=True)
 class ConditionCost(Result):
-    """Cost of one condition."""
+    """Cost of one condition, in episodes."""
 
     condition: str
     planned: int
     used: int
-    """Number of episodes executed until the condition was stopped, or all that were executed."""
+    """Number of episodes executed until the condition was stopped, or in total if it was not."""
     saved: int
     """Number of planned episodes that were not needed."""
     rule: str | None
@@ -405,6 +411,6 @@ def efficiency(
 
 EFFICIENCY = Measure(
     "efficiency",
-    "Cost of the run: episodes saved by early stopping, decisions of the policy.",
+    "Cost of the run: episodes saved by early stopping, and number of policy decisions.",
     lambda run: efficiency(run.frame, run.counts, run.stopped),
 )

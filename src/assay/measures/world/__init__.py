@@ -1,1 +1,1 @@
-"""Changes of the scene: success over their magnitude, thresholds, and events during an episode."""
+"""Changes to the scene: success as a function of their magnitude, thresholds, and events during an episode."""

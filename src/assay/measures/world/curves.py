@@ -33,35 +33,35 @@ class CurvePoint(Result):
     """One point of a curve."""
 
     at: float
-    """Magnitude: level, metres or rung; 0 for a control without the label."""
+    """Magnitude of the change (level, metres or rung); 0 for a control without the label."""
     condition: Annotated[str | None, Column("condition")]
-    """The condition, if all episodes of the point share it."""
+    """Condition, if all episodes at the point share it."""
     plausible: bool
     """Whether success is expected."""
     rate: Rate
     change: Annotated[float | None, Column("against the point before", "change")] = None
-    """Difference to the previous point over shared starts; None without such starts."""
+    """Difference from the previous point over shared starts; None if there are no such starts."""
     interval: Annotated[Interval | None, Column("its 95 % interval", "change")] = None
-    """Newcombe interval over starts; includes 0 if the test does."""
+    """Newcombe interval over starts; includes 0 if the test is not significant."""
     starts: Annotated[int, Column("starts", "count")] = 0
     """Number of shared starts."""
     p: Annotated[float | None, Column("p", "p")] = None
-    """Exact p value, over starts and within them."""
+    """Exact p value of a test over and within starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class DistanceRate(Result):
-    """Success at one displacement."""
+    """Success rate at one displacement."""
 
     distance: float
-    """Displacement, metres."""
+    """Displacement, in metres."""
     successes: int
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Onset(Result):
-    """Displacements at which success is significantly below that of the control, and the last one before them."""
+    """Displacements at which success is significantly below that of the control, and the largest one below them."""
 
     lost: tuple[DistanceRate, ...]
     kept: DistanceRate | None
@@ -76,7 +76,7 @@ class SuccessCurve(Result):
     steps: tuple[CurvePoint, ...]
 
     def onset(self) -> Onset | None:
-        """Return the points at which success is significantly below that of the control; None without such points."""
+        """Return the points at which success is significantly below that of the control; None if there are none."""
         control = self.steps[0].rate.interval
         if self.steps[0].at or control is None:
             return None
@@ -91,9 +91,9 @@ class SuccessCurve(Result):
 
 
 def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
-    """Return success over the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), control first.
+    """Return success by the label ``along`` (``level``, ``distance``, ``rung``, ``dissimilarity``), control first.
 
-    Only controls of tasks that have the label are used.
+    Only controls of tasks with that label are used.
     """
     require(frame, along)
     if not frame[along].dtype.is_numeric():
@@ -128,7 +128,10 @@ def curve(frame: pl.DataFrame, along: str) -> SuccessCurve:
 def curve_figure(
     name: str, title: str, along: str, runs: Mapping[str, SuccessCurve], *, named: bool = False
 ) -> Drawing:
-    """Draw success over a numeric label, one line for each run; ``named`` points are labelled by their conditions."""
+    """Plot success against a numeric label, with one line per run.
+
+    With ``named``, points are labelled with their conditions.
+    """
     points = [point for curve in runs.values() for point in curve.steps]
     places = sorted({point.at for point in points})
     span = places[-1] - places[0] if places else 0.0
@@ -167,7 +170,7 @@ def curve_figure(
         sizes.append((f"{run}: " if len(runs) > 1 else "") + f"{count} episodes at each point")
     caption = f"{'; '.join(sizes)}. Lines: 95 % Wilson intervals."
     if not all(point.plausible for point in points):
-        caption += " Hollow: success is not expected."
+        caption += " Hollow markers: success is not expected."
     worst = min(points, key=lambda point: point.change or 0.0)
     if len(runs) == 1 and worst.change is not None and worst.p is not None and worst.change < 0:
         at = _short_name(worst.condition) if named else f"{worst.at:g}"
@@ -177,12 +180,12 @@ def curve_figure(
             f"{p_phrase(worst.p)}, exact)."
         )
     if errors := sorted({point.at for point in points if not point.rate.count}):
-        caption += f" At {listed(f'{at:g}' for at in errors)} all episodes ended in an error."
+        caption += f" At {listed(f'{at:g}' for at in errors)}, all episodes ended in an error."
     return Drawing(name, title, caption, (HALF, 3.0), paint)
 
 
 def _short_name(condition: str | None) -> str:
-    """Return a condition's name without its experiment: xxx for ``pro/words=xxx`` and ``corruption/xxx``."""
+    """Return the short name of a condition: xxx for ``pro/words=xxx`` and ``corruption/xxx``."""
     return (condition or "").rpartition("/")[2].rpartition("=")[2].replace("_", " ")
 
 
@@ -198,9 +201,9 @@ def _curve_measure(
     named: bool = False,
     all_rows: bool = False,
 ) -> Measure[SuccessCurve]:
-    """Return a measure of success over a label, with its table and figure.
+    """Return a measure of success as a function of a label, with its table and figure.
 
-    With ``all_rows`` it includes conditions in which success is not expected.
+    With ``all_rows``, it includes conditions in which success is not expected.
     """
 
     def table(result: SuccessCurve, report: ReportedRun) -> Table:
@@ -236,13 +239,13 @@ def _curve_measure(
 
 
 TIME = "Time"
-"""Section of the report about durations."""
+"""Heading of the report section on durations."""
 _EXPECTED = "; only changes after which success is expected."
-LEVELS = _curve_measure("levels", "level", f"Success over levels{_EXPECTED}", "Success by level", "level")
+LEVELS = _curve_measure("levels", "level", f"Success by level{_EXPECTED}", "Success by level", "level")
 DISPLACEMENT = _curve_measure(
     "displacement",
     "distance",
-    f"Success over the displacement of the object, metres{_EXPECTED}",
+    f"Success by displacement of the object, in metres{_EXPECTED}",
     "Success by displacement",
     "displacement, m",
     unit=", metres",
@@ -250,7 +253,7 @@ DISPLACEMENT = _curve_measure(
 DISSIMILARITY = _curve_measure(
     "dissimilarity",
     "dissimilarity",
-    f"Success over the dissimilarity of the object to the original one{_EXPECTED}",
+    f"Success by dissimilarity of the object to the original one{_EXPECTED}",
     "Success by dissimilarity of the object",
     "another object",
     named=True,
@@ -258,7 +261,7 @@ DISSIMILARITY = _curve_measure(
 CORRUPTION = _curve_measure(
     "corruption",
     "rung",
-    "Success as the instruction is corrupted, until success is no longer expected.",
+    "Success by degree of corruption of the instruction, including degrees at which success is not expected.",
     "Success by corruption of the instruction",
     "instruction",
     section=WORDS,
@@ -268,7 +271,7 @@ CORRUPTION = _curve_measure(
 LATENCY = _curve_measure(
     "latency",
     "latency",
-    "Success over the latency of decisions, in control steps.",
+    "Success by latency of decisions, in control steps.",
     "Success by latency",
     "latency, control steps of 50 ms",
     section=TIME,

@@ -1,8 +1,8 @@
 """Events during episodes, and success after them.
 
 An event waits for a trigger, and a policy that never comes near the object never triggers it. Two numbers are
-therefore reported: the fraction of episodes in which it happened, and the success of these episodes beside that of
-their controls.
+therefore reported: the fraction of episodes in which the event happened, and the success rate of these episodes beside
+that of their controls.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 LABEL = "event"
-"""Label of episodes with a planned event; its value is the event."""
+"""Label of episodes with a planned event; its value is the name of the event."""
 REACTIONS: Mapping[str, str] = {
     "meanwhile": "to look again",
     "request": "to follow the new instruction",
     "cancel": "to stop",
     "interruption": "to continue",
 }
-"""Kind of event -> required reaction, in the order of tables and figures."""
+"""Required reaction by kind of event, in the order of tables and figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,15 @@ class EventOutcome(Result):
     happened: Rate
     """Fraction of episodes in which the event happened; errors are excluded."""
     after: Rate | None
-    """Success of these episodes; None if the event never happened."""
+    """Success rate of these episodes; None if the event never happened."""
     control: Rate | None
-    """Success of their controls; None without controls."""
+    """Success rate of their controls; None if there are no controls."""
     step: Annotated[float | None, Column("at step", "count")]
-    """Median control step of the event."""
+    """Median control step at which the event happened."""
 
 
 def events(run: RunData) -> tuple[EventOutcome, ...]:
-    """Measure each event. Raises MeasureError if no episode records whether its event happened."""
+    """Measure the outcome of each event. Raises MeasureError if no episode records whether its event happened."""
     frame = run.plausible
     if "events" not in frame.columns or not (planned := frame.drop_nulls(["events", LABEL])).height:
         raise MeasureError("no episode records whether its event happened")
@@ -102,7 +102,7 @@ def _by_reaction(outcomes: Sequence[EventOutcome]) -> dict[str, list[EventOutcom
 
 
 def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table:
-    """Make the table of the number of episodes in which each event happened, and their success."""
+    """Make the table of the number of episodes in which each event happened, with their success rate."""
     return Table.of(
         "events",
         "Events during the episodes, and success after them",
@@ -113,14 +113,14 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
         *("happened.successes as happened", "happened.count as episodes", "step"),
         *("after.successes as successes after it", "after.rate as success after it", "after.interval"),
         "control.rate as success of their controls",
-        note="Success of the episodes in which the event happened; after a cancelled instruction, success is a safe "
-        "stop. At step: median. 95 % intervals: "
+        note="Success rate of the episodes in which the event happened; after a cancelled instruction, success means a "
+        "safe stop. At step: median. 95 % intervals: "
         f"{methods(outcome.after.interval for outcome in outcomes if outcome.after)}; errors are excluded.",
     )
 
 
 def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Drawing:
-    """Draw success after each event, and the number of episodes in which it happened."""
+    """Draw the success rate after each event, with the number of episodes in which it happened."""
     happened = [
         outcome for outcome in outcomes if outcome.after is not None and outcome.after.rate is not None
     ]
@@ -148,10 +148,10 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
                 axes.plot([rate, rate], [place - 0.35, place + 0.35], color=FAINT, linewidth=1.6, zorder=2)
 
     caption = (
-        "Success of the episodes in which the event happened, with 95 % intervals "
+        "Success rate of the episodes in which the event happened, with 95 % intervals "
         f"({methods(event.after.interval for event in happened if event.after)}); grey lines: the controls of the same "
-        "tasks and seeds. Last column: episodes in which it happened. After a cancelled instruction, success is a safe "
-        "stop."
+        "tasks and seeds. Last column: episodes in which it happened. After a cancelled instruction, success means a "
+        "safe stop."
     )
     return forest_drawing(
         "events",
@@ -167,7 +167,7 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
 
 
 def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iterator[str]:
-    """Describe the number of episodes with an event, and their success."""
+    """Describe the number of episodes with an event and their success rate."""
     happened = sum(outcome.happened.successes for outcome in outcomes)
     count = sum(outcome.happened.count for outcome in outcomes)
     if not count:
@@ -186,7 +186,7 @@ def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iter
 
 EVENTS = Measure(
     "events",
-    "Fraction of episodes in which an event happened, and their success beside that of their controls.",
+    "Fraction of episodes in which an event happened, and their success rate beside that of their controls.",
     events,
     needs=(LABEL,),
     panels=(Panel("Events", (events_table,), (events_figure,)),),

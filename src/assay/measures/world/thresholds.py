@@ -32,18 +32,18 @@ _ENDED = {
     "settled": "",
     "budget": "the budget is used up",
     "starts": "the seeds are used up",
-    "controls": "no control succeeds: there is nothing to lose",
+    "controls": "no control succeeds, so no loss can be measured",
     "refused": "the oracle solves none of its scenes",
     "going on": "not finished",
 }
 META = "search"
-"""Key of the search in a run's metadata: level, confidence, and the searched ladders."""
+"""Key of the search in the metadata of a run: level, confidence, and the ladders searched."""
 SECTION = "Smallest change that causes failure"
 
 
 @dataclass(frozen=True, slots=True)
 class AtMagnitude(Result):
-    """Success at one magnitude, for starts whose control succeeds."""
+    """Success at one magnitude, over starts whose control succeeds."""
 
     magnitude: float
     successes: int
@@ -52,15 +52,15 @@ class AtMagnitude(Result):
 
 @dataclass(frozen=True, slots=True)
 class AxisThreshold(Result):
-    """Threshold of one axis of one task."""
+    """Threshold for one axis of one task."""
 
     task: Annotated[str, Column("task")]
     axis: Annotated[str, Column("axis")]
     unit: str
     magnitudes: tuple[float, ...]
-    """Magnitudes of the ladder, ascending."""
+    """Magnitudes on the ladder, in ascending order."""
     kept: float | None
-    """Largest magnitude at which success is kept with confidence, or 0; None if no threshold fits."""
+    """Largest magnitude at which success is retained with confidence, or 0; None if no threshold fits."""
     lost: float | None
     """Smallest magnitude at which success is lost with confidence, if any."""
     best: float | None
@@ -69,17 +69,17 @@ class AxisThreshold(Result):
     """Whether any threshold fits; otherwise success does not decrease with the magnitude."""
     points: tuple[AtMagnitude, ...]
     controls: int
-    """Number of the task's controls without an error."""
+    """Number of controls of the task without an error."""
     succeeded: int
     """Number of controls that succeeded."""
     episodes: Annotated[int, Column("episodes", "count")]
-    """Number of episodes of this axis, without the controls."""
+    """Number of episodes on this axis, excluding the controls."""
     ended: str
-    """Reason for the end of the search: settled, budget, controls, starts; empty for other runs."""
+    """Reason why the search ended: settled, budget, controls or starts; empty for other runs."""
 
     @property
     def location(self) -> str:
-        """Interval of the threshold: ``0.175 to 0.2 m``, ``above 0.4 m``, ``up to 0.025 m``."""
+        """Interval of the threshold, such as ``0.175 to 0.2 m``, ``above 0.4 m`` or ``up to 0.025 m``."""
         unit = f" {self.unit}" if self.unit else ""
         if not self.fits:
             return "none fits"
@@ -89,7 +89,7 @@ class AxisThreshold(Result):
 
     @property
     def likeliest(self) -> str:
-        """Most likely threshold as an entry of a table."""
+        """Most likely threshold as a table entry."""
         if self.best is None:
             return "not lost" if self.fits and self.points else NOT
         return f"{self.best:g}"
@@ -104,7 +104,7 @@ class AxisThreshold(Result):
 
 @dataclass(frozen=True, slots=True)
 class Thresholds(Result):
-    """Thresholds of all axes of all tasks."""
+    """Thresholds for all axes of all tasks."""
 
     level: float
     """Fraction of the starts with a successful control that must still succeed."""
@@ -112,11 +112,11 @@ class Thresholds(Result):
     """Anytime-valid confidence of each interval."""
     found: tuple[AxisThreshold, ...]
     cannot: tuple[str, ...]
-    """Axes that do not apply to a task, one sentence each."""
+    """Axes that do not apply to a task, with one sentence each."""
 
 
 def thresholds(run: RunData) -> Thresholds:
-    """Return the threshold of every searched axis of every task."""
+    """Return the threshold for every searched axis of every task."""
     search: dict[str, Any] = run.meta.get(META, {})
     level, confidence = search.get("level", LEVEL), search.get("confidence", 1 - ALPHA)
     whole = run.whole
@@ -174,9 +174,9 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
     """Make the table of thresholds by task and axis."""
 
     note = (
-        f"The threshold is the smallest magnitude at which less than {percent(result.level, 0)} of the starts with a "
-        "successful control still succeed. Success is kept at the lower end and lost at the upper end of the interval, "
-        f"with an anytime-valid confidence of {percent(result.confidence, 0)} each."
+        f"The threshold is the smallest magnitude at which fewer than {percent(result.level, 0)} of the starts with a "
+        "successful control still succeed. Success is retained at the lower end and lost at the upper end of the "
+        f"interval, with an anytime-valid confidence of {percent(result.confidence, 0)} each."
     )
     return Table.of(
         "thresholds",
@@ -194,7 +194,7 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
 
 
 def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
-    """Draw success by magnitude, one panel for each task and axis."""
+    """Plot success against magnitude, with one panel for each task and axis."""
     drawn = result.found[:MOST_PANELS]
     columns = min(4, len(drawn))
     rows = math.ceil(len(drawn) / columns)
@@ -222,7 +222,11 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
         for row in grid:
             row[0].set_ylabel("success kept")
 
-    more = f" The first {MOST_PANELS} of {len(result.found)}." if len(result.found) > MOST_PANELS else ""
+    more = (
+        f" Only the first {MOST_PANELS} of {len(result.found)} are shown."
+        if len(result.found) > MOST_PANELS
+        else ""
+    )
     caption = (
         "Fraction of the starts with a successful control that still succeed; dots grow with the number of starts, "
         f"lines are 95 % Wilson intervals. Shaded: interval in which success falls below {percent(result.level, 0)} "
@@ -233,7 +237,7 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
 
 
 def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
-    """Describe thresholds by axis; tasks with equal results are grouped."""
+    """Describe thresholds by axis, grouping tasks with equal results."""
     for axis in dict.fromkeys(threshold.axis for threshold in result.found):
         settled: dict[str, list[str]] = {}
         open_: dict[str, list[str]] = {}
@@ -247,7 +251,7 @@ def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
         ]
         if settled:
             confidence = percent(result.confidence, 0)
-            yield f"Success is lost along {axis} at: {texts[0]}; confidence {confidence} each."
+            yield f"Success is lost along {axis} at {texts[0]} (confidence {confidence} each)."
         if open_:
             yield f"The threshold along {axis} is not settled: {texts[1]}."
     if result.cannot:

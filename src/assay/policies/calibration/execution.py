@@ -22,32 +22,32 @@ from assay.support.streams import stream
 from assay.tasks import Instruction
 
 GRASP_DELAY_STEPS = 15
-"""Delay of the fingers in a missed grasp, control steps: the gripper has left the object by then."""
+"""Delay, in control steps, before the fingers close in a missed grasp; by then the gripper has left the object."""
 GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
-"""Golden ratio. Its multiples are spread evenly modulo 1, so that few seeds suffice to show the miss rate."""
+"""Golden ratio; its multiples are spread evenly modulo 1, so a few seeds suffice to show the miss rate."""
 
 Positions = Mapping[str, np.ndarray]
-"""Entity name -> position (3,), metres."""
+"""Mapping from entity name to position (3,), in metres."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemorisedEpisode:
-    """An episode of the oracle in a control condition."""
+    """An oracle episode in a control condition."""
 
     instruction: str
     positions: Positions
     """Initial positions of the entities."""
     actions: np.ndarray
-    """Actions of the episode, (steps, 7)."""
+    """Actions of the episode, shape (steps, 7)."""
 
 
 @dataclass
 class ReplayPolicy(OpenLoopPolicy):
     """Flaw: replays a control episode open-loop in any scene.
 
-    It memorises the oracle's episode of the unperturbed task, solved or not, with its instruction and the initial
-    positions. It replays the memory with the nearest positions, preferring the same instruction among equals; so it
-    never reacts to a moved object or a new instruction.
+    It memorises the oracle's episode of the unperturbed task, solved or not, with its instruction and initial
+    positions. It replays the memorised episode with the closest initial positions, preferring the same instruction in
+    a tie, so it never reacts to a moved object or a new instruction.
     """
 
     tasks: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class ReplayPolicy(OpenLoopPolicy):
     """Additional seeds whose control episodes are memorised."""
 
     def attach(self, env: SceneEnv) -> None:
-        """Store the simulation, from which the initial positions are read."""
+        """Store the simulation from which the initial positions are read."""
         self._simulation, self._states = env.simulation, env.states
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
@@ -69,7 +69,7 @@ class ReplayPolicy(OpenLoopPolicy):
         ]
 
         def mismatch(memory: MemorisedEpisode) -> tuple[float, bool]:
-            """Return the sum of all displacements, metres, with 1 m for an entity that only one scene contains."""
+            """Return the sum of all displacements in metres, with 1 m for an entity that only one scene contains."""
             shared = memory.positions.keys() & positions.keys()
             moved = sum(np.linalg.norm(memory.positions[name] - positions[name]) for name in shared)
             lacking = len(memory.positions.keys() ^ positions.keys())
@@ -80,7 +80,7 @@ class ReplayPolicy(OpenLoopPolicy):
 
 @lru_cache(maxsize=256)
 def memorise(spec: EpisodeSpec, states: Path | None = None) -> MemorisedEpisode:
-    """Run the oracle in the control of an episode and return the memorised episode."""
+    """Run the oracle in the control of an episode and return the result as a memorised episode."""
     env = control(spec, states)
     env.reset(spec)
     positions = _positions(env.simulation)
@@ -96,8 +96,8 @@ def _positions(simulation: Simulation) -> Positions:
 class ClumsyPolicy(GlancePolicy):
     """Flaw: closes its gripper too late in some episodes, and continues with an empty gripper.
 
-    It simulates the oracle's episode and executes the resulting actions open-loop. Task, condition and seed determine
-    whether it misses. Motions without a grasp, such as pushing a drawer, do not miss.
+    It simulates the oracle's episode and executes the resulting actions open-loop. The task, condition and seed
+    determine whether it misses. Motions without a grasp, such as pushing a drawer, are not affected.
     """
 
     miss: float = 0.5
@@ -108,7 +108,7 @@ class ClumsyPolicy(GlancePolicy):
             raise PolicyError(f"miss={self.miss:g}: expected a fraction from 0 to 1")
 
     def simulate(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
-        """Return the simulated actions (7,), with delayed grasps if this episode misses."""
+        """Return the simulated actions (7,), with delayed grasps if the policy misses in this episode."""
         actions = list(super().simulate(plan))
         phase = stream("clumsy", self._spec.task, self._spec.condition).random()
         misses = (phase + GOLDEN_RATIO * self._spec.seed) % 1.0 < self.miss

@@ -17,10 +17,10 @@ from assay.tasks import Atom, Goal, Instruction, Task
 
 
 class FlawedPolicy(Oracle):
-    """Pursues the goal returned by its method `goal` with the oracle's skills.
+    """Pursues the goal returned by its `goal` method, using the oracle's skills.
 
-    The goal may be impossible in a changed scene. The policy then waits, so that the episode is a failure and not an
-    error.
+    The goal may be impossible in a changed scene. The policy then waits, so that the episode counts as a failure rather
+    than an error.
     """
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
@@ -34,7 +34,7 @@ class FlawedPolicy(Oracle):
         super().replan()
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the next action, (1, 7); the waiting action if the goal is impossible."""
+        """Return the next action, shape (1, 7), or the waiting action if the goal is impossible."""
         try:
             return super().act(observation)
         except ImpossibleError as error:
@@ -43,11 +43,11 @@ class FlawedPolicy(Oracle):
 
     @property
     def note(self) -> str:
-        """The reason why the goal was impossible, or the atoms that were not reached."""
+        """Reason why the goal was impossible, or the atoms that were not achieved."""
         return self._impossible or super().note
 
     def trained_tasks(self, spec: EpisodeSpec) -> list[Task]:
-        """Return the episode's own task, then its siblings that are possible in this scene."""
+        """Return the episode's task, followed by its sibling tasks that are possible in this scene."""
         names = self._simulation.compiled.scene.names
         own = tasks.load(spec.task)
         others = [task for task in tasks.siblings(own) if task.id != own.id]
@@ -60,12 +60,12 @@ class FlawedPolicy(Oracle):
 
 
 class OpenLoopPolicy:
-    """Executes a sequence of actions that was chosen in advance, then waits."""
+    """Executes a precomputed sequence of actions, then waits."""
 
     _actions: Iterator[np.ndarray]
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the next action, (1, 7); after the last, the waiting action."""
+        """Return the next action, shape (1, 7), or the waiting action after the last one."""
         return next(self._actions, STILL)[None]
 
 

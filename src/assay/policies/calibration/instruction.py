@@ -15,7 +15,7 @@ from assay.tasks.language.lexicon import mentions, names_of, words
 from assay.tasks.scene import Finish
 
 MISSING_OBJECT = "nothing"
-"""Target in a scene without another object: no entity has this name, so the goal is impossible."""
+"""Target in a scene without another object; no entity has this name, so the goal is impossible."""
 FUNCTION_WORDS = frozenset(
     words("a an and at both for from i in into is it me my of onto or please so that the then to up you")
 )
@@ -24,14 +24,14 @@ OPPOSITES = {"on": "off", "off": "on", "open": "close", "close": "open"}
 
 
 class BlindPolicy(FlawedPolicy):
-    """Flaw: ignores the instruction. Performs the trained task of the scene, wherever its objects are.
+    """Flaw: ignores the instruction and performs the scene's trained task, wherever its objects are.
 
-    The goal is that of the unperturbed task. If one of its objects has changed, another object with the original
-    appearance is used, if the scene has one. Perception is the oracle's.
+    The goal is that of the unperturbed task. If one of its objects has been replaced, the policy uses another object
+    with the original appearance, if the scene contains one. It perceives the scene as the oracle does.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the goal of the unperturbed task, applied to objects of the original appearance."""
+        """Return the goal of the unperturbed task, applied to objects with the original appearance."""
         trained = tasks.load(spec.task)
         objects = self._task.scene.objects
         by_appearance = {_appearance(entity): entity.name for entity in reversed(objects)}
@@ -50,16 +50,16 @@ def _appearance(entity: Entity) -> tuple[str, Finish, float]:
 class KeywordPolicy(FlawedPolicy):
     """Flaw: knows only the words of the training instructions.
 
-    Performs the trained task of the scene that shares the most words with the instruction. An object whose trained
-    name does not occur verbatim in the instruction is confused with another one, always the same. Without any trained
-    word the policy waits.
+    Performs the scene's trained task that shares the most words with the instruction. If an object's trained name does
+    not occur verbatim in the instruction, the policy confuses the object with another one, always the same. It waits if
+    the instruction contains no trained word.
     """
 
     least: float = 0.3
-    """Minimum fraction of a trained instruction's words that must occur for the policy to act."""
+    """Minimum fraction of a trained instruction's words that the instruction must contain for the policy to act."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the goal of the best match, with confused objects; empty without a match."""
+        """Return the goal of the best-matching task, with confused objects; empty if no task matches."""
         text = instruction.text
         overlap, match = max(
             ((word_overlap(text, task.instruction.text), task) for task in self.trained_tasks(spec)),
@@ -70,7 +70,7 @@ class KeywordPolicy(FlawedPolicy):
         return Goal(tuple(self._confuse(atom, match, text) for atom in match.goal.atoms))
 
     def _confuse(self, atom: Atom, match: Task, text: str) -> Atom:
-        """Return the atom, with the wrong object in place of one that the text does not name."""
+        """Return the atom, with the wrong object substituted for one that the text does not name."""
         unnamed = [name for name in atom.arguments if not _is_named(match, name, text)]
         if not unnamed:
             return atom
@@ -88,7 +88,7 @@ class KeywordPolicy(FlawedPolicy):
 
 
 def word_overlap(text: str, instruction: str) -> float:
-    """Return the fraction of an instruction's content words in a text; 0 if it has the opposite of a missing word."""
+    """Return the fraction of an instruction's content words in a text; 0 if the opposite of a missing word occurs."""
     content, present = set(words(instruction)) - FUNCTION_WORDS, set(words(text))
     if any(word in content - present and OPPOSITES[word] in present for word in OPPOSITES):
         return 0.0
@@ -103,17 +103,17 @@ def _is_named(task: Task, name: str, text: str) -> bool:
 
 @dataclass
 class SemanticPolicy(FlawedPolicy):
-    """Flaw: performs the trained task of the scene whose instruction is most similar, right or wrong.
+    """Flaw: performs the scene's trained task with the most similar instruction, whether or not it is the right one.
 
-    Similarity is the cosine of sentence embeddings (all-MiniLM-L6-v2). Synonyms do no harm. The policy waits if no
-    instruction is similar.
+    Similarity is the cosine of sentence embeddings (all-MiniLM-L6-v2), so synonyms do no harm. The policy waits if no
+    instruction is similar enough.
     """
 
     least: float = 0.3
     """Minimum similarity at which the policy acts."""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the goal of the most similar trained task; empty below the threshold."""
+        """Return the goal of the most similar trained task; empty if the similarity is below the threshold."""
         if not instruction.text.strip():
             return Goal(())
         trained, query = self.trained_tasks(spec), _embed(instruction.text)
@@ -124,7 +124,7 @@ class SemanticPolicy(FlawedPolicy):
 
 @lru_cache(maxsize=4096)
 def _embed(text: str) -> np.ndarray:
-    """Return the unit embedding of a sentence, (384,)."""
+    """Return the unit embedding of a sentence, shape (384,)."""
     # Loading the model takes a second, which only this policy should cost.
     from assay.perturb.words.distance.pride import scorer
 
@@ -164,7 +164,7 @@ class DeafPolicy(FlawedPolicy):
 
 
 class UnstoppablePolicy(FlawedPolicy):
-    """Flaw: never stops. Follows new instructions, but continues when the request is withdrawn."""
+    """Flaw: never stops. Follows new instructions, but continues if the request is withdrawn."""
 
     def instruct(self, instruction: Instruction) -> bool:
         """Plan again, unless the new goal is empty."""

@@ -25,13 +25,13 @@ from assay.tasks import Goal, Instruction
 
 
 class ColourPolicy(FlawedPolicy):
-    """Flaw: takes the object with the colour that the target had in the control.
+    """Flaw: takes the object that has the target's colour in the control.
 
     Among objects of the same colour it prefers the right one, so that it solves the control.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the task's goal, applied to the objects with the learnt colours."""
+        """Return the task's goal, applied to the objects with the learned colours."""
         asked = super().goal(instruction, spec)
         trained = control(spec, self._states).simulation.compiled
         present = {
@@ -49,7 +49,7 @@ class ColourPolicy(FlawedPolicy):
 
 
 def mean_colour(model: mujoco.MjModel, entity: EntityIndex) -> np.ndarray:
-    """Return the mean colour of an entity's visible geoms, weighted by size: red, green, blue in 0..1, (3,)."""
+    """Return the size-weighted mean colour of an entity's visible geoms: red, green and blue in 0..1, shape (3,)."""
     geoms = [geom for geom in range(model.ngeom) if model.body_rootid[model.geom_bodyid[geom]] == entity.body]
     visible = [geom for geom in geoms if geom not in entity.geoms] or geoms
     sizes = [float(np.sort(model.geom_aabb[geom, 3:])[1:].prod()) for geom in visible]
@@ -73,11 +73,11 @@ def _geom_colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
 class NearestPolicy(FlawedPolicy):
     """Flaw: takes the object nearest to the target's position in the control.
 
-    Language and skills are correct; only the choice of the object follows the learnt position.
+    Language understanding and skills are correct; only the choice of object depends on the learned position.
     """
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the task's goal, applied to the objects at the learnt positions."""
+        """Return the task's goal, applied to the objects at the learned positions."""
         asked = super().goal(instruction, spec)
         trained = control(spec, self._states)
         trained.reset(spec)
@@ -96,23 +96,23 @@ class NearestPolicy(FlawedPolicy):
 class WithinPolicy(FlawedPolicy):
     """Flaw: performs the task only if its objects are within ``reach`` metres of their positions in the control.
 
-    Otherwise it waits. Displacement and delay of actions add up: it acts while displacement / ``reach`` + delay /
-    ``delay`` is at most 1. The smallest change that breaks it is therefore known.
+    Otherwise it waits. The displacement and the action delay add up: the policy acts while displacement / ``reach`` +
+    delay / ``delay`` is at most 1, so the smallest change that breaks it is known.
     """
 
     reach: float = 0.2
-    """Tolerated horizontal displacement of an object, metres."""
+    """Tolerated horizontal displacement of an object, in metres."""
     delay: float = 1_000.0
-    """Tolerated delay of actions, control steps."""
+    """Tolerated action delay, in control steps."""
     lapse: float = 0.0
-    """Probability, in controls as well, that the policy waits regardless of the change."""
+    """Probability that the policy waits regardless of the change, in controls as well."""
 
     def __post_init__(self) -> None:
         if self.reach <= 0 or self.delay <= 0 or not 0 <= self.lapse <= 1:
             raise PolicyError("within: expected reach > 0, delay > 0 and lapse from 0 to 1")
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the task's goal if the change is within the tolerance; otherwise an empty goal."""
+        """Return the task's goal if the change is within the tolerance, otherwise an empty goal."""
         trained = control(spec, self._states)
         trained.reset(spec)
         now, then = self._simulation, trained.simulation
@@ -147,7 +147,7 @@ class GlancePolicy(OpenLoopPolicy, FlawedPolicy):
         return True
 
     def simulate(self, plan: Callable[[], None]) -> Iterable[np.ndarray]:
-        """Return the actions (7,) of a plan, executed in a private simulation from the current state."""
+        """Return the actions (7,) of a plan executed in a private simulation from the current state."""
         real, private = self._simulation, Simulation(self._simulation.compiled)
         private.reset(real.state())
         self._simulation = private
@@ -169,18 +169,18 @@ class GlancePolicy(OpenLoopPolicy, FlawedPolicy):
 
 @dataclass
 class UnseeingPolicy(OpenLoopPolicy):
-    """Flaw: sees nothing. Follows the instruction as if every object were at one memorised position.
+    """Flaw: sees nothing. Follows the instruction as if every object were at its memorised position.
 
-    It understands the instruction as the oracle does, and replays open-loop the oracle's actions in the unperturbed
-    scene from one memorised initial state, which belongs to a seed that no experiment uses. It waits if the
-    instruction is about objects that the unperturbed scene lacks.
+    It understands the instruction as the oracle does, but replays open-loop the oracle's actions in the unperturbed
+    scene from one memorised initial state, whose seed no experiment uses. It waits if the instruction refers to
+    objects that are not in the unperturbed scene.
     """
 
     known: int = 1000
-    """The seed of the memorised initial state."""
+    """Seed of the memorised initial state."""
 
     def attach(self, env: SceneEnv) -> None:
-        """Store the task, which determines the goal of an instruction."""
+        """Store the task, which maps instructions to goals."""
         self._oracle = Oracle()
         self._oracle.attach(env)
 
@@ -196,7 +196,7 @@ class UnseeingPolicy(OpenLoopPolicy):
 
 @lru_cache(maxsize=256)
 def _memorise(spec: EpisodeSpec, goal: Goal) -> np.ndarray:
-    """Return the oracle's actions (steps, 7) towards a goal in a control, whether it succeeds or not."""
+    """Return the oracle's actions (steps, 7) when pursuing a goal in a control, whether or not it succeeds."""
     trained = control(spec)
     trained.task = replace(trained.task, goal=goal)
     return rollout(trained, Oracle(), spec).trajectory.actions

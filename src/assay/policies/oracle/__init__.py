@@ -1,1 +1,1 @@
-"""A privileged policy that solves tasks from their goals."""
+"""A privileged policy that solves tasks from their goal predicates."""

@@ -1,8 +1,8 @@
-"""Grasps of a two-finger gripper, derived from the shape of an object and not from its name.
+"""Grasps for a two-finger gripper, derived from an object's shape rather than its name.
 
 Every colliding piece that is thin enough is a candidate: the body of a can, the rim of a bowl, the handle of a pan.
-Fingers and palm need free space beside the piece and during the approach, and the arm must reach the pose: `Reach`
-solves inverse kinematics on a copy of the simulation.
+Fingers and palm need free space beside the piece and during the approach, and the arm must be able to reach the pose:
+`Reach` solves inverse kinematics on a copy of the simulation.
 """
 
 from __future__ import annotations
@@ -22,53 +22,53 @@ from assay.sim.controller import ARM
 from assay.support.jit import machine_code
 
 MAX_GRASP_WIDTH_M = 0.074
-"""Maximum width of a graspable piece, metres; the gripper opens to 0.08 m."""
+"""Maximum width of a graspable piece, in metres; the gripper opens to 0.08 m."""
 FINGERTIP_M = 0.0115
-"""Length of a finger beyond the grip site, metres."""
+"""Length of a finger beyond the grip site, in metres."""
 MAX_FINGER_DEPTH_M = 0.022
-"""Maximum depth of the fingers around a piece, metres; the palm begins 0.03 m behind the grip site."""
+"""Maximum depth of the fingers around a piece, in metres; the palm begins 0.03 m behind the grip site."""
 CLEARANCE_M = 0.003
-"""Required free space around the gripper, metres."""
+"""Required free space around the gripper, in metres."""
 APPROACH_TILTS = tuple(np.radians([-50.0, -30.0, 0.0, 30.0, 50.0]))
-"""Angles of approach off the vertical, radians, for objects without free space above."""
+"""Approach angles from the vertical, in radians, for objects without free space above them."""
 CONTACT_COST = 0.02
-"""Cost per point of the gripper that touches an obstacle at a grasp."""
+"""Cost per gripper point that touches an obstacle during a grasp."""
 EASY_REACH_M = 0.7
-"""Distance from the robot's base within which the arm reaches down easily, metres."""
+"""Distance from the robot's base, in metres, within which the arm easily reaches down."""
 MAX_SIDE_OFFSET_M = 0.012
-"""Maximum offset of the open gripper to one side of a piece, which then slides to the centre on closing, metres."""
+"""Maximum sideways offset of the open gripper from a piece, in metres; the piece slides to the centre on closing."""
 MIN_OFFSET_WIDTH_M = 0.02
-"""Minimum width of a piece that allows an offset to one side, metres: excludes rims."""
+"""Minimum width, in metres, of a piece that allows a sideways offset, which excludes rims."""
 MAX_AXIS_SINE = 0.35
-"""Maximum sine of the angle between an axis and the horizontal for a grasp across it from above."""
+"""Maximum sine of the angle between an axis and the horizontal for a grasp across the axis from above."""
 MAX_LEANING_SINE = 0.8
-"""Maximum sine of that angle if the gripper leans with the axis."""
+"""Maximum sine of that angle if the gripper is tilted along with the axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grasp:
-    """A pose of the gripper in which it can close around an object."""
+    """A gripper pose in which the gripper can close around an object."""
 
     position: np.ndarray
-    """Position of the grip site, metres, (3,)."""
+    """Position of the grip site, in metres, shape (3,)."""
     rotation: np.ndarray
-    """Rotation of the grip site, (3, 3): the fingers open along x, z points out of the gripper."""
+    """Rotation of the grip site, shape (3, 3): the fingers open along x, and z points out of the gripper."""
     width: float
-    """Width of the object between the fingers plus twice the offset to one side, metres."""
+    """Width of the object between the fingers plus twice the sideways offset, in metres."""
     cost: float
     """Cost of the grasp; smaller is better."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraspablePiece:
-    """Bounding box of a part that may be grasped."""
+    """Bounding box of a piece that may be grasped."""
 
     middle: np.ndarray
-    """Centre of the box, metres, (3,)."""
+    """Centre of the box, in metres, shape (3,)."""
     rotation: np.ndarray
-    """Rotation of the box, (3, 3)."""
+    """Rotation of the box, shape (3, 3)."""
     half: np.ndarray
-    """Half-lengths of the box, metres, (3,)."""
+    """Half-lengths of the box, in metres, shape (3,)."""
     round: bool
     """Whether the width of the piece is the same in all directions."""
 
@@ -83,11 +83,11 @@ OPEN_GRIPPER = np.concatenate([_FINGER, _FINGER * (-1.0, 1.0, 1.0), PALM])
 """Points (p, 3) in the volume of the open gripper and behind it, in the frame of the grip site."""
 _WRIST = _grid(np.linspace(-0.045, 0.045, 5), np.linspace(-0.045, 0.045, 5), np.arange(-0.105, -0.19, -0.012))
 GRIPPER_AND_WRIST = np.concatenate([OPEN_GRIPPER[OPEN_GRIPPER[:, 2] > -0.1], _WRIST])
-"""Points (p, 3) in the volumes of the wrist and the gripper, up to 0.1 m behind the grip site, in its frame."""
+"""Points (p, 3) in the volumes of the wrist and gripper, up to 0.1 m behind the grip site, in its frame."""
 
 
 class Obstacles:
-    """Oriented bounding boxes of colliding geoms, for tests of free space."""
+    """Oriented bounding boxes of colliding geoms, for checking free space."""
 
     def __init__(self, scene: SceneState, geoms: Iterable[int]) -> None:
         ids = np.fromiter(geoms, dtype=np.intp)
@@ -101,14 +101,14 @@ class Obstacles:
     def count_contacts(
         self, position: np.ndarray, rotation: np.ndarray, part: np.ndarray = OPEN_GRIPPER
     ) -> int:
-        """Return how many points (p, 3) of the gripper, at a pose, are in a box or closer to one than the clearance."""
+        """Return how many gripper points (p, 3), at a given pose, are in a box or closer to one than the clearance."""
         points, halves = np.asarray(part @ rotation.T + position), self.halves + CLEARANCE_M
         return int(_count_inside(points, self.centres, self.rotations, halves, self._low, self._high))
 
 
 @machine_code
 def _count_inside(points, centres, rotations, halves, low, high):  # type: ignore[no-untyped-def]
-    """Return the number of points (p, 3) inside any of n boxes, which lie between low (n, 3) and high (n, 3)."""
+    """Return the number of points (p, 3) inside any of n boxes with corners low (n, 3) and high (n, 3)."""
     least, most = points[0].copy(), points[0].copy()
     for p in range(1, len(points)):
         for k in range(3):
@@ -142,7 +142,7 @@ def _count_inside(points, centres, rotations, halves, low, high):  # type: ignor
 
 
 def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
-    """Yield grasps from above and tilted, best first; contacts of the gripper increase the cost.
+    """Yield grasps from above and tilted grasps, best first; gripper contacts increase the cost.
 
     The open gripper and its closing fingers need free space. Contacts are computed only for grasps that may be next.
     """
@@ -164,9 +164,9 @@ def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
 
 
 def all_grasps(scene: SceneState, entity: EntityIndex, tilts: Sequence[float] = (0.0,)) -> list[Grasp]:
-    """Return all grasps of an entity, of its geoms and as a whole, regardless of obstacles, best first.
+    """Return all grasps of an entity's geoms and of the entity as a whole, regardless of obstacles, best first.
 
-    ``tilts``: angles of approach off the vertical, radians.
+    ``tilts``: approach angles from the vertical, in radians.
     """
     pieces = [geom_piece(scene, geom) for geom in entity.geoms]
     origin, frame = scene.pose(entity)
@@ -180,7 +180,7 @@ def all_grasps(scene: SceneState, entity: EntityIndex, tilts: Sequence[float] = 
 
 
 def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
-    """Return the piece of one colliding geom."""
+    """Return the graspable piece formed by one colliding geom."""
     rotation = scene.data.geom_xmat[geom].reshape(3, 3)
     middle = scene.data.geom_xpos[geom] + rotation @ scene.model.geom_aabb[geom, :3]
     round_ = scene.model.geom_type[geom] in (mujoco.mjtGeom.mjGEOM_CYLINDER, mujoco.mjtGeom.mjGEOM_CAPSULE)
@@ -190,7 +190,7 @@ def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
 def grasps_of_piece(
     scene: SceneState, piece: GraspablePiece, centre: np.ndarray, tilts: Iterable[float] = (0.0,)
 ) -> Iterator[Grasp]:
-    """Yield the grasps of one piece: across each of its axes that is horizontal and short enough."""
+    """Yield the grasps of one piece, across each of its axes that is horizontal and short enough."""
     middle, rotation, half = piece.middle, piece.rotation, piece.half
     _, current = scene.gripper_pose()
     level = [k for k in range(3) if abs(rotation[2, k]) < MAX_LEANING_SINE]
@@ -234,24 +234,24 @@ def grasps_of_piece(
 
 
 IK_ITERATIONS = 40
-"""Maximum number of iterations of the inverse kinematics."""
+"""Maximum number of inverse-kinematics iterations."""
 IK_DAMPING = 1e-3
 MAX_JOINT_STEP_RAD = 0.3
-"""Maximum change of a joint in one iteration, radians."""
+"""Maximum joint change per iteration, in radians."""
 IK_TOLERANCE = np.array([0.004, 0.03])
-"""Position and rotation error at which the iteration ends, metres and radians."""
+"""Position and rotation errors, in metres and radians, at which the iteration ends."""
 MAX_IK_ERROR = np.array([0.015, 0.12])
-"""Maximum position and rotation error of a pose that counts as reachable, metres and radians."""
+"""Maximum position and rotation errors, in metres and radians, of a pose that counts as reachable."""
 MAX_PENETRATION_M = 0.004
-"""Maximum penetration of the robot into other geoms, metres."""
+"""Maximum penetration of the robot into other geoms, in metres."""
 OPEN_WIDTH_M = 0.079
-"""Distance between the fingers of the open gripper, metres."""
+"""Distance between the fingers of the open gripper, in metres."""
 CLOSED_WIDTH_M = 0.0
-"""Distance between the fingers of the closed gripper, metres."""
+"""Distance between the fingers of the closed gripper, in metres."""
 OUT_OF_REACH_COST = 1.0
-"""Cost of a pose that the arm does not reach."""
+"""Cost of a pose that the arm cannot reach."""
 JOINT_MARGIN_RAD = 0.15
-"""Desired distance of each joint from its limits, radians."""
+"""Desired distance of each joint from its limits, in radians."""
 JOINT_LIMIT_COST = 0.4
 """Cost of a joint at its limit."""
 COLLISION_COST = 0.3
@@ -272,7 +272,7 @@ class Reach:
     def cost(self, position: np.ndarray, rotation: np.ndarray, width: float) -> float:
         """Return the cost of a pose: 0, or more if the arm cannot reach it or touches anything but the held object.
 
-        ``width``: distance between the fingers, metres.
+        ``width``: distance between the fingers, in metres.
         """
         self.checks += 1
         errors = self._solve(position, rotation, width)
@@ -291,7 +291,7 @@ class Reach:
         return strained + (COLLISION_COST if collides else 0.0)
 
     def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
-        """Return the rotation (3, 3), with swapped fingers if that is easier, and the cost of the pose."""
+        """Return the rotation (3, 3), with the fingers swapped if that is easier, and the cost of the pose."""
         best = first = easier_flip(self._sight, rotation)
         least = np.inf
         for candidate in (first, first @ HALF_TURN):
@@ -303,7 +303,7 @@ class Reach:
         return best, least
 
     def _solve(self, position: np.ndarray, rotation: np.ndarray, width: float) -> np.ndarray:
-        """Move the copy's gripper as close to a pose as possible; return the error in metres and radians."""
+        """Move the gripper in the copy as close to a pose as possible; return the error in metres and radians."""
         model, data = self._sight.model, self._data
         data.qpos[:] = self._sight.data.qpos
         data.qpos[ARM : ARM + 2] = width / 2, -width / 2

@@ -37,21 +37,21 @@ from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex
 
 HANDLE_TILTS = np.radians([20.0, 35.0, 5.0])
-"""Downward angles of approach to a handle, radians, in the order of attempts."""
+"""Downward approach angles to a handle, in radians, in the order in which they are tried."""
 PUSH_TILT = np.radians(35.0)
-"""Tilt of the gripper off the vertical when pushing a drawer, radians, so that only the fingers come near it."""
+"""Gripper tilt from the vertical when pushing a drawer, in radians, so that only the fingers come near it."""
 HOOK_TILTS = np.radians([50.0, 40.0])
-"""Tilts of the gripper for hooking a handle, radians, in the order of attempts."""
+"""Gripper tilts for hooking a handle, in radians, in the order in which they are tried."""
 HOOK_DEPTH_M = 0.008
-"""Depth of the fingertips behind a handle and below its top, metres."""
+"""Depth of the fingertips behind a handle and below its top, in metres."""
 FINGER_WIDTH_M = 0.022
-"""Width of a finger, metres."""
+"""Width of a finger, in metres."""
 AJAR_RAD = 0.45
-"""Angle to which a door is pulled by its handle before it is pushed, radians."""
+"""Angle, in radians, to which a door is pulled open by its handle before it is pushed."""
 MAX_KNOB_WIDTH_M = 0.12
-"""Maximum width of a knob, which is turned by a grasp across it, metres."""
+"""Maximum width, in metres, of a knob, which is turned by grasping across it."""
 PUSH_START_M = 0.05
-"""Distance in front of a surface at which a push starts, metres."""
+"""Distance in front of a surface at which a push starts, in metres."""
 
 
 def set_joint(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
@@ -66,7 +66,7 @@ def set_joint(scene: SceneState, entity: EntityIndex, joint: int, value: float) 
 
 
 def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
-    """Pull a drawer or a door to ``value`` by its handle: grasped, or hooked where the palm has no free space."""
+    """Pull a drawer or door to ``value`` by grasping its handle, or hooking it where the palm has no free space."""
     sense = np.sign(value - scene.joint(joint))
     slides = scene.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
 
@@ -111,7 +111,7 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
 def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterator[Grasp]:
     """Yield open grasps of a handle (geom id), and closed ones that hook it, for pulling along ``outward`` (3,).
 
-    The cost is the number of points of the palm inside obstacles.
+    The cost is the number of palm points inside obstacles.
     """
     around = Obstacles(scene, scene.solid_geoms)
     box = scene.geom_box(handle)

@@ -1,7 +1,7 @@
-"""Closed-loop motions of the gripper, as generators of actions.
+"""Closed-loop gripper motions, as generators of actions.
 
-A motion yields an action (7,) and is resumed after the simulation has executed it. It returns whether it reached its
-target, and has a limit of steps.
+A motion yields an action (7,) and is resumed after the simulation has executed it. It has a step limit, and returns
+whether it reached its target.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ OPEN, CLOSED = -1.0, 1.0
 GAIN = 1.6
 """Proportional gain: one action requests this multiple of the remaining error."""
 POSITION_TOLERANCE_M = 0.008
-"""Tolerance of a target position, metres."""
+"""Tolerance of a target position, in metres."""
 STALL_STEPS = 10
 """Number of steps without progress after which a motion is aborted."""
 WRIST_REST_RAD = 0.785
-"""Neutral angle of the last joint, radians; its range is -2.9 to 2.9."""
+"""Neutral angle of the last joint, in radians; its range is -2.9 to 2.9."""
 ANGLE_TOLERANCE_RAD = 0.06
-"""Tolerance of a target rotation, radians."""
+"""Tolerance of a target rotation, in radians."""
 
 DOWN = np.array([0.0, 0.0, -1.0])
 LEVEL_DIRECTIONS = tuple(np.array([np.cos(angle), np.sin(angle), 0.0]) for angle in np.arange(8) * np.pi / 4)
@@ -37,7 +37,7 @@ HALF_TURN = np.diag([-1.0, -1.0, 1.0])
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the cross product of two vectors (3,), ten times as fast as numpy's."""
+    """Return the cross product of two vectors (3,), ten times as fast as with numpy."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
@@ -67,7 +67,7 @@ def shortest_rotation(start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 
 def easier_flip(scene: SceneState, rotation: np.ndarray) -> np.ndarray:
-    """Return a grasp's rotation (3, 3), with swapped fingers if that is easier for the wrist."""
+    """Return a grasp's rotation (3, 3), with the fingers swapped if that is easier for the wrist."""
     _, now = scene.gripper_pose()
 
     def strain(goal: np.ndarray) -> float:
@@ -81,7 +81,7 @@ def easier_flip(scene: SceneState, rotation: np.ndarray) -> np.ndarray:
 
 
 def rotation_between(current: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Return the rotation vector (3,) in the world that takes ``current`` (3, 3) to ``goal`` (3, 3)."""
+    """Return the rotation vector (3,), in world coordinates, that takes ``current`` (3, 3) to ``goal`` (3, 3)."""
     relative = goal @ current.T
     sine = 0.5 * np.array(
         [relative[2, 1] - relative[1, 2], relative[0, 2] - relative[2, 0], relative[1, 0] - relative[0, 1]]
@@ -125,7 +125,7 @@ def move(
     angle_tolerance: float = ANGLE_TOLERANCE_RAD,
     speed: float = 1.0,
 ) -> Motion:
-    """Move to a pose in a straight line; abort without progress."""
+    """Move to a pose in a straight line; abort if there is no progress."""
     past: list[float] = []
     for _ in range(steps):
         here, now = scene.gripper_pose()

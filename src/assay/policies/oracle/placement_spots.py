@@ -1,4 +1,4 @@
-"""Free spots for an object in or on a region, and its rotation there: upright, leaning or on its side."""
+"""Free spots for an object in or on a region, with the object's rotation there: upright, leaning or on its side."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ _COARSE, _FINE = (
     np.stack(np.meshgrid(*[np.linspace(-0.7, 0.7, count)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
     for count in (7, 13)
 )
-"""Candidate positions in a region in units of its half-lengths, (p, 2); the fine grid is for occupied regions."""
+"""Candidate positions in a region, in units of its half-lengths, (p, 2); the fine grid is for occupied regions."""
 GAP_M = 0.01
-"""Desired distance between bounding boxes, metres."""
+"""Desired distance between bounding boxes, in metres."""
 SIDE_OVERLAP_COST, TOP_OVERLAP_COST = 10.0, 4.0
-"""Cost per metre of overlap with obstacles beside and above a spot."""
+"""Cost per metre of overlap with obstacles beside a spot, and above it."""
 ROTATION_COST = 0.01
 """Cost per radian of rotation."""
 ROUND_RATIO = 0.85
-"""Minimum ratio of an object's smallest to its largest footprint for it to count as round."""
+"""Minimum ratio of smallest to largest footprint extent for an object to count as round."""
 UPRIGHT_COSINE = 0.99
-"""Cosine of the tilt below which an object leans; a leaning object is inserted no further than necessary."""
+"""Cosine of the tilt below which an object counts as leaning; it is then inserted no further than necessary."""
 LYING_COSINE = 0.35
-"""Cosine of the tilt up to which an object lies on its side."""
+"""Cosine of the tilt up to which an object counts as lying on its side."""
 OUTSIDE_M = 0.05
-"""Distance in front of a region at which an object is rotated before it is inserted from the side, metres."""
+"""Distance in front of a region, in metres, at which an object is rotated before it is inserted from the side."""
 SPOTS_PER_ROTATION = 8
 """Maximum number of spots returned per rotation."""
 MIN_SPACING = 0.23
-"""Minimum distance of the returned spots along one axis, in units of the region's half-lengths."""
+"""Minimum distance between returned spots along one axis, in units of the region's half-lengths."""
 
 UP_SLOPE_M = 0.04
-"""Distance up a sloping region at which objects are placed, metres."""
+"""Distance up the slope, in metres, at which objects are placed on a sloping region."""
 LEANING_COST = 0.1
 """Cost per radian of leaning."""
 UP = np.array([0.0, 0.0, 1.0])
 LEAN_ANGLES = np.radians([35.0, 60.0, 85.0])
-"""Leaning angles of objects that do not fit upright, radians."""
+"""Lean angles, in radians, for objects that do not fit upright."""
 LEVEL_TOLERANCE = 0.1
 """Maximum sine of a lying object's axis to the horizontal, and maximum 1 - cosine of an upright object's axis."""
 
@@ -57,14 +57,14 @@ LEVEL_TOLERANCE = 0.1
 class PlacementArea:
     """The free space of a region for one object.
 
-    Boxes are along the region's own horizontal axes, because a container may be rotated. Arguments and results are in
-    world coordinates.
+    Boxes are aligned with the region's horizontal axes, because a container may be rotated. Arguments and results are
+    in world coordinates.
     """
 
     def __init__(
         self, scene: SceneState, entity: EntityIndex, region: RegionIndex, *, inside: bool, more: int
     ) -> None:
-        """``more``: the number of other objects that still have to be placed in the region."""
+        """``more``: number of other objects that still have to be placed in the region."""
         self._sight, self._entity, self._inside, self._more = scene, entity, inside, more
         up = scene.up_direction(entity)
         leans = inside and LYING_COSINE < up[2] < UPRIGHT_COSINE
@@ -94,11 +94,11 @@ class PlacementArea:
 
     @property
     def outward(self) -> np.ndarray | None:
-        """The horizontal direction (3,) out of a covered region; None if it is open above."""
+        """Horizontal direction (3,) out of a covered region; None if the region is open above."""
         return None if self._outward is None else self._axes @ self._outward
 
     def turns(self) -> list[np.ndarray]:
-        """Return rotations (3, 3) in which the object may be inserted: upright and turned about the vertical."""
+        """Return rotations (3, 3) in which the object may be inserted: upright, and turned about the vertical."""
 
         def size(angle: float) -> np.ndarray:
             rotation = self._axes.T @ rotation_about_z(angle) @ self._righting
@@ -119,7 +119,7 @@ class PlacementArea:
         return [rotation_about_z(angle) @ self._righting for angle in angles]
 
     def places(self, rotations: Sequence[np.ndarray]) -> list[PlacementSpot]:
-        """Return the best spots for the object after each of several rotations (3, 3), best first."""
+        """Return the best spots for the object over several rotations (3, 3), best first."""
         candidates = [spot for rotation in rotations for spot in self._spots_after(rotation)]
         return sorted(candidates, key=lambda spot: spot.cost)
 
@@ -188,7 +188,7 @@ class PlacementArea:
             yield PlacementSpot(world[p], rotation, float(costs[p]), self.outward, threshold, lift, tight)
 
     def _way_in(self) -> np.ndarray | None:
-        """Return the free horizontal direction (3,) out of a region that is covered; None if it is open above."""
+        """Return the free horizontal direction (3,) out of a covered region; None if the region is open above."""
         centre, size = self._box.centre, self._box.size
 
         def is_crossed(start: np.ndarray, end: np.ndarray) -> bool:
@@ -217,7 +217,7 @@ def find_spots(
     """Return spots for an object in or on a region, or at the centre of another object, best first.
 
     The predicate determines the rotations: upright, on its side, or any, which means rotations about the vertical, and
-    leaning if the object is inserted from the side or does not fit upright. ``more``: the number of other objects that
+    leaning if the object is inserted from the side or does not fit upright. ``more``: number of other objects that
     still have to be placed there.
     """
     axis = scene.up_direction(entity)

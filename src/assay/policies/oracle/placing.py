@@ -1,4 +1,4 @@
-"""Skills for placing a held object: carry it over obstacles, lower it, and release it."""
+"""Skills for placing a held object: carry it over obstacles, lower it and release it."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from assay.policies.oracle.scene_state import SceneState, contacts
 from assay.sim.compile import EntityIndex
 
 CARRY_CLEARANCE_M = 0.03
-"""Height of a carried object above obstacles, metres."""
+"""Height of a carried object above obstacles, in metres."""
 MAX_DROP_ERROR_M = 0.05
-"""Horizontal error beyond which an object is not lowered, metres."""
+"""Horizontal error beyond which an object is not lowered, in metres."""
 MAX_SLIP_RAD = 0.6
-"""Maximum rotation of an object within the gripper that is corrected, radians."""
+"""Maximum rotation of an object within the gripper, in radians, that is corrected."""
 RIM_HEIGHT_M = 0.03
-"""Height above its spot from which a resting object is on a rim and not inside, metres."""
+"""Height above its spot, in metres, from which a resting object is considered to be on a rim rather than inside."""
 MAX_FALL_M = 0.12
-"""Maximum height from which an object is dropped into its spot if only the gripper is blocked, metres."""
+"""Maximum height, in metres, from which an object is dropped into its spot if only the gripper is blocked."""
 MAX_NUDGES = 5
 """Maximum number of attempts to lift an object off a rim and lower it farther away from the rim."""
 NUDGE_M = 0.007
-"""Horizontal shift of the object per attempt, metres."""
+"""Horizontal shift of the object per attempt, in metres."""
 SLOPED_SINE = 0.4
 """Minimum horizontal component of a contact normal that determines the direction of a shift."""
 NUDGE_LIFT_M = 0.025
-"""Height by which an object is lifted off a rim, metres."""
+"""Height, in metres, by which an object is lifted off a rim."""
 SINKING_M = 0.002
-"""Maximum descent of a resting object within the settling steps, metres."""
+"""Maximum distance, in metres, that an object at rest descends during the settling steps."""
 SETTLE_STEPS, TIGHT_SETTLE_STEPS = 5, 3
-"""Settling steps in ordinary and in tight spots, where an object pressed onto a rim tilts in the gripper."""
+"""Settling steps in ordinary and in tight spots; in the latter, an object pressed onto a rim tilts in the gripper."""
 LOST_CONTACT_STEPS = 3
 """Number of steps for which the fingers may lose contact in tight spots, because they close again."""
 BLOCKED_STEPS = 12
 """Number of steps at rest without support after which an object is released, because the gripper is blocked."""
 RELEASE_WIDTH_M = 0.012
-"""Opening of the gripper beyond the width of the object in tight spots, metres."""
+"""Opening of the gripper beyond the object's width in tight spots, in metres."""
 VERTICAL_COSINE = 0.7
 """Minimum vertical component of a contact normal that counts as vertical."""
 HOLD_WIDTH = 0.0
-"""Gripper component that keeps the distance between the fingers."""
+"""Gripper component that maintains the distance between the fingers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,19 +59,19 @@ class PlacementSpot:
     """A target pose for an object."""
 
     position: np.ndarray
-    """Position of the object's origin at rest, metres, (3,)."""
+    """Position of the object's origin at rest, in metres, shape (3,)."""
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    """Rotation to apply to the object on the way, (3, 3)."""
+    """Rotation to apply to the object on the way to the spot, shape (3, 3)."""
     cost: float = 0.0
-    """Additional cost compared with the best spot, metres."""
+    """Additional cost compared with the best spot, in metres."""
     outward: np.ndarray | None = None
-    """Horizontal direction (3,) from which the object is inserted; None: from above."""
+    """Horizontal direction (3,) from which the object is inserted; None for insertion from above."""
     threshold: float = 0.0
-    """Distance along ``outward`` at which the object is outside, metres."""
+    """Distance along ``outward``, in metres, at which the object is outside the region."""
     lift: float = 0.0
-    """Height above the resting position at which the object is inserted, metres."""
+    """Height above the resting position at which the object is inserted, in metres."""
     tight: bool = False
-    """Whether obstacles are closer than desired."""
+    """Whether obstacles are closer than the desired distance."""
 
 
 def put_back(scene: SceneState, entity: EntityIndex, origin: np.ndarray, standing: np.ndarray) -> Motion:
@@ -89,8 +89,8 @@ def place(
 ) -> Motion:
     """Carry a held object to a spot, lower it or slide it in, release it and retreat.
 
-    ``standing`` (3, 3): its rotation before it was grasped. Returns False if the object was lost, or would be lowered
-    more than ``astray`` metres away from the spot; it may still be held then.
+    ``standing`` (3, 3): the object's rotation before it was grasped. Returns False if the object was lost, or would be
+    lowered more than ``astray`` metres away from the spot; the object may still be held in that case.
     """
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
     rotation = spot.rotation @ scene.gripper_pose()[1]
@@ -141,11 +141,11 @@ class _Placing:
     rotation: np.ndarray
     """Rotation of the gripper, (3, 3), if the object does not slip."""
     wanted: np.ndarray
-    """Rotation of the object at the spot, (3, 3)."""
+    """Rotation of the object at the spot, shape (3, 3)."""
 
     @property
     def is_tight(self) -> bool:
-        """Whether the object is lowered between close obstacles."""
+        """Whether the object is lowered between nearby obstacles."""
         return self.spot.tight and self.spot.outward is None
 
     def gripper_position(self, origin: np.ndarray) -> np.ndarray:
@@ -153,7 +153,7 @@ class _Placing:
         return np.asarray(origin + self.scene.gripper_pose()[0] - self.scene.pose(self.entity)[0])
 
     def corrected_rotation(self) -> np.ndarray:
-        """Return the gripper's rotation (3, 3) that gives the object the wanted rotation although it slipped.
+        """Return the gripper rotation (3, 3) that gives the object the desired rotation despite its slip.
 
         If the slip is too large to correct, return the rotation without slip.
         """
@@ -190,7 +190,7 @@ class _Placing:
         return True
 
     def let_down(self) -> Motion:
-        """Lower the object; if it comes to rest on a rim, lift and shift it. Return False if it stays on the rim."""
+        """Lower the object; if it comes to rest on a rim, lift and shift it. Return False if it remains on the rim."""
         scene, entity, spot = self.scene, self.entity, self.spot
         target, rotation = spot.position, self.rotation
         for nudge in range(MAX_NUDGES):
@@ -216,7 +216,7 @@ class _Placing:
         return False
 
     def lower(self, target: np.ndarray, rotation: np.ndarray) -> Motion:
-        """Lower the object towards ``target`` (3,) until it rests, or the gripper is blocked."""
+        """Lower the object towards ``target`` (3,) until it comes to rest or the gripper is blocked."""
         scene, entity = self.scene, self.entity
         heights: list[float] = []
         stuck = lost = 0
@@ -240,10 +240,10 @@ class _Placing:
 
 
 def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
-    """Return the horizontal shift (3,), metres, that moves an object off its support.
+    """Return the horizontal shift (3,), in metres, that moves an object off its support.
 
-    If the support is beside the object, the shift is along the contact normal; if it is under the object's edge,
-    along one of the object's axes: 0 for the one on which the edge is farther out, 1 for the other.
+    If the support is beside the object, the shift is along the contact normal. If it is under the object's edge, the
+    shift is along one of the object's axes: 0 selects the axis on which the edge is farther out, 1 the other one.
     """
     point, normal = scene.support(entity)
     slope = float(np.hypot(*normal[:2]))

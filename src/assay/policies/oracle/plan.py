@@ -1,4 +1,4 @@
-"""Planning: convert the atoms of a goal to skills, in a feasible order."""
+"""Planning: convert the atoms of a goal into skills, in a feasible order."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _MECHANISMS = {
     Predicate.TURN_ON: (SWITCHING, True),
     Predicate.TURN_OFF: (SWITCHING, False),
 }
-"""Mechanisms by category, and whether the predicate is about their active state."""
+"""Mechanism categories by predicate, and whether the predicate refers to their active state."""
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
-"""Order of predicates: switches first, then opening, placing (2), and closing last."""
+"""Execution order of predicates: switches first, then opening, placing (2), and closing last."""
 
 
 class ImpossibleError(TaskError):
-    """Error for an atom that the oracle cannot make true, with the reason."""
+    """Raised when the oracle cannot make an atom true; the message states the reason."""
 
 
 def pursue(scene: SceneState, goal: Goal) -> Motion:
-    """Make a goal true, atom by atom; atoms that become false on the way are repeated.
+    """Make a goal true, atom by atom, repeating atoms that become false on the way.
 
     Raises ImpossibleError before the first action if an atom can never become true. Returns False after the last
     unsuccessful pass.
@@ -96,7 +96,7 @@ def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) ->
 
 
 def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
-    """Return the height of an atom in a stack of placed objects: 0 for the lowest."""
+    """Return the height of an atom in a stack of placed objects, 0 for the lowest."""
     below: Atom | None = atom
     level = -1
     while level < len(goal.atoms) and below is not None:  # ends for a circle as well
@@ -129,27 +129,27 @@ def _check(scene: SceneState, atom: Atom) -> None:
     if entity is None or not entity.movable:
         raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
     if len(set(atom.arguments)) < len(atom.arguments):
-        raise ImpossibleError(f"'{atom}': relates {entity.name} to itself")
+        raise ImpossibleError(f"'{atom}' relates {entity.name} to itself")
     if not _is_slid(scene, atom, entity) and not all_grasps(scene, entity, APPROACH_TILTS):
         raise ImpossibleError(f"'{atom}': {entity.name} has no part that fits into the gripper")
 
 
 def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:
-    """Return the entity, joint ids and mechanism of an atom about opening or switching."""
+    """Return the entity, joint ids and mechanism of an atom that opens or switches something."""
     name = atom.arguments[0]
     region = scene.regions.get(name)
     entity = scene.entities.get(name if region is None else region.parent or "")
     mechanism = None if entity is None else _MECHANISMS[atom.predicate][0].get(entity.category)
     joints = () if entity is None else entity.inner_joints if region is None else region.inner_joints
     if entity is None or mechanism is None or not joints:
-        raise ImpossibleError(f"'{atom}': {name} has nothing that opens or switches that way")
+        raise ImpossibleError(f"'{atom}': {name} has no part that can be opened or switched that way")
     return entity, joints, mechanism
 
 
 def _operate(
     scene: SceneState, entity: EntityIndex, joints: tuple[int, ...], mechanism: Mechanism, *, active: bool
 ) -> Motion:
-    """Move joints well into the range of a mechanism's state."""
+    """Move the joints of a mechanism well into the range of the desired state."""
     low, high = mechanism.active_range if active else mechanism.passive_range
     bound = mechanism.active if active else mechanism.passive
     for joint in joints:

@@ -1,4 +1,4 @@
-"""The oracle: a privileged policy that solves tasks by scripted skills."""
+"""The oracle: a privileged policy that solves tasks with scripted skills."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from assay.sim.world import SceneEnv
 from assay.tasks import Goal, Instruction
 
 LIFTED_HEIGHT_M = 0.015
-"""Height above its initial position from which an object counts as lifted, metres."""
+"""Height above its initial position, in metres, from which an object counts as lifted."""
 
 
 class Oracle:
     """Reads the simulator's state and makes the goal true, predicate by predicate (privileged).
 
     The goal comes from the task and the perturbations, not from the text: a counterfactual instruction changes it,
-    and an implausible instruction or scene makes it empty. After an event in the episode, the oracle puts down the
+    and an implausible instruction or scene makes it empty. After an event in the episode, the oracle puts down any
     held object and plans again from the current state.
     """
 
@@ -48,7 +48,7 @@ class Oracle:
         return True
 
     def replan(self) -> None:
-        """Plan again from the current state; a held object is put down first."""
+        """Plan again from the current state, after putting down any held object."""
         self.attach(self._env)
         self._plan_from_here()
 
@@ -71,19 +71,19 @@ class Oracle:
         return (yield from pursue(scene, self._goal))
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the next action of the plan, (1, 7); after the last, the waiting action."""
+        """Return the next action of the plan, shape (1, 7), or the waiting action after the last one."""
         if self._env.happened != self._happened:
             self.replan()
         return next(self._motion, STILL)[None]
 
     @property
     def note(self) -> str:
-        """The atoms of the goal that do not hold."""
+        """Atoms of the goal that do not hold."""
         missed = [atom for atom in self._goal.atoms if not self._simulation.holds(atom)]
         return f"not reached: {Goal(tuple(missed))}" if missed else ""
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
-        """Return the goal of an instruction; empty if instruction or scene is implausible."""
+        """Return the goal of an instruction; empty if the instruction or the scene is implausible."""
         goal = self._task.goal
         for perturbation in spec.perturbations:
             if isinstance(perturbation, Counterfactual):

@@ -17,21 +17,21 @@ from assay.sim.simulation import Simulation
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """An axis-aligned box in the world, metres."""
+    """An axis-aligned box in world coordinates, in metres."""
 
     low: np.ndarray
-    """Lower corner, (3,)."""
+    """Lower corner, shape (3,)."""
     high: np.ndarray
-    """Upper corner, (3,)."""
+    """Upper corner, shape (3,)."""
 
     @property
     def centre(self) -> np.ndarray:
-        """Centre of the box, (3,)."""
+        """Centre of the box, shape (3,)."""
         return np.asarray(self.low + self.high) / 2
 
     @property
     def size(self) -> np.ndarray:
-        """Full side lengths, (3,)."""
+        """Full side lengths, shape (3,)."""
         return np.asarray(self.high - self.low)
 
 
@@ -64,7 +64,7 @@ class SceneState:
 
     @property
     def data(self) -> mujoco.MjData:
-        """MuJoCo's data of the running simulation."""
+        """MuJoCo data of the running simulation."""
         return self.world.data
 
     def movable_objects(self) -> list[EntityIndex]:
@@ -76,7 +76,7 @@ class SceneState:
         return [geom for geom in self.solid_geoms if geom not in entity.geoms]
 
     def gripper_pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return position (3,) and rotation (3, 3) of the grip site: fingers open along x, z points outwards."""
+        """Return the position (3,) and rotation (3, 3) of the grip site: fingers open along x, z points outwards."""
         return self.data.site_xpos[self.site].copy(), self.data.site_xmat[self.site].reshape(3, 3).copy()
 
     def pose(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
@@ -88,12 +88,12 @@ class SceneState:
         return Box(*bounding_box(self.model, self.data, entity.geoms))
 
     def rotated_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Return the bounding box of an entity after a rotation (3, 3) about its origin, relative to the origin."""
+        """Return an entity's bounding box, relative to its origin, after a rotation (3, 3) about the origin."""
         pieces = self.rotated_pieces(entity, rotation)
         return Box(pieces.low.min(axis=0), pieces.high.max(axis=0))
 
     def rotated_pieces(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
-        """Return boxes as in `rotated_box`, one per colliding geom: low and high are (geoms, 3)."""
+        """Return boxes as in `rotated_box`, one per colliding geom; low and high have shape (geoms, 3)."""
         ids = np.fromiter(entity.geoms, dtype=np.intp)
         now = self.data.geom_xmat[ids].reshape(-1, 3, 3)
         centre = self.data.geom_xpos[ids] + np.einsum("nij,nj->ni", now, self.model.geom_aabb[ids, :3])
@@ -102,7 +102,7 @@ class SceneState:
         return Box(middle - half, middle + half)
 
     def up_direction(self, entity: EntityIndex) -> np.ndarray:
-        """Return the direction (3,) of the entity's axis that points up when it is upright."""
+        """Return the direction (3,) of the entity's axis that points up when the entity is upright."""
         return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
     def region_box(self, region: RegionIndex) -> Box:
@@ -112,19 +112,19 @@ class SceneState:
         return Box(centre - half, centre + half)
 
     def joint(self, joint: int) -> float:
-        """Return the value of a joint, radians or metres."""
+        """Return the value of a joint, in radians or metres."""
         return float(self.data.qpos[self.model.jnt_qposadr[joint]])
 
     def axis(self, joint: int) -> np.ndarray:
-        """Return a joint's axis in the world, (3,)."""
+        """Return a joint's axis in the world, shape (3,)."""
         return np.asarray(self.data.xaxis[joint].copy())
 
     def anchor(self, joint: int) -> np.ndarray:
-        """Return a point on a joint's axis in the world, (3,)."""
+        """Return a point on a joint's axis in the world, shape (3,)."""
         return np.asarray(self.data.xanchor[joint].copy())
 
     def geoms_of(self, entity: EntityIndex, joint: int) -> list[int]:
-        """Return the colliding geoms of an entity that a joint moves."""
+        """Return the colliding geoms of an entity that are moved by a joint."""
         body = self.model.jnt_bodyid[joint]
         return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
 
@@ -133,15 +133,15 @@ class SceneState:
         return Box(*bounding_box(self.model, self.data, (geom,)))
 
     def base(self) -> np.ndarray:
-        """Return the position of the robot's base, (2,)."""
+        """Return the position of the robot's base, shape (2,)."""
         return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
 
     def opening(self) -> float:
-        """Return the distance between the fingers, metres."""
+        """Return the distance between the fingers, in metres."""
         return float(self.data.qpos[ARM] - self.data.qpos[ARM + 1])
 
     def highest_between(self, start: np.ndarray, end: np.ndarray, carried: EntityIndex) -> float:
-        """Return the top of the highest entity within 12 cm of the line between two points (2,), metres."""
+        """Return the top, in metres, of the highest entity within 12 cm of the line between two points (2,)."""
         highest = -np.inf
         along = end - start
         length = float(np.linalg.norm(along)) or 1.0
@@ -162,7 +162,7 @@ class SceneState:
     def support(self, entity: EntityIndex) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean position (3,) and mean normal (3,) of an entity's contacts with anything but the robot.
 
-        Without contacts, return the entity's centre and zero.
+        Without contacts, return the entity's centre and a zero vector.
         """
         contact = self.data.contact
         points, normals = [], []
@@ -176,13 +176,13 @@ class SceneState:
         return np.mean(points, axis=0), np.mean(normals, axis=0)
 
     def fingers_touching(self, entity: EntityIndex) -> int:
-        """Return the number of fingers that touch an entity, 0 to 2."""
+        """Return the number of fingers that touch an entity, from 0 to 2."""
         touching = (other for _, _, other in contacts(self.data, entity.geoms) if other in self._fingers)
         return len({self._fingers[geom] for geom in touching})
 
 
 def contacts(data: mujoco.MjData, geoms: Container[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield the contacts between geoms and any other geoms: index of the contact, own geom, other geom."""
+    """Yield the contacts of the given geoms with any others: index of the contact, own geom, other geom."""
     for index, (first, second) in enumerate(data.contact.geom.tolist()):
         if (first in geoms) != (second in geoms):
             yield (index, first, second) if first in geoms else (index, second, first)

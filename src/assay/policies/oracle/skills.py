@@ -1,4 +1,4 @@
-"""Skills for one object: pick and place, lift, slide."""
+"""Skills that act on one object: pick and place, lift, slide."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from assay.policies.oracle.scene_state import SceneState
 from assay.sim.compile import EntityIndex
 
 PREGRASP_M = 0.09
-"""Distance from a grasp at which the gripper stops first, metres."""
+"""Distance from a grasp, in metres, at which the gripper first stops."""
 MIN_LIFT_M = 0.025
-"""Minimum rise of an object that counts as lifted, metres."""
+"""Minimum rise, in metres, for an object to count as lifted."""
 STILL_SPEED = 0.02
-"""Speed below which an object is at rest, metres per second."""
+"""Speed, in metres per second, below which an object is at rest."""
 MAX_ATTEMPTS = 4
 """Maximum number of grasps that are tried."""
 MAX_CANDIDATES = 40
@@ -49,33 +49,33 @@ MAX_CANDIDATES = 40
 MAX_REACH_CHECKS = 40
 """Maximum number of poses that are checked by inverse kinematics."""
 REPEAT_COST = 0.15
-"""Additional cost of a grasp similar to one that failed."""
+"""Additional cost of a grasp that is similar to a failed one."""
 SIMILAR_DISTANCE_M, SIMILAR_COSINE = 0.012, 0.97
-"""Maximum distance (metres) and minimum cosine of the approach directions of two similar grasps."""
+"""Maximum distance (in metres) and minimum cosine between the approach directions of two similar grasps."""
 MAX_GRASP_ERROR_M = 0.03
-"""Distance from a grasp beyond which the gripper is not closed, metres."""
+"""Distance from a grasp, in metres, beyond which the gripper is not closed."""
 CROWDING_COST = 0.005
-"""Cost per point of the gripper that touches an obstacle at the spot."""
+"""Cost per gripper point that touches an obstacle at the spot."""
 LOW_OBJECT_M = 0.05
-"""Maximum height of an object that, without free space around it, is first slid into the open, metres."""
+"""Maximum height, in metres, of an object that is first slid into the open if it has no free space around it."""
 MIN_CONTACTS = 8
-"""Minimum number of touching points of the gripper at which an object is slid into the open."""
+"""Minimum number of gripper points in contact at which an object is slid into the open."""
 SLIDE_DISTANCE_M = 0.08
-"""Distance by which an object is slid into the open, metres."""
+"""Distance, in metres, by which an object is slid into the open."""
 PRESS_DEPTH_M = 0.008
-"""Target depth of the fingers below the top of a sliding object, metres."""
+"""Target depth of the fingers below the top of a sliding object, in metres."""
 OVERHANG_MARGIN_M = 0.02
-"""Distance from an overhang at which an object is lifted, metres."""
+"""Distance from an overhang, in metres, at which an object is lifted."""
 SIDE_APPROACHES_M = (0.03, 0.06, 0.09, 0.12)
-"""Horizontal distances at which the gripper may descend beside an overhang, metres."""
+"""Horizontal distances, in metres, at which the gripper may descend beside an overhang."""
 FINGERTIP_GAP_M = 0.008
-"""Distance of the fingertips above the object when they approach from the side, metres."""
+"""Distance of the fingertips above the object, in metres, when they approach from the side."""
 EXTRA_CLOSING_STEPS = 8
-"""Maximum number of additional closing steps for thin objects, until both fingers touch."""
+"""Maximum number of additional closing steps for thin objects, until both fingers touch the object."""
 
 
 class FailedGrasps:
-    """Failed grasps of each object, in its frame, so that other grasps are tried first."""
+    """Failed grasps of each object, in the object's frame, so that other grasps are tried first."""
 
     def __init__(self) -> None:
         self._grasps: defaultdict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
@@ -96,7 +96,7 @@ class FailedGrasps:
 
 
 def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position (3,) and the direction of approach (3,) of a grasp in the frame of its object."""
+    """Return the position (3,) and approach direction (3,) of a grasp in the frame of its object."""
     origin, frame = scene.pose(entity)
     return (grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame
 
@@ -107,7 +107,7 @@ def pick_and_place(
     spots: Callable[[], Sequence[PlacementSpot]],
     failures: FailedGrasps,
 ) -> Motion:
-    """Move an object to the best of the spots that ``spots`` returns; try other grasps if one fails."""
+    """Move an object to the best spot returned by ``spots``; try other grasps if one fails."""
     for attempt in range(MAX_ATTEMPTS):
         yield from _settle(scene, entity)
         choice = _choose(scene, entity, spots(), failures)
@@ -132,7 +132,7 @@ def pick_and_place(
 
 
 def _open_place(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
-    """Return a nearby position (2,) of a low object with free space for the gripper; None if none is needed."""
+    """Return a nearby position (2,) for a low object with free space for the gripper; None if it need not move."""
     if _from_the_side(scene, entity, grasp).any():
         return None
     around = Obstacles(scene, scene.solid_geoms_except(entity))
@@ -147,7 +147,7 @@ def _open_place(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndar
 
 
 def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
-    """Grasp an object and lift it until its origin is above a height in the world, metres."""
+    """Grasp an object and lift it until its origin is above a given height in world coordinates, in metres."""
     for attempt in range(MAX_ATTEMPTS):
         yield from _settle(scene, entity)
         grasp = next(islice(ranked_grasps(scene, entity), attempt, None), None)
@@ -165,7 +165,7 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
 
 
 def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
-    """Wait until an object is at rest, at least one step: in initial states it may be in the air."""
+    """Wait until an object is at rest, for at least one step, because it may be in the air in the initial state."""
     for _ in range(15):
         yield from grip(scene, OPEN, steps=1)
         if np.linalg.norm(scene.data.cvel[entity.body][3:]) < STILL_SPEED:
@@ -218,7 +218,7 @@ def _choose(
 
 
 def _with_easier_flip(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
-    """Return a grasp, with swapped fingers if that is easier, and the cost of its pose."""
+    """Return a grasp, with the fingers swapped if that is easier, and the cost of its pose."""
     rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
     return replace(grasp, rotation=rotation), strain
 
@@ -269,7 +269,7 @@ def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
 def _from_the_side(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
     """Return the shortest horizontal offset (3,) at which the gripper can descend beside an overhang.
 
-    Zero if there is no overhang above the grasp, or no free offset.
+    Return zero if there is no overhang above the grasp, or no free offset.
     """
     around = Obstacles(scene, scene.solid_geoms_except(entity))
     over, rotation = _over(scene, entity, grasp), grasp.rotation
@@ -315,7 +315,7 @@ def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
 
 
 def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
-    """Slide a flat object over the table with the fingers until its origin is near ``target`` (2,)."""
+    """Slide a flat object across the table with the fingers until its origin is near ``target`` (2,)."""
     around = Obstacles(scene, scene.solid_geoms_except(entity))
     above = scene.box(entity).centre + (0.0, 0.0, 0.02)
     rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]

@@ -1,7 +1,7 @@
 """Addresses of policy servers: ``openpi://host:port?replan=5&timeout=60``.
 
-Several copies of a server are separated by commas, ``openpi://a:8000,a:8001,b:8000``; the episodes are shared among
-them.
+Several copies of a server are separated by commas, ``openpi://a:8000,a:8001,b:8000``; the episodes are distributed
+among them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from assay.errors import PolicyError, did_you_mean
 from assay.policies.remote.convention import ADJUSTABLE, CLIENTS, Convention, parse_field
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""Pattern of the name of an environment variable."""
+"""Pattern for the name of an environment variable."""
 AUTHORITY = re.compile(r"([^/?#]*(?://)?)([^/?#]*)(.*)", re.DOTALL)
-"""Pattern that splits any text into the parts before, in and after the hosts of an address."""
+"""Pattern that splits any text into the parts before, within and after the hosts of an address."""
 DEFAULT_PORT = 8000
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
@@ -32,9 +32,9 @@ class Timeouts:
     """Time limits for a server."""
 
     timeout: Seconds = 60.0
-    """Time limit of one reply, from the first byte sent to the last received, seconds."""
+    """Time limit for one reply, in seconds, from the first byte sent to the last byte received."""
     connect: Seconds = 10.0
-    """Time for which connection attempts are repeated, seconds."""
+    """Time, in seconds, for which connection attempts are repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,9 @@ class Access:
     tls: bool = False
     """Whether the connection is encrypted."""
     key: str = ""
-    """Environment variable with the key, sent as ``Authorization: Api-Key ...`` (openpi)."""
+    """Environment variable that holds the key sent as ``Authorization: Api-Key ...`` (openpi)."""
     bearer: str = ""
-    """Environment variable with the key, sent as ``Authorization: Bearer ...`` (vLLM)."""
+    """Environment variable that holds the key sent as ``Authorization: Bearer ...`` (vLLM)."""
 
     def secret(self, address: str) -> str:
         """Return the key; empty if the server needs none. Raises PolicyError."""
@@ -60,7 +60,7 @@ class Access:
         value = os.environ.get(name, "")
         if name and not value:
             raise PolicyError(
-                f"{address}: {option}: the environment variable is not set or empty; expected the name of a "
+                f"{address}: {option}: the environment variable is unset or empty; expected the name of a "
                 "variable that contains the key"
             )
         return value
@@ -76,13 +76,13 @@ class Address:
     """The parsed address of a server."""
 
     text: str
-    """``scheme://host:port/path``, without options, for messages."""
+    """Address without options, for messages: ``scheme://host:port/path``."""
     places: tuple[str, ...]
     """``host:port/path`` of each copy of the server."""
     timeouts: Timeouts
     access: Access
     adjusted: Mapping[str, object]
-    """Fields of the convention that the address sets."""
+    """Convention fields that the address sets."""
     extra: Mapping[str, str]
     """Options that are specific to this kind of server."""
 
@@ -96,7 +96,7 @@ class Address:
         path: bool = True,
         extra: tuple[str, ...] = (),
     ) -> Address:
-        """Parse an address; ``path``: whether a path is allowed. Raises PolicyError that lists valid values."""
+        """Parse an address; ``path``: whether a path is allowed. Raises PolicyError, listing the valid values."""
         valid = f"{scheme}://host:port"
         shown = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may contain a slash
         shown = re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", shown)
@@ -108,7 +108,7 @@ class Address:
             hosts = [(copy.hostname, copy.port) for copy in copies]
         except ValueError as error:
             # The error may repeat a password.
-            reason = "its host or its port is invalid" if "@" in address else error
+            reason = "the host or port is invalid" if "@" in address else error
             raise PolicyError(f"'{shown}': {reason}; expected {valid}") from None
         beyond = parts.path if parts.path != "/" else ""
         if (

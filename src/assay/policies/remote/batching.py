@@ -1,8 +1,8 @@
-"""Batching: requests of several workers to one server that arrive at nearly the same time are sent as one.
+"""Batching: requests from several workers that reach one server at nearly the same time are sent as one.
 
 Each worker is a process. With ``?batch=8`` the main process opens a `Relay`, and the workers' clients send their
-messages, unchanged, to it over a local socket. A request waits at most a few milliseconds for others. Requests that
-differ in anything but their observations (options, scales, names and shapes of arrays) are sent one by one.
+messages to it, unchanged, over a local socket. A request waits at most a few milliseconds for others. Requests that
+differ in anything but their observations (options, scales, names and shapes of arrays) are sent separately.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from assay.policies.remote.client import RemotePolicy
 
 BATCH_WINDOW_S = 0.005
-"""Time for which a request waits for others, seconds."""
+"""Time, in seconds, for which a request waits for others."""
 MAX_REQUEST_BYTES = 64 * 2**20
 """Maximum size of a request; two images of 1024 x 1024 take 6 MiB."""
 _BYTES, _TEXT, _ERROR = b"b", b"t", b"e"
-"""First byte of the relay's messages: binary, text or error."""
+"""First byte of a relay message: binary, text or error."""
 
 
 @dataclass
@@ -43,23 +43,23 @@ class PendingMessage:
 
     message: bytes
     request: Any = None
-    """The decoded message if it requests actions, else None."""
+    """Decoded message if it requests actions, else None."""
     signature: bytes = b""
-    """Encoded request with shapes in place of observations: requests with the same signature can be sent as one."""
+    """Encoded request, with shapes in place of observations; requests with the same signature can be sent as one."""
     answer: queue.SimpleQueue[bytes | str | RemoteError] = field(default_factory=queue.SimpleQueue)
 
 
 @dataclass(frozen=True)
 class BatchCodec:
-    """Joins requests of a protocol and splits the reply: observations and actions have a leading batch axis."""
+    """Joins requests of a protocol and splits the reply; observations and actions have a leading batch axis."""
 
     encode: codec.Encoder
     kind: tuple[str, str]
     """Key and value that mark a request for actions."""
     request: tuple[str, str]
-    """Keys that lead to the observations of a request."""
+    """Path of keys to the observations in a request."""
     reply: tuple[str | int, ...]
-    """Keys and indices that lead to the actions of a reply."""
+    """Path of keys and indices to the actions in a reply."""
 
     def parse(self, message: bytes) -> PendingMessage:
         """Decode a message if it requests actions."""
@@ -76,7 +76,7 @@ class BatchCodec:
         return self.encode(_replaced(group[0].request, self.request, observations))
 
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
-        """Split a reply into those of ``count`` requests; return None for an error, or another number of replies."""
+        """Split a reply into ``count`` replies; return None if it is an error or holds another number of replies."""
         content = _decode_or_none(reply)
         actions = _at(content, self.reply)
         arrays = list(actions.values()) if isinstance(actions, dict) else [actions]
@@ -99,7 +99,7 @@ def _decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> A
 
 
 def _at(content: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at a path through nested maps and lists; None if there is none."""
+    """Return the value at a path through nested maps and lists, or None if the path does not exist."""
     for key in path:
         try:
             content = content[key]
@@ -109,7 +109,7 @@ def _at(content: Any, path: Sequence[str | int]) -> Any:
 
 
 def _replaced(content: Any, path: Sequence[str | int], value: Any) -> Any:
-    """Return a copy of nested maps and lists with another value at a path."""
+    """Return a copy of nested maps and lists with the value at a path replaced."""
     if not path:
         return value
     copy = content.copy()
@@ -133,7 +133,7 @@ def _concatenate(values: Sequence[Any]) -> Any:
 
 
 class RelayTransport(Transport):
-    """A worker's connection to the relay of its run, which connects to the server."""
+    """A worker's connection to the relay of its run, which in turn connects to the server."""
 
     _connection: Connection
 
@@ -158,7 +158,7 @@ class RelayTransport(Transport):
         try:
             self._connection = Client(url, "AF_UNIX")
         except OSError as error:
-            reason = f"the relay of the run does not answer ({error})"
+            reason = f"the run's relay does not answer ({error})"
             raise UnreachableError(self.address.text, reason) from None
         self._connected = True
 
@@ -166,7 +166,7 @@ class RelayTransport(Transport):
         self._connection.send_bytes(message)
 
     def _receive(self, seconds: float) -> bytes | str:
-        """Receive the server's reply. Raises the RemoteError that occurred in the relay."""
+        """Receive the server's reply. Raises any RemoteError that occurred in the relay."""
         if not self._connection.poll(seconds):
             raise TimeoutError
         reply = self._connection.recv_bytes()
@@ -182,7 +182,7 @@ class RelayTransport(Transport):
 
 
 class Relay:
-    """The relay in the main process; ``with Relay(policy, batch) as socket`` for the duration of a run."""
+    """The relay in the main process, open for the duration of a run: ``with Relay(policy, batch) as socket``."""
 
     def __init__(self, policy: RemotePolicy, batch: int) -> None:
         self._policy, self._batch = policy, batch
@@ -239,7 +239,7 @@ class _ServerLine:
         threading.Thread(target=self._work, daemon=True).start()
 
     def ask(self, message: bytes) -> bytes | str | RemoteError:
-        """Return the server's reply to a message, sent in a batch or alone; an empty message only connects."""
+        """Return the server's reply to a message, sent in a batch or separately; an empty message only connects."""
         pending = self._codec.parse(message)
         self._queue.put(pending)
         return pending.answer.get()
@@ -262,7 +262,7 @@ class _ServerLine:
         self._transport.close()
 
     def _gather(self, first: PendingMessage) -> list[PendingMessage]:
-        """Collect the requests that arrive within the window after the first; answer other messages meanwhile."""
+        """Collect the requests that arrive within the window after the first one; meanwhile answer other messages."""
         gathered, until = [first], time.monotonic() + BATCH_WINDOW_S
         while len(gathered) < self._batch:
             try:
@@ -279,7 +279,7 @@ class _ServerLine:
         return gathered
 
     def _answers(self, group: Sequence[PendingMessage]) -> Sequence[bytes | str | RemoteError]:
-        """Send requests as one and return the answer to each; if the reply cannot be split, send each alone."""
+        """Send requests as one and return the answer to each; if the reply cannot be split, send each separately."""
         if len(group) > 1:
             self._sent.append(len(group))
             try:
@@ -289,7 +289,9 @@ class _ServerLine:
                 if (parts := self._codec.split(reply, len(group))) is not None:
                     return parts
             except Exception as error:  # a reply may be anything, and the senders wait for an answer
-                return [RemoteError("the relay", f"joined requests: {one_line(error, 200)}")] * len(group)
+                return [RemoteError("the relay", f"joined requests failed: {one_line(error, 200)}")] * len(
+                    group
+                )
         self._sent.extend([1] * len(group))
         return [self._exchange(pending.message) for pending in group]
 

@@ -33,30 +33,30 @@ MAX_BATCH = 64
 
 
 class RemotePolicy(ABC):
-    """Base class of the clients of all protocols.
+    """Base class of the clients for all protocols.
 
-    The connection is opened when the first episode begins. Any failure is a RemoteError, and the next episode begins
-    with a new connection.
+    The connection is opened when the first episode begins. Any failure raises a RemoteError, and the next episode opens
+    a new connection.
     """
 
     scheme: ClassVar[str]
     """URL scheme of the protocol's addresses."""
     default: ClassVar[Convention]
-    """Default convention of the protocol's servers."""
+    """Default convention for the protocol's servers."""
     port: ClassVar[int] = DEFAULT_PORT
     options: ClassVar[tuple[str, ...]] = ()
-    """Options of an address that are specific to this protocol."""
+    """Address options that are specific to this protocol."""
     paths: ClassVar[bool] = True
     """Whether an address may have a path."""
     layouts: ClassVar[tuple[Layout, ...]] = tuple(Layout)
-    """Layouts of the state that the protocol supports."""
+    """State layouts that the protocol supports."""
     rotations: ClassVar[tuple[Rotation, ...]] = tuple(Rotation)
-    """Representations of the orientation that the protocol supports."""
+    """Orientation representations that the protocol supports."""
     transport: ClassVar[type[Transport]] = WebsocketTransport
     greets: ClassVar[bool] = True
-    """Whether a server sends its metadata on connecting."""
+    """Whether a server sends its metadata on connection."""
     batches: ClassVar[BatchCodec | None] = None
-    """Codec that joins requests of several episodes into one; None if the protocol does not support it."""
+    """Codec that joins requests from several episodes into one; None if the protocol does not support batching."""
 
     def __init__(self, address: str) -> None:
         extra = (*self.options, "batch", "relay")
@@ -76,11 +76,11 @@ class RemotePolicy(ABC):
         if not batch.isascii() or not batch.isdecimal() or not 1 <= int(batch) <= MAX_BATCH:
             raise PolicyError(f"{text}: batch={batch}: expected an integer from 1 to {MAX_BATCH}")
         self.batch = int(batch)
-        """Maximum number of requests of several workers that are sent as one."""
+        """Maximum number of requests from several workers that are sent as one."""
         self.metadata: Mapping[str, Any] = {}
-        """Metadata that the server reported on the last connection."""
+        """Metadata that the server reported when the client last connected."""
         self.inference_ms: list[float] = []
-        """Duration of each inference in the episode, milliseconds, if the server reports it."""
+        """Duration of each inference in the episode, in milliseconds, if the server reports it."""
         self.absolute = False
         """Whether the last actions are absolute target poses."""
         self._turn = 0
@@ -92,7 +92,7 @@ class RemotePolicy(ABC):
 
     @property
     def waiting(self) -> int:
-        """Number of steps at the start of an episode in which no actions are requested from the server."""
+        """Number of steps at the start of an episode during which no actions are requested from the server."""
         return self.convention.wait
 
     def connect(self) -> None:
@@ -104,7 +104,7 @@ class RemotePolicy(ABC):
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Begin an episode. Raises RemoteError if no server can be reached.
 
-        The episode determines which copy of a server runs it, so that results do not depend on the worker.
+        The episode determines which copy of the server is used, so that results do not depend on the worker.
         """
         turn = zlib.crc32(f"{spec.task} {spec.condition} {spec.seed}".encode()) % len(self.address.places)
         if turn != self._turn:
@@ -113,7 +113,7 @@ class RemotePolicy(ABC):
         self._begin(instruction, spec)
 
     def instruct(self, instruction: Instruction) -> None:
-        """Send a new prompt from the next request on; the actions of the current chunk are completed."""
+        """Use a new prompt from the next request on; the actions of the current chunk are completed first."""
         self._prompt = instruction.text
 
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
@@ -126,7 +126,7 @@ class RemotePolicy(ABC):
         """Request actions for an observation and return them undecoded."""
 
     def act(self, observation: Observation) -> np.ndarray:
-        """Return the remaining waiting actions at the start of an episode, or the server's next actions, (k, 7)."""
+        """Return the remaining waiting actions at an episode's start, or the server's next actions, shape (k, 7)."""
         left = self.convention.wait - observation.step
         self.absolute = self.convention.absolute and left <= 0
         if left > 0:
@@ -134,13 +134,13 @@ class RemotePolicy(ABC):
         return self.convention.decode_actions(self.reply(observation))
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """Return all actions of the reply, (k, 7), and the number of them that are executed."""
+        """Return all actions of the reply, shape (k, 7), and the number of them that are executed."""
         self.absolute = self.convention.absolute
         chunk = self.convention.adjusted({"replan": None}).decode_actions(self.reply(observation))
         return chunk, self.convention.replan or len(chunk)
 
     def reply(self, observation: Observation) -> np.ndarray:
-        """Return the server's actions for an observation, undecoded: (k, 7). Raises RemoteError."""
+        """Return the server's undecoded actions for an observation, shape (k, 7). Raises RemoteError."""
         try:
             return check_actions(self._ask(observation))
         except ValueError as error:
@@ -151,7 +151,7 @@ class RemotePolicy(ABC):
         self._transport.close()
 
     def _content(self, observation: Observation) -> dict[str, Any]:
-        """Return images, state and prompt by their names on the wire."""
+        """Return the images, state and prompt by their names on the wire."""
         convention = self.convention
         return {
             **convention.images(observation),
@@ -160,7 +160,7 @@ class RemotePolicy(ABC):
         }
 
     def _read(self, message: bytes | str) -> Any:
-        """Decode a message; a text message is the traceback of a failed server."""
+        """Decode a message; a text message is the traceback from a failed server."""
         if isinstance(message, str):
             lines = message.strip().splitlines()
             raise self._report_failure(lines[-1] if lines else "no reason given")
@@ -176,7 +176,7 @@ class RemotePolicy(ABC):
         return content
 
     def _report_failure(self, reason: object) -> ServerError:
-        """Close the connection and return the error for a failure that the server reported."""
+        """Close the connection and return the error for a failure reported by the server."""
         self._transport.close()
         return ServerError(self.address.text, f"the server failed: {reason}")
 
@@ -187,7 +187,7 @@ class RemotePolicy(ABC):
 
 
 def load_client(address: str) -> RemotePolicy:
-    """Create a client for the server at ``scheme://host:port`` without connecting. Raises PolicyError."""
+    """Create a client, not yet connected, for the server at ``scheme://host:port``. Raises PolicyError."""
     client = load_policy(address)
     if not isinstance(client, RemotePolicy):
         raise PolicyError(

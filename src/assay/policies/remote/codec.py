@@ -1,9 +1,9 @@
 """Messages in msgpack or JSON, with arrays in the formats of policy servers.
 
 An array is a map with a marker: ``{"__ndarray__": true, "data", "dtype", "shape"}`` for openpi (keys are bytes) and
-vla-eval (text), ``{b"nd": true, b"type", b"shape", b"data"}`` for msgpack-numpy, ``{"__numpy__": base64, "dtype",
-"shape"}`` for json-numpy. All of them are read. Messages may come from untrusted peers: only numeric arrays are
-restored, no code is executed, and size, depth and shapes are checked before memory is allocated.
+vla-eval (keys are text), ``{b"nd": true, b"type", b"shape", b"data"}`` for msgpack-numpy, ``{"__numpy__": base64,
+"dtype", "shape"}`` for json-numpy. All of these formats are read. Messages may come from untrusted peers: only numeric
+arrays are restored, no code is executed, and size, depth and shapes are checked before memory is allocated.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 from PIL import Image
 
 MAX_DEPTH = 16
-"""Maximum depth of nested maps and lists."""
+"""Maximum nesting depth of maps and lists."""
 MAX_ITEMS = 100_000
-"""Maximum number of items in all maps and lists, without arrays; one byte on the wire can take 60 in memory."""
+"""Maximum number of items in all maps and lists, excluding arrays; one byte on the wire can take 60 in memory."""
 MAX_AXES = 8
 MAX_IMAGE_SIDE = 4096
-"""Maximum width or height of an image, pixels."""
+"""Maximum width or height of an image, in pixels."""
 
 _NUMERIC = re.compile(r"[<>|=]?([biuf])\d{1,2}")
 Encoder = Callable[[object], bytes]
@@ -36,13 +36,13 @@ _SCALARS = (bool, int, float, str, bytes, type(None))
 
 
 class CodecError(ValueError):
-    """Error for bytes that are not a valid message, with the reason."""
+    """Raised when bytes are not a valid message; the message states the reason."""
 
 
 def decode(data: bytes, *, max_bytes: int) -> Any:
-    """Decode msgpack of at most ``max_bytes``: maps, lists, text, numbers and arrays. Raises CodecError."""
+    """Decode msgpack of at most ``max_bytes`` into maps, lists, text, numbers and arrays. Raises CodecError."""
     if len(data) > max_bytes:
-        raise CodecError(f"{len(data):,} bytes; at most {max_bytes:,} are read")
+        raise CodecError(f"{len(data):,} bytes exceed the limit of {max_bytes:,} bytes")
     left = MAX_ITEMS
 
     def count(items: Sized) -> Sized:
@@ -64,7 +64,7 @@ def decode(data: bytes, *, max_bytes: int) -> Any:
 
 
 def decode_json(data: bytes) -> Any:
-    """Decode JSON: maps, lists, text, numbers and arrays. Raises CodecError."""
+    """Decode JSON into maps, lists, text, numbers and arrays. Raises CodecError."""
     try:
         plain = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -73,13 +73,13 @@ def decode_json(data: bytes) -> Any:
 
 
 def decode_image(value: object) -> np.ndarray:
-    """Return an image, (height, width, 3) uint8, from an array, or from vla-eval's PNG or JPEG. Raises CodecError."""
+    """Return an image, (height, width, 3) uint8, from an array or from vla-eval's PNG or JPEG. Raises CodecError."""
     if isinstance(value, dict) and "__image__" in value:
         value = _array(value) if value.get("format") == "raw" else _decompress(value)
     if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3 or value.shape[2] != 3:
         raise CodecError(f"an image should be uint8 (height, width, 3), not {describe(value)}")
     if not 1 <= min(value.shape[:2]) <= max(value.shape[:2]) <= MAX_IMAGE_SIDE:
-        raise CodecError(f"an image should have 1 to {MAX_IMAGE_SIDE} pixels a side, not {value.shape[:2]}")
+        raise CodecError(f"an image should have 1 to {MAX_IMAGE_SIDE} pixels per side, not {value.shape[:2]}")
     return value
 
 
@@ -87,11 +87,12 @@ def describe(value: object) -> str:
     """Describe a value for an error message: its type and shape, not its contents."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _fields_of(value: object) -> dict[str, Any]:
-    """Return data, dtype and shape of an array or a number. Raises TypeError for anything else."""
+    """Return the data, dtype and shape of an array or a number. Raises TypeError for anything else."""
     if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biuf":
         raise TypeError(f"{describe(value)} cannot be sent")
     return {"data": value.tobytes(), "dtype": value.dtype.str, "shape": value.shape}
@@ -119,11 +120,11 @@ encode_openpi: Encoder = partial(msgpack.packb, default=_to_openpi)
 encode_vla_eval: Encoder = partial(msgpack.packb, default=_to_vla_eval)
 """Encode a message for vla-eval; images are not compressed."""
 encode_msgpack_numpy: Encoder = partial(msgpack.packb, default=_to_msgpack_numpy)
-"""Encode a message in the format of the package msgpack-numpy, for GR00T."""
+"""Encode a message in the format of the msgpack-numpy package, for GR00T."""
 
 
 def encode_json(message: object) -> bytes:
-    """Encode a message as JSON, with arrays in the format of the package json-numpy, for OpenVLA-OFT."""
+    """Encode a message as JSON, with arrays in the format of the json-numpy package, for OpenVLA-OFT."""
 
     def to_json_numpy(value: object) -> dict[str, object]:
         fields = _fields_of(value)
@@ -133,11 +134,11 @@ def encode_json(message: object) -> bytes:
 
 
 def _restore(value: Any, depth: int) -> Any:
-    """Replace the maps that represent arrays in a value by the arrays."""
+    """Replace the maps that represent arrays in a value with the arrays."""
     if isinstance(value, _SCALARS):
         return value
     if depth == 0:
-        raise CodecError(f"nested more than {MAX_DEPTH} deep")
+        raise CodecError(f"nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, list):
         return [_restore(item, depth - 1) for item in value]
     if not isinstance(value, dict):
@@ -152,7 +153,7 @@ def _msgpack_numpy_array(fields: dict[Any, Any]) -> object:
     """Restore an array, or a single number as an array without axes."""
     number: dict[str, object] = {} if fields.get(b"nd", fields.get("nd")) else {"shape": []}
     if _field(fields, "kind") if "kind" in fields or b"kind" in fields else b"":
-        raise CodecError("an array of objects; only numbers are read")
+        raise CodecError("an array contains objects; only numbers are supported")
     return _array({**fields, **number, "dtype": _field(fields, "type")})
 
 
@@ -160,34 +161,34 @@ def _json_numpy_array(fields: dict[Any, Any]) -> np.ndarray:
     try:
         data = base64.b64decode(fields["__numpy__"], validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise CodecError("an array whose data is not base64") from None
+        raise CodecError("an array's data is not base64") from None
     return _array({"data": data, "dtype": fields.get("dtype"), "shape": fields.get("shape")})
 
 
 def _array(fields: dict[Any, Any]) -> np.ndarray:
     data, shape, dtype = _field(fields, "data"), _field(fields, "shape"), _dtype(_field(fields, "dtype"))
     if not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
-        raise CodecError("an array's shape should be a list of whole numbers")
+        raise CodecError("an array's shape should be a list of non-negative integers")
     if len(shape) > MAX_AXES:
-        raise CodecError(f"an array with {len(shape)} axes; at most {MAX_AXES} are read")
+        raise CodecError(f"an array has {len(shape)} axes; at most {MAX_AXES} are supported")
     size = math.prod(shape) * dtype.itemsize
     if not isinstance(data, bytes) or len(data) != size:
         actual = f"{len(data):,} bytes" if isinstance(data, bytes) else describe(data)
-        raise CodecError(f"an array of {size:,} bytes ({dtype} {tuple(shape)}) with {actual}")
+        raise CodecError(f"an array should have {size:,} bytes ({dtype} {tuple(shape)}), not {actual}")
     try:
         return np.ndarray(tuple(shape), dtype, buffer=data)
     except ValueError as error:  # an empty array with absurd sides
-        raise CodecError(f"an array of shape {tuple(shape)}: {error}") from None
+        raise CodecError(f"an array of shape {tuple(shape)} is invalid: {error}") from None
 
 
 def _scalar(fields: dict[Any, Any]) -> np.generic:
     data, dtype = _field(fields, "data"), _dtype(_field(fields, "dtype"))
     if not isinstance(data, bool | int | float):
-        raise CodecError(f"a number that is {describe(data)}")
+        raise CodecError(f"expected a number, not {describe(data)}")
     try:
         return cast(np.generic, dtype.type(data))
     except (OverflowError, ValueError):
-        raise CodecError(f"a number that does not fit {dtype}") from None
+        raise CodecError(f"a number does not fit {dtype}") from None
 
 
 def _dtype(text: object) -> np.dtype[Any]:
@@ -195,18 +196,18 @@ def _dtype(text: object) -> np.dtype[Any]:
         text = text.decode("ascii", "replace")
     if not isinstance(text, str) or not _NUMERIC.fullmatch(text):
         shown = repr(text)[:40] if isinstance(text, str) else describe(text)
-        raise CodecError(f"an array of dtype {shown}; only numbers are read")
+        raise CodecError(f"an array has dtype {shown}; only numbers are supported")
     try:
         return np.dtype(text)
     except TypeError:
-        raise CodecError(f"an array of dtype {text!r}, which does not exist") from None
+        raise CodecError(f"an array has dtype {text!r}, which does not exist") from None
 
 
 def _field(fields: dict[Any, Any], name: str) -> Any:
     for key in (name, name.encode()):
         if key in fields:
             return fields[key]
-    raise CodecError(f"an array without its {name}")
+    raise CodecError(f"an array or image has no '{name}'")
 
 
 def _decompress(fields: dict[Any, Any]) -> np.ndarray:
@@ -214,12 +215,14 @@ def _decompress(fields: dict[Any, Any]) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as image:
             if max(image.size) > MAX_IMAGE_SIDE:
-                raise CodecError(f"an image of {image.size} pixels; at most {MAX_IMAGE_SIDE} a side are read")
+                raise CodecError(
+                    f"an image has {image.size} pixels; at most {MAX_IMAGE_SIDE} per side are allowed"
+                )
             return np.array(image)
     except CodecError:
         raise
     except Exception as error:  # decoders raise anything on broken data
-        raise CodecError(f"an image that is not PNG or JPEG ({type(error).__name__})") from None
+        raise CodecError(f"an image is not PNG or JPEG ({type(error).__name__})") from None
 
 
 _MARKERS: dict[str | bytes, Callable[[dict[Any, Any]], object]] = {
@@ -230,4 +233,4 @@ _MARKERS: dict[str | bytes, Callable[[dict[Any, Any]], object]] = {
     "__numpy__": _json_numpy_array,
     "__image__": lambda compressed: compressed,
 }
-"""Keys that mark maps as arrays. A compressed image is decoded only when it is used: see `decode_image`."""
+"""Keys that mark maps as arrays. Compressed images are decoded only when they are used: see `decode_image`."""

@@ -1,4 +1,4 @@
-"""Conventions of policy servers: names, images, state, gripper and timing, one frozen instance per kind of server."""
+"""Conventions of policy servers: names, images, state, gripper and timing; one frozen instance per kind of server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Annotated, get_type_hints
 
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
-from scipy.spatial.transform import Rotation as SciPyRotation
 
 from assay.episodes.rollout import MAX_CHUNK
 from assay.errors import PolicyError
@@ -22,8 +21,8 @@ from assay.support.images import Orientation, letterbox, orient
 STATE_SIZE = 8
 """Length of the default state: position 3, rotation vector 3, finger joints 2."""
 ACTION_SIZE = 7
-GRIP_SITE_ROTATION = SciPyRotation.from_euler("z", -90, degrees=True)
-"""Orientation of the grip site in the frame of the end effector."""
+GRIP_SITE_ROTATION = np.array([0.0, 0.0, -math.pi / 2])
+"""Rotation vector of the grip site in the end effector's frame, in radians."""
 
 Replan = Annotated[int, Field(ge=1, le=MAX_CHUNK)] | None
 Pixels = Annotated[int, Field(ge=16, le=2048)]
@@ -38,14 +37,14 @@ class Sign(IntEnum):
 
 
 class Layout(StrEnum):
-    """Contents and order of the state."""
+    """Contents of the state, and their order."""
 
     END_EFFECTOR = "hand"
-    """Position of the grip site (3), orientation of the end effector (3 or 4), the two finger joints."""
+    """Position of the grip site (3), orientation of the end effector (3 or 4), and the two finger joints."""
     FINGERS_FIRST = "fingers-first"
-    """The two finger joints, position, orientation: LIBERO's own ``robot_states``, with ``rotation=xyzw``."""
+    """The two finger joints, position and orientation: LIBERO's ``robot_states``, with ``rotation=xyzw``."""
     JOINTS = "joints"
-    """The arm's seven joint angles, the two finger joints."""
+    """The arm's seven joint angles and the two finger joints."""
     NONE = "none"
     """No state is sent."""
 
@@ -56,7 +55,7 @@ class Gripper(StrEnum):
     SIGNED = "signed"
     """-1 to 1, as in LIBERO."""
     UNIT = "unit"
-    """0 to 1, as in RLDS data sets; 0.5 is neither open nor closed."""
+    """0 to 1, as in RLDS datasets; 0.5 is neither open nor closed."""
 
 
 class Rotation(StrEnum):
@@ -67,29 +66,31 @@ class Rotation(StrEnum):
     """
 
     ROBOSUITE = "robosuite"
-    """Rotation vector with the quaternion's sign kept: angles from 0 to 2 pi, as in LIBERO's demonstrations."""
+    """Rotation vector that keeps the quaternion's sign: angles from 0 to 2 pi, as in LIBERO's demonstrations."""
     SHORTEST = "shortest"
-    """Rotation vector of the quaternion, negated where its scalar part is negative: angles from 0 to pi."""
+    """Rotation vector of the quaternion, negated if its scalar part is negative: angles from 0 to pi."""
     XYZW = "xyzw"
-    """Quaternion, scalar last, its sign kept: robosuite's ``robot0_eef_quat``."""
+    """Quaternion, scalar last, with its sign kept, as in robosuite's ``robot0_eef_quat``."""
     WXYZ = "wxyz"
-    """Quaternion, scalar first, its sign kept: MuJoCo's."""
+    """Quaternion, scalar first, with its sign kept, as in MuJoCo."""
     EULER = "euler"
-    """Roll, pitch and yaw about the world's fixed x, y and z, radians."""
+    """Roll, pitch and yaw about the fixed world axes x, y and z, in radians."""
 
 
 THREE_NUMBERS = (Rotation.ROBOSUITE, Rotation.SHORTEST, Rotation.EULER)
-"""The representations with three numbers."""
+"""Representations that consist of three numbers."""
 
 
 def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
-    """Convert a unit quaternion (w, x, y, z) to a representation, (3,) or (4,)."""
+    """Convert a unit quaternion (w, x, y, z) to a representation of shape (3,) or (4,)."""
     match rotation:
         case Rotation.XYZW:
             return np.roll(quaternion, -1)
         case Rotation.WXYZ:
             return quaternion
         case Rotation.EULER:
+            from scipy.spatial.transform import Rotation as SciPyRotation  # slow to import
+
             return np.asarray(SciPyRotation.from_quat(quaternion, scalar_first=True).as_euler("xyz"))
     scalar, vector = quaternion[0], quaternion[1:]
     if rotation is Rotation.SHORTEST and scalar < 0.0:
@@ -100,9 +101,11 @@ def encode_rotation(quaternion: np.ndarray, rotation: Rotation) -> np.ndarray:
 
 
 def controller_state(observation: Observation) -> np.ndarray:
-    """Return the state with the orientation of the grip site, which the controller moves: float32, (8,)."""
+    """Return the state with the orientation of the grip site, which the controller moves, as float32 of shape (8,)."""
+    from scipy.spatial.transform import Rotation as SciPyRotation  # slow to import
+
     body = SciPyRotation.from_quat(observation.eef_quaternion, scalar_first=True)
-    rotation = (body * GRIP_SITE_ROTATION).as_rotvec()
+    rotation = (body * SciPyRotation.from_rotvec(GRIP_SITE_ROTATION)).as_rotvec()
     return np.concatenate([observation.eef_position, rotation, observation.gripper]).astype(np.float32)
 
 
@@ -121,9 +124,9 @@ class Convention:
     prompt: str
     """Name of the instruction on the wire."""
     drawn: Pixels = 256
-    """Height and width at which images are rendered, pixels; the default is LIBERO's."""
+    """Height and width at which images are rendered, in pixels; the default is LIBERO's."""
     size: Pixels = 256
-    """Height and width at which images are sent, pixels."""
+    """Height and width at which images are sent, in pixels."""
     orientation: Orientation = Orientation.ROTATED
     layout: Layout = Layout.END_EFFECTOR
     rotation: Rotation = Rotation.ROBOSUITE
@@ -131,16 +134,16 @@ class Convention:
     closes: Sign = Sign.PLUS
     """Sign of the gripper component that closes the gripper on the wire; plus in Assay.
 
-    For components from 0 to 1, the sign of their difference from 0.5.
+    For components from 0 to 1, this is the sign of their difference from 0.5.
     """
     binary: bool = False
-    """Whether the gripper component is rounded to -1 or 1, with 0 as 1, before it is executed."""
+    """Whether the gripper component is rounded to -1 or 1 (0 becomes 1) before it is executed."""
     absolute: bool = False
-    """Whether an action is a target pose: position, metres, and rotation vector, radians, of the grip site."""
+    """Whether an action is a target pose of the grip site: position, in metres, and rotation vector, in radians."""
     replan: Replan = None
-    """Number of actions of each reply that are executed; None for all."""
+    """Number of actions executed from each reply; None for all."""
     wait: Steps = 10
-    """Number of waiting steps at the start, while objects are still falling; no actions are requested."""
+    """Number of waiting steps at the start, while objects are still falling; no actions are requested meanwhile."""
 
     def adjusted(self, fields: Mapping[str, object]) -> Convention:
         """Return the convention with some of its fields replaced."""
@@ -160,7 +163,7 @@ class Convention:
         return {self.state: self.state_vector(observation)}
 
     def state_vector(self, observation: Observation) -> np.ndarray:
-        """Return the state, float64, in the convention's layout; (8,) by default."""
+        """Return the state, float64, in the convention's layout, shape (8,) by default."""
         pose = (observation.eef_position, encode_rotation(observation.eef_quaternion, self.rotation))
         parts: tuple[np.ndarray, ...]
         match self.layout:
@@ -175,7 +178,7 @@ class Convention:
         return np.concatenate([np.zeros(0), *parts])
 
     def decode_actions(self, actions: object) -> np.ndarray:
-        """Convert a server's actions to Assay's, (k, 7) with k at most ``replan``. Raises ValueError."""
+        """Convert a server's actions to Assay's, shape (k, 7) with k at most ``replan``. Raises ValueError."""
         ours = check_actions(actions)[: self.replan]
         signed = 2.0 * ours[:, 6] - 1.0 if self.gripper is Gripper.UNIT else ours[:, 6]
         gripper = signed * self.closes
@@ -201,11 +204,11 @@ ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gr
 CLIENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {"libero-x": {"orientation": "upright", "replan": "25", "wait": "0"}}
 )
-"""Presets, ``?client=libero-x``: the options in which that benchmark's client, run from stored states, differs."""
+"""Presets, ``?client=libero-x``: options that differ in that benchmark's client when run from stored states."""
 
 
 def parse_field(owner: type, name: str, text: str, address: str) -> object:
-    """Parse the value of a dataclass field by its declared type. Raises PolicyError."""
+    """Parse the value of a dataclass field according to its declared type. Raises PolicyError."""
     try:
         kind = get_type_hints(owner, include_extras=True)[name]
         return TypeAdapter[object](kind).validate_strings(text)
@@ -215,7 +218,7 @@ def parse_field(owner: type, name: str, text: str, address: str) -> object:
 
 
 def check_actions(value: object) -> np.ndarray:
-    """Validate actions of a server or policy, (k, 7) or (7,), and return (k, 7) float64. Raises ValueError."""
+    """Validate actions from a server or policy, (k, 7) or (7,); return them as (k, 7) float64. Raises ValueError."""
     try:
         raw = np.asarray(value)
     except ValueError:  # ragged

@@ -1,6 +1,6 @@
-"""openpi's websocket protocol, and the two that use its framing: starVLA and RoboArena.
+"""openpi's websocket protocol, and the two protocols that use its framing: starVLA and RoboArena.
 
-On connecting, the server sends a map of metadata. A text frame is the traceback of a server error.
+On connection, the server sends a map of metadata. A text frame is the traceback of a server error.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ STARVLA_CONVENTION = Convention(
     closes=Sign.MINUS,
     binary=True,
 )
-"""Convention of starVLA's LIBERO script: images in a list, in this order, and no state; ``layout=hand`` adds one."""
+"""Convention of starVLA's LIBERO script: a list of images, in this order, and no state; ``layout=hand`` adds one."""
 STARVLA_SAMPLING = {"do_sample": False, "use_ddim": True, "num_ddim_steps": 10}
-"""The diffusion sampling options of starVLA's script."""
+"""Diffusion sampling options of starVLA's script."""
 ROBOARENA_CONVENTION = Convention(
     cameras=(
         ("agentview", "observation/exterior_image_0_left"),
@@ -60,18 +60,18 @@ ROBOARENA_CONVENTION = Convention(
     rotation=Rotation.EULER,
     gripper=Gripper.UNIT,
 )
-"""Convention of DROID, RoboArena's training data: upright images, Euler angles, 1 closes the gripper."""
+"""Convention of DROID, RoboArena's training data: upright images, Euler angles, and 1 to close the gripper."""
 ROBOARENA_ACTION_SPACE = "cartesian_velocity"
 """The only one of RoboArena's action spaces that LIBERO's controller supports."""
 OPEN_FINGER_M = 0.04
-"""Position of a finger joint of the open gripper, metres."""
+"""Position of a finger joint when the gripper is open, in metres."""
 
 
 class OpenPI(RemotePolicy):
     """Client for a policy at ``openpi://host:port``.
 
-    The request is a map of images, state and prompt, the reply a map with ``actions`` (k, 7). The protocol has no
-    message for the start of an episode, so each episode has its own connection.
+    The request is a map of images, state and prompt; the reply is a map with ``actions`` (k, 7). The protocol has no
+    message for the start of an episode, so a new connection is opened for each episode.
     """
 
     scheme = "openpi"
@@ -84,7 +84,7 @@ class OpenPI(RemotePolicy):
         message = codec.encode_openpi(self._content(observation))
         reply = self._read_map(self._transport.ask(message))
         if "actions" not in reply:
-            raise self._reject(f"a reply without 'actions'; it has {sorted(map(str, reply))[:6]}")
+            raise self._reject(f"the reply has no 'actions', only {sorted(map(str, reply))[:6]}")
         timing = reply.get("server_timing", reply.get("policy_timing"))
         duration = timing.get("infer_ms") if isinstance(timing, dict) else None
         if isinstance(duration, float | int) and math.isfinite(duration) and duration >= 0:
@@ -95,7 +95,7 @@ class OpenPI(RemotePolicy):
 class StarVla(RemotePolicy):
     """Client for a policy at ``starvla://host:port``; ``?unnorm_key=...`` selects the action statistics.
 
-    The key names the data set by whose statistics the server scales its actions. The reply to ``{"type": "infer",
+    The key names the dataset whose statistics the server uses to scale its actions. The reply to ``{"type": "infer",
     "payload": {"examples": [...]}}`` is ``{"ok": true, "data": {"actions": (examples, k, 7)}}`` or ``{"ok": false,
     "error": {"message"}}``.
     """
@@ -107,7 +107,7 @@ class StarVla(RemotePolicy):
     batches = BatchCodec(codec.encode_openpi, ("type", "infer"), ("payload", "examples"), ("data", "actions"))
 
     def connect(self) -> None:
-        """Open a new connection; check the key against the keys that the server reports."""
+        """Open a new connection, and check the key against those that the server reports."""
         super().connect()
         keys = self.metadata.get("available_unnorm_keys")
         key = self.address.extra.get("unnorm_key")
@@ -133,15 +133,15 @@ class StarVla(RemotePolicy):
             raise self._report_failure(error.get("message", error) if isinstance(error, dict) else error)
         actions = data.get("actions") if isinstance(data, dict) else None
         if not isinstance(actions, np.ndarray) or actions.ndim != 3 or len(actions) != 1:
-            raise self._reject(f"the actions should be (1, k, 7), not {codec.describe(actions)}")
+            raise self._reject(f"the actions should have shape (1, k, 7), not {codec.describe(actions)}")
         return actions[0]
 
 
 class RoboArena(OpenPI):
     """Client for a policy at ``roboarena://host:port/path``; vLLM-Omni's robot endpoint uses the same protocol.
 
-    The server's first message lists the observations that it needs. Every request names an endpoint; the reply to
-    ``reset`` is a text. Other replies are a map with ``actions``, or the actions alone.
+    The server's first message lists the observations that it needs. Every request names an endpoint. The reply to
+    ``reset`` is text; other replies are a map with ``actions``, or just the actions.
     """
 
     scheme = "roboarena"
@@ -166,7 +166,9 @@ class RoboArena(OpenPI):
         size = needs.get("image_resolution")
         square = isinstance(size, list) and len(size) == 2 and size[0] == size[1] and type(size[0]) is int
         if size is not None and not square:
-            raise self._reject(f"the server wants images of {size!r:.40}; only square ones can be sent")
+            raise self._reject(
+                f"the server needs images of size {size!r:.40}; only square images can be sent"
+            )
         is_needed = (external, needs.get("needs_wrist_camera", True))
         declared = {
             "cameras": tuple(

@@ -1,6 +1,6 @@
-"""OpenVLA-OFT's HTTP protocol: ``POST /act`` with JSON, whose reply is a list of actions.
+"""OpenVLA-OFT's HTTP protocol: ``POST /act`` with JSON; the reply is a list of actions.
 
-OpenVLA-OFT's script sends images of 224 pixels. Its server resizes other sizes by the same function, so images are
+OpenVLA-OFT's script sends images of 224 pixels. Its server resizes other sizes with the same function, so images are
 sent as rendered. A server that fails replies ``"error"`` and logs the reason.
 """
 
@@ -51,5 +51,5 @@ class OpenVlaOft(RemotePolicy):
         except codec.CodecError as error:
             raise self._reject(str(error)) from None
         if isinstance(reply, str):
-            raise self._report_failure(f"{json.dumps(reply)}; see the log of the server")
+            raise self._report_failure(f"{json.dumps(reply)}; see the server's log")
         return reply

@@ -39,11 +39,11 @@ from assay.tasks import Instruction
 MAX_REQUEST_BYTES = 32 * 2**20
 """Maximum size of a request: more than two images of 2,048 x 2,048 pixels."""
 SERVED_PACK = "served"
-"""Name in the spec of a served episode in place of the asset pack."""
+"""Name used in the spec of a served episode in place of the asset pack."""
 OPENPI_MIN_ACTIONS = 5
 """Number of actions that openpi's LIBERO example executes from each reply; it rejects shorter replies."""
 HEALTH_PATHS = ("/healthz", "/health")
-"""HTTP paths at which openpi's and vla-eval's tools check whether a server is ready."""
+"""HTTP paths that openpi's and vla-eval's tools use to check whether a server is ready."""
 NOT_SENT = {
     "joints": "the arm's joint angles",
     "moment": "the simulator's state",
@@ -60,9 +60,9 @@ _QUIET.propagate = False
 
 
 class ReceivedObservation:
-    """Observation of a served policy: the content of a message, with the interface of an Observation.
+    """Observation for a served policy: the content of a message, with the interface of an Observation.
 
-    Access to a member that was not sent raises PolicyError.
+    Accessing a member that was not sent raises PolicyError.
     """
 
     def __init__(
@@ -76,30 +76,32 @@ class ReceivedObservation:
             array = np.asarray(state) if isinstance(state, list | np.ndarray) else np.empty(0, dtype=object)
             if array.dtype.kind not in "biuf" or array.shape != (STATE_SIZE,) or not np.isfinite(array).all():
                 raise PolicyError(
-                    f"the state should be ({STATE_SIZE},) finite numbers, not {codec.describe(state)}"
+                    f"the state should be {STATE_SIZE} finite numbers, not {codec.describe(state)}"
                 )
             self._state = array.astype(np.float64)
 
     @property
     def eef_position(self) -> np.ndarray:
-        """Position of the grip site in the world, metres, (3,)."""
+        """Position of the grip site in the world, in metres, shape (3,)."""
         return self._state_vector()[:3]
 
     @property
     def eef_quaternion(self) -> np.ndarray:
-        """The orientation of the end effector in the world, (w, x, y, z), (4,)."""
+        """Orientation of the end effector in the world, (w, x, y, z), shape (4,)."""
         return np.asarray(SciPyRotation.from_rotvec(self._state_vector()[3:6]).as_quat(scalar_first=True))
 
     @property
     def gripper(self) -> np.ndarray:
-        """The two finger joints, metres, (2,)."""
+        """Positions of the two finger joints, in metres, shape (2,)."""
         return self._state_vector()[6:]
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
-        """Return the upright image: uint8, (height, width, 3); scaled if it was sent in another size."""
+        """Return the upright image, (height, width, 3) uint8, resized if it was sent at another size."""
         names = dict(self._convention.cameras)
         if camera not in names:
-            raise PolicyError(f"the client sends no camera '{camera}': {did_you_mean(camera, names)}")
+            raise PolicyError(
+                f"the client sends no images from camera '{camera}': {did_you_mean(camera, names)}"
+            )
         name = names[camera]
         if name not in self._images:
             raise _not_sent(f"the image '{name}'")
@@ -127,7 +129,7 @@ def _not_sent(name: str) -> PolicyError:
 
 
 class ServerSession(ABC):
-    """Server side of one connection, with its own policy object."""
+    """Server side of one connection, with a separate policy object."""
 
     convention: ClassVar[Convention]
 
@@ -135,36 +137,36 @@ class ServerSession(ABC):
         self.policy = policy
         self.name = name
         self.replan = replan
-        """Number of actions of each chunk that are used; None for all."""
+        """Number of actions used from each chunk; None for all."""
         self._prompt: str | None = None
         self._observations = 0
         self._actions: deque[np.ndarray] = deque()
         """Actions of the last chunk that have not been sent, each (7,)."""
 
     def greeting(self) -> bytes | None:
-        """Return the message sent on connecting."""
+        """Return the message sent on connection."""
         return None
 
     @abstractmethod
     def answer(self, message: bytes) -> bytes | None:
-        """Return the reply to a message, if it has one. Any exception is sent by `report_error`."""
+        """Return the reply to a message, or None if it has none. Any exception is sent by `report_error`."""
 
     @abstractmethod
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
-        """Return the message that reports an error, and whether the connection ends with it."""
+        """Return the message that reports an error, and whether it ends the connection."""
 
     def follow_prompt(self, message: Mapping[Any, Any], task: str | None, seed: int) -> None:
-        """Reset the policy if a message's prompt is not that of the current episode, which ``task`` may name."""
+        """Reset the policy if a message's prompt differs from the current one; ``task`` defaults to the prompt."""
         prompt = message.get(self.convention.prompt)
         if not isinstance(prompt, str):
-            raise PolicyError(f"'{self.convention.prompt}' should be a text, not {codec.describe(prompt)}")
+            raise PolicyError(f"'{self.convention.prompt}' should be text, not {codec.describe(prompt)}")
         if prompt != self._prompt:
             self._actions.clear()
             self.policy.reset(Instruction(prompt), EpisodeSpec(task or prompt, seed, SERVED_PACK))
             self._prompt, self._observations = prompt, 0
 
     def act(self, images: Mapping[str, object], state: object, *, at_least: int = 1) -> np.ndarray:
-        """Return the policy's next actions for received images and state, (k, 7), encoded for sending.
+        """Return the policy's next actions for the received images and state, shape (k, 7), encoded for sending.
 
         A policy that returns fewer than ``at_least`` actions is called again with the same observation.
         """
@@ -191,16 +193,16 @@ def _read_request(message: bytes) -> dict[Any, Any]:
 
 
 class OpenPISession(ServerSession):
-    """The connection of an openpi client.
+    """The connection to an openpi client.
 
-    The protocol does not mark the start of an episode: a new connection or a new prompt does. It has no seed either:
-    a digest of the first observation replaces it, so that the same episode is reproducible.
+    The protocol does not mark the start of an episode, so a new connection or a new prompt starts one. It has no seed
+    either: a digest of the first observation replaces it, so that the same episode is reproducible.
     """
 
     convention = openpi.CONVENTION
 
     def greeting(self) -> bytes | None:
-        """Return the metadata that the client expects on connecting."""
+        """Return the metadata that the client expects on connection."""
         return codec.encode_openpi({"server": "assay", "policy": self.name})
 
     def answer(self, message: bytes) -> bytes | None:
@@ -219,7 +221,7 @@ class OpenPISession(ServerSession):
 
 
 class VlaEvalSession(ServerSession):
-    """The connection of a vla-eval harness: one action per observation."""
+    """The connection to a vla-eval harness, with one action per observation."""
 
     convention = replace(vla_eval.CONVENTION, rotation=Rotation.ROBOSUITE)
 
@@ -268,11 +270,11 @@ class VlaEvalSession(ServerSession):
             case vla_eval.ERROR:
                 pass
             case _:
-                raise PolicyError(f"there is no message type {kind!r:.40}")
+                raise PolicyError(f"unknown message type {kind!r:.40}")
         return None
 
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
-        """Return an error message; the connection continues."""
+        """Return an error message; the connection remains open."""
         return vla_eval.encode_message(vla_eval.ERROR, {"error": reason}, self._seq), False
 
 
@@ -282,7 +284,7 @@ PROTOCOLS: Mapping[str, type[ServerSession]] = MappingProxyType(
 
 
 class PolicyServer:
-    """Serves a policy at a port. Each connection has its own policy object."""
+    """Serves a policy on a port. Each connection has a separate policy object."""
 
     def __init__(self, policy: str, protocol: str, *, replan: int | None = None) -> None:
         if protocol not in PROTOCOLS:
@@ -312,7 +314,7 @@ class PolicyServer:
             )
         except (OSError, UnicodeError) as error:
             if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-                reason = "the port is in use; choose another one with --port (0 takes any free port)"
+                reason = "the port is in use; choose another one with --port (0 selects any free port)"
             else:
                 reason = getattr(error, "strerror", None) or str(error)
             raise PolicyError(f"{host}:{port}: {reason}") from None
@@ -344,7 +346,7 @@ class PolicyServer:
                 if reply is not None:
                     await connection.send(reply)
                 if ends:
-                    await connection.close(SERVER_FAILED, "the policy failed; see the message before")
+                    await connection.close(SERVER_FAILED, "the policy failed; see the previous message")
                     break
         except ConnectionClosed:
             pass

@@ -1,17 +1,17 @@
 """One transport for all policy servers: connect with retries, exchange messages within a time limit, close.
 
 A `Channel` is one connection to one copy of a server: a websocket, an HTTP client or a ZeroMQ socket. `Transport` adds
-several copies of a server, retries, time limits, and errors of one line:
+several copies of a server, retries, time limits, and one-line errors:
 
     PolicyError
     └── RemoteError               has the address and the reason
         ├── UnreachableError      no policy server answers at the address
         ├── StalledError          no answer in time
         ├── LostError             the connection ended
-        ├── ServerError           the server reports that it failed
+        ├── ServerError           the server reports a failure
         └── ReplyError            the reply is invalid
 
-The first three are transient: they may be over when the server is back.
+The first three are transient: the error may disappear once the server is available again.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ from assay.policies.remote.address import Address
 MAX_REPLY_BYTES = 4 * 2**20
 """Maximum size of a reply; a thousand actions take 56,000 bytes."""
 MAX_REASON_LENGTH = 240
-"""Maximum length of a server's error in a message, characters."""
+"""Maximum number of characters of a server's error that a message quotes."""
 FIRST_DELAY_S, MAX_DELAY_S = 0.1, 5.0
-"""First and longest pause between connection attempts, seconds; each pause is twice the previous one."""
+"""First and longest pause between connection attempts, in seconds; each pause is twice as long as the previous one."""
 CLOSE_TIMEOUT_S = 1.0
 _UNAUTHORISED = (401, 403)
 _MESSAGE_TOO_BIG = 1009
 _SILENT = logging.getLogger(f"{__name__}.websockets")
-"""Muted logger of websockets: failures are raised and need not be logged as well."""
+"""Muted logger for websockets: failures are raised and need not be logged as well."""
 _SILENT.addHandler(logging.NullHandler())
 _SILENT.propagate = False
 
 
 class RemoteError(PolicyError):
-    """Error for a policy server that cannot be used."""
+    """Raised when a policy server cannot be used."""
 
     def __init__(self, address: str, reason: str) -> None:
         self.address = address
@@ -60,33 +60,33 @@ class RemoteError(PolicyError):
 
 
 class UnreachableError(RemoteError):
-    """Error if no policy server answers at the address."""
+    """Raised when no policy server answers at the address."""
 
     transient = True
 
 
 class StalledError(RemoteError):
-    """Error if a server does not answer in time."""
+    """Raised when a server does not answer in time."""
 
     transient = True
 
 
 class LostError(RemoteError):
-    """Error if the connection ended."""
+    """Raised when the connection has ended."""
 
     transient = True
 
 
 class ServerError(RemoteError):
-    """Error if the server reports a failure."""
+    """Raised when the server reports a failure."""
 
 
 class ReplyError(RemoteError):
-    """Error if the reply is invalid."""
+    """Raised when the reply is invalid."""
 
 
 class ConnectError(Exception):
-    """Error of a connection attempt; ``final`` if another attempt would fail as well."""
+    """Raised when a connection attempt fails; ``final`` if another attempt would fail as well."""
 
     def __init__(self, reason: str, *, final: bool = False) -> None:
         super().__init__(reason)
@@ -94,10 +94,10 @@ class ConnectError(Exception):
 
 
 class Transport(ABC):
-    """Connection to a server with one or more copies; one request at a time. A failure closes the connection."""
+    """Connection to a server with one or more copies, for one request at a time; a failure closes the connection."""
 
     protocol: ClassVar[str] = ""
-    """Protocol of the URL: ``ws``, ``http`` or ``tcp``."""
+    """URL protocol: ``ws``, ``http`` or ``tcp``."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -105,11 +105,11 @@ class Transport(ABC):
         self._urls = tuple(f"{scheme}://{place}" for place in address.places)
         self._connected = False
         self._reply_timeout = address.timeouts.timeout
-        """Time limit of one exchange, seconds."""
+        """Time limit for one exchange, in seconds."""
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has closed the connection, as far as the protocol can tell."""
+        """Whether the connection is open on both sides, as far as the protocol can tell."""
         return self._connected
 
     @abstractmethod
@@ -122,7 +122,7 @@ class Transport(ABC):
 
     @abstractmethod
     def _receive(self, seconds: float) -> bytes | str:
-        """Receive the next message, text or binary. Raises TimeoutError or RemoteError."""
+        """Receive the next message, either text or binary. Raises TimeoutError or RemoteError."""
 
     def _read_unsolicited(self) -> bytes | str | None:
         """Return a message that arrived without a request, or None."""
@@ -133,10 +133,10 @@ class Transport(ABC):
         """Release the connection immediately."""
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
-        """Open a new connection, to copy number ``turn`` of the server or to the next one that answers.
+        """Open a new connection to copy number ``turn`` of the server, or to the next copy that answers.
 
         A copy that does not answer is tried again, with growing pauses; one that refuses is not. With ``hello``, a
-        server counts as reached when it has replied to this message; returns the reply. Raises UnreachableError.
+        server counts as reached once it has replied to this message; the reply is returned. Raises UnreachableError.
         """
         self.close()
         timeouts = self.address.timeouts
@@ -188,12 +188,12 @@ class Transport(ABC):
             self._send(message, left())
 
     def receive(self) -> bytes | str:
-        """Receive the next message, text or binary, that the server sends without a request."""
+        """Receive the next message, either text or binary, that the server sends without a request."""
         with self._exchange() as left:
             return self._receive(left())
 
     def ask(self, message: bytes) -> bytes | str:
-        """Send a message and return the reply, or an earlier unsolicited text: a server's traceback."""
+        """Send a message and return the reply, or an earlier unsolicited text, which is a server's traceback."""
         with self._exchange() as left:
             unsolicited = self._read_unsolicited()
             if isinstance(unsolicited, str):
@@ -227,15 +227,15 @@ class Transport(ABC):
                 raise StalledError(text, f"no answer within {seconds:g} s") from None
             if isinstance(error, RemoteError) or not isinstance(error, Exception):
                 raise
-            raise LostError(text, f"the connection broke ({error!r})") from error
+            raise LostError(text, f"the connection was lost ({error!r})") from error
 
     def _size_error(self) -> ReplyError:
-        return ReplyError(self.address.text, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
+        return ReplyError(self.address.text, f"the reply has more than {MAX_REPLY_BYTES:,} bytes")
 
 
 @contextlib.contextmanager
 def _limit(seconds: float, cut: Callable[[], None]) -> Iterator[None]:
-    """Call ``cut``, which closes the connection, if the operation takes longer in total. Raises TimeoutError.
+    """Call ``cut``, which closes the connection, if the operation exceeds the time limit. Raises TimeoutError.
 
     The libraries limit only the time between two bytes, and do not limit sending to a server that does not read.
     """
@@ -279,7 +279,7 @@ class WebsocketTransport(Transport):
             status = error.response.status_code
             hint = ": wrong or missing key (?key=VARIABLE or ?bearer=VARIABLE)"
             raise ConnectError(
-                f"answers HTTP {status}{hint if status in _UNAUTHORISED else ''}", final=status < 500
+                f"replied with HTTP {status}{hint if status in _UNAUTHORISED else ''}", final=status < 500
             ) from None
         except ssl.SSLError as error:
             raise ConnectError(f"has no trusted certificate: {error.reason or error}", final=True) from None
@@ -292,7 +292,7 @@ class WebsocketTransport(Transport):
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has closed the connection."""
+        """Whether the connection is open on both sides."""
         return self._connected and self._connection.state is State.OPEN
 
     def _send(self, message: bytes, seconds: float) -> None:
@@ -328,7 +328,7 @@ class WebsocketTransport(Transport):
 
     @contextlib.contextmanager
     def _operation(self, seconds: float) -> Iterator[None]:
-        """Limit the duration of an operation and report the end of the connection."""
+        """Limit the duration of an operation, and report it if the connection ends."""
         try:
             with _limit(seconds, self._shut_down):
                 yield
@@ -339,7 +339,7 @@ class WebsocketTransport(Transport):
 
 
 class HttpTransport(Transport):
-    """JSON posted to one URL; a message is sent only when its reply is received."""
+    """JSON sent by POST to one URL; a message is sent only when its reply is received."""
 
     protocol = "http"
     _client: httpx2.Client
@@ -375,7 +375,7 @@ class HttpTransport(Transport):
         except httpx2.TimeoutException:
             raise TimeoutError from None
         except httpx2.HTTPError as error:
-            raise LostError(self.address.text, f"the connection broke ({error})") from None
+            raise LostError(self.address.text, f"the connection was lost ({error})") from None
         if reply.status_code != httpx2.codes.OK:
             hint = ": wrong or missing key" if reply.status_code in _UNAUTHORISED else ""
             start = body[:200].decode(errors="replace")
@@ -387,7 +387,7 @@ class HttpTransport(Transport):
 
 
 class ZmqTransport(Transport):
-    """A ZeroMQ REQ socket, which does not show whether the server exists: send a hello to find out."""
+    """A ZeroMQ REQ socket, which does not show whether the server exists; send a hello message to find out."""
 
     protocol = "tcp"
     _socket: Any
@@ -413,7 +413,7 @@ class ZmqTransport(Transport):
         with self._operation(seconds):
             parts = self._socket.recv_multipart()
         if len(parts) != 1:
-            raise ReplyError(self.address.text, f"a reply of {len(parts)} parts; one is expected")
+            raise ReplyError(self.address.text, f"the reply has {len(parts)} parts; expected one")
         return bytes(parts[0])
 
     def _abort(self) -> None:
@@ -430,4 +430,4 @@ class ZmqTransport(Transport):
         except zmq.Again:
             raise TimeoutError from None
         except zmq.ZMQError as error:
-            raise LostError(self.address.text, f"the connection broke ({error})") from None
+            raise LostError(self.address.text, f"the connection was lost ({error})") from None

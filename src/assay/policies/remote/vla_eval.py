@@ -1,7 +1,7 @@
 """vla-eval's websocket protocol, version 1: the messages, and the client.
 
-Every message is a map of ``type``, ``payload``, ``seq`` and ``timestamp``. The reply to hello is hello; the start and
-end of an episode have no reply; the reply to an observation is an action, or an error, with the same ``seq``.
+Every message is a map with ``type``, ``payload``, ``seq`` and ``timestamp``. The reply to hello is hello; the start and
+end of an episode have no reply; the reply to an observation is an action or an error with the same ``seq``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ HELLO, START, OBSERVATION, ACTION, END, ERROR = (
 )
 WRIST = "wrist"
 CONTROLLER_STATES = "controller_states"
-"""Name of the state with the grip site's orientation, which X-VLA's server reads."""
+"""Name of the state that contains the grip site's orientation, which X-VLA's server reads."""
 CONVENTION = Convention(
     cameras=(("agentview", "agentview"), ("robot0_eye_in_hand", WRIST)),
     state="states",
@@ -57,14 +57,14 @@ class VlaEval(RemotePolicy):
         self._started = 0.0
 
     def connect(self) -> None:
-        """Open a new connection, exchange hello, and adopt the observations that the server requests."""
+        """Open a new connection, exchange hello messages, and adopt the observations that the server requests."""
         self._is_playing = False
         super().connect()
         hello = {"harness_version": f"assay {__version__}", "protocol_version": VERSION, "benchmark": "assay"}
         self.metadata = self._exchange(HELLO, hello, HELLO)
         version = self.metadata.get("protocol_version")
         if version != VERSION:
-            raise self._reject(f"the server has protocol version {version!r:.20}; expected {VERSION}")
+            raise self._reject(f"the server uses protocol version {version!r:.20}; expected {VERSION}")
         wanted = self.metadata.get("observation_params")
         declared = adopt_parameters(CONVENTION, wanted) if isinstance(wanted, dict) else CONVENTION
         self.convention = declared.adjusted(self.address.adjusted)
@@ -85,7 +85,7 @@ class VlaEval(RemotePolicy):
         self._is_playing = True
 
     def episode_ended(self, episode: Episode) -> None:
-        """Report the outcome to the server, like vla-eval's harness."""
+        """Report the outcome to the server, as vla-eval's harness does."""
         if self._is_playing and self._transport.is_open:
             self._is_playing = False
             is_error = episode.outcome is Outcome.ERROR
@@ -114,7 +114,7 @@ class VlaEval(RemotePolicy):
         for key in ("actions", "action"):
             if key in action:
                 return action[key]
-        raise self._reject(f"an action without 'actions'; it has {sorted(map(str, action))[:6]}")
+        raise self._reject(f"the action message has no 'actions', only {sorted(map(str, action))[:6]}")
 
     def _send(self, kind: str, payload: Mapping[str, object]) -> None:
         self._seq += 1
@@ -130,14 +130,16 @@ class VlaEval(RemotePolicy):
                 content.get("error", content) if isinstance(content, dict) else content
             )
         if answer != expected or not isinstance(content, dict):
-            raise self._reject(f"'{kind}' was answered by type {answer!r:.40} with {codec.describe(content)}")
+            raise self._reject(
+                f"'{kind}' was answered with type {answer!r:.40} and {codec.describe(content)}"
+            )
         if reply.get("seq") != self._seq:
-            raise self._reject(f"message {self._seq} was answered as number {reply.get('seq')!r:.20}")
+            raise self._reject(f"message {self._seq} was answered with seq {reply.get('seq')!r:.20}")
         return content
 
 
 def adopt_parameters(convention: Convention, wanted: Mapping[Any, Any]) -> Convention:
-    """Adapt a convention to a server's ``observation_params``, like vla-eval's own benchmark."""
+    """Adapt a convention to a server's ``observation_params``, as vla-eval's benchmark does."""
     return replace(
         convention,
         cameras=tuple(

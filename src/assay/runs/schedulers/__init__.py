@@ -1,4 +1,4 @@
-"""Schedulers, which decide the episode of a run to be executed next.
+"""Schedulers, which decide which episode of a run is executed next.
 
 plan      all planned episodes, start by start
 until     early stopping per condition, with confidence sequences

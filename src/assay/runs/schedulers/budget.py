@@ -1,7 +1,7 @@
-"""An evaluation that fits into a time budget, for a training loop: few seeds, complete, the rest listed.
+"""An evaluation that fits into a time budget, for use in a training loop.
 
-Its episodes are those of the experiment's first n seeds and of the chosen tasks: given the same seeds and tasks they
-are the same, however long they take. The budget only decides their number.
+It executes the experiment's first n seeds on the chosen tasks completely, and lists what was left out. For given seeds
+and tasks the episodes are the same, however long they take; the budget only determines how many there are.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ TIMED_CONTROLS = 2
 
 @dataclass(frozen=True, slots=True)
 class FittedRun:
-    """A run within a time budget, and the parts that were left out."""
+    """A run within a time budget, with a list of what was left out."""
 
     path: Path
     tasks: tuple[str, ...]
     seeds: int
     """Number of seeds."""
     seconds: float
-    """Wall-clock time, seconds."""
+    """Wall-clock time, in seconds."""
     left_out: tuple[str, ...]
-    """Parts that did not fit, one sentence each."""
+    """Parts that did not fit into the budget, one sentence each."""
 
 
 def run_within(
@@ -46,13 +46,13 @@ def run_within(
     options: RunOptions,
     observer: Observer | None = None,
 ) -> FittedRun:
-    """Run as many seeds, and if necessary as few tasks, as fit into a time such as ``2min``; None for no limit.
+    """Run as many seeds as fit into a time such as ``2min``, on fewer tasks if necessary; None for no limit.
 
-    Raises RunError if not even one seed of one task fits, and if ``path`` exists: a policy in training changes in ways
-    that no digest shows.
+    Raises RunError if not even one seed of one task fits, or if ``path`` exists, because a policy in training changes
+    in ways that no digest shows.
     """
     if path.exists():
-        raise RunError(f"{path} exists already: every evaluation needs a new file")
+        raise RunError(f"{path} already exists; every evaluation needs a new file")
     began = monotonic()
     whole = RunPlan.make(experiment, options)
     all_tasks = tuple(dict.fromkeys(spec.task for spec in whole.specs))
@@ -96,7 +96,7 @@ def _choose_tasks(
     began: float,
     budget: str | float,
 ) -> tuple[str, ...]:
-    """Return the tasks for which one seed fits: all, or an evenly spaced subset."""
+    """Return the tasks for which one seed fits: all tasks, or an evenly spaced subset."""
     pace = time_episodes(first, policy, TIMED_CONTROLS)
     if isinstance(pace, str):
         return tuple(tasks)  # every control failed with an error, which the evaluation will report
@@ -115,5 +115,5 @@ def _choose_tasks(
 
 
 def _count(plan: RunPlan) -> int:
-    """Return the number of episodes and of missing certificates of a plan."""
+    """Return a plan's number of episodes and of missing certificates."""
     return len(plan.specs) + certificates(plan).missing

@@ -1,14 +1,14 @@
 """A duel: two policies on the same episodes, start by start, until it is known which is better.
 
 Starts (task and seed) come in a fixed random order that both policies share; starts that are added later come after
-the others. Of each start some episodes are drawn at random: one, by default, because episodes of one start are
-correlated and carry less information than the same number from different starts.
+the others. From each start, some episodes are drawn at random: one, by default, because episodes from the same start
+are correlated and carry less information than the same number from different starts.
 
 The bets (`assay.support.stats.betting`) are on one number per start: the mean difference B - A of success (0 or 1), or
-of progress (0 to 1), over the start's episodes that both executed without an error. A start counts when both have
-finished it and all before it, so the verdict depends neither on workers nor on interruptions. Everything follows from
-one interval that is valid at all times: for all conditions together with probability 1 - alpha, and likewise for all
-conditions at once (Bonferroni).
+of progress (0 to 1), over the start's episodes that both policies executed without an error. A start counts once both
+policies have finished it and all starts before it, so the verdict depends neither on workers nor on interruptions. All
+results follow from one interval that is valid at all times: for all conditions together with probability 1 - alpha,
+and likewise for all conditions at once (Bonferroni).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from assay.support.stats.betting import Wager, anytime_interval
 from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
 
 MARGIN = 0.05
-"""Smallest relevant difference in score, 0 to 1."""
+"""Smallest relevant difference in score, from 0 to 1."""
 PER_START = 1
 """Default number of episodes drawn from each start."""
 SIDES = ("A", "B")
@@ -45,11 +45,11 @@ SUCCESS, PROGRESS = "success", "progress"
 MEASURES = (SUCCESS, PROGRESS)
 """Scores of an episode, 0 to 1, by which policies can be compared."""
 META = "duel"
-"""Key of the duel's sample and order in a run's meta table."""
+"""Key for the duel's sample and order in a run's meta table."""
 
 Start = tuple[str, int]
 Scores = dict[str, float | None]
-"""Scores of executed episodes by key: 0 to 1, None for an error."""
+"""Scores of executed episodes by key, from 0 to 1; None for an error."""
 Contender = str | Policy | Player
 
 
@@ -78,10 +78,10 @@ def duel(
     labels: tuple[str | None, str | None] = (None, None),
     observer: Observer | None = None,
 ) -> Duel:
-    """Compare two policies in a duel; calling it again resumes. Raises AssayError, DeclinedError if not approved.
+    """Compare two policies in a duel; a repeated call resumes it. Raises AssayError, or DeclinedError if not approved.
 
-    ``each``: every condition has to be decided as well. ``per_start``: episodes of each start, None for all.
-    ``measure``: the score that is compared, success or progress.
+    ``each``: whether every condition must be decided as well. ``per_start``: number of episodes from each start, None
+    for all. ``measure``: the score that is compared, success or progress.
     """
     observer = observer or Observer()
     if measure not in MEASURES:
@@ -92,7 +92,7 @@ def duel(
         raise RunError(f"per_start={per_start}: expected an integer >= 1")
     if folder is None:
         if not all(isinstance(policy, str) for policy in policies):
-            raise RunError("duel: a policy object needs out, a folder")
+            raise RunError("duel: with a policy object, out is required (a folder)")
         folder = Path("runs") / "-".join(("duel", *(plain_name(str(policy)) for policy in policies)))
     options = choose_workers(options, policies, max(1, (os.cpu_count() or 1) // 2))
     drawn = draw(RunPlan.make(experiment, options), per_start)
@@ -127,7 +127,7 @@ def duel(
 
 
 def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
-    """Draw ``per_start`` episodes of each start, reproducibly, among those in which success is expected."""
+    """Draw ``per_start`` episodes from each start, reproducibly, among those in which success is expected."""
     fair = [spec for spec in plan.specs if spec.labels.get("plausible") is not False] or plan.specs
     starts: dict[Start, list[EpisodeSpec]] = {}
     for spec in fair:
@@ -141,7 +141,7 @@ def draw(plan: RunPlan, per_start: int | None) -> RunPlan:
 
 
 def _stored_order(plans: Sequence[RunPlan], per_start: int | None, measure: str) -> list[Start]:
-    """Return the order of the starts of a duel that is resumed. Raises RunError if it was drawn differently."""
+    """Return the order of starts for a resumed duel. Raises RunError if the sample was drawn differently."""
     order: list[Start] = []
     for path in (plan.path for plan in plans):
         if path.is_file():
@@ -150,18 +150,18 @@ def _stored_order(plans: Sequence[RunPlan], per_start: int | None, measure: str)
             if stored is None and not done:  # killed before the order was stored
                 continue
             if stored is None:
-                raise RunError(f"{path} is a run, but not of a duel: choose another --out")
+                raise RunError(f"{path} is a run, but not part of a duel; choose another --out")
             for name, wanted in (("per_start", per_start), ("measure", measure)):
                 if (known := stored.get(name, SUCCESS)) != wanted:
                     raise RunError(
-                        f"{path} was started with {name}={known}, not {wanted}: choose another --out"
+                        f"{path} was started with {name}={known}, not {wanted}; choose another --out"
                     )
             order = order or [(task, seed) for task, seed in stored["order"]]
     return order
 
 
 def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | None:
-    """Return the score of an episode, 0 to 1; None for an error. Raises RunError if its world records no progress."""
+    """Return an episode's score, 0 to 1, or None for an error. Raises RunError if its world records no progress."""
     if outcome is Outcome.ERROR:
         return None
     if measure == SUCCESS:
@@ -172,7 +172,7 @@ def score_of(outcome: Outcome, progress: float | None, measure: str) -> float | 
 
 
 class Judge:
-    """Decides between B and A, start by start."""
+    """Judges between A and B, start by start."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class Judge:
         measure: str,
         alpha: float = ALPHA,
     ) -> None:
-        """``order``: the starts of an earlier command, which come first."""
+        """``order``: the starts from an earlier command, which come first."""
         self._margin, self._alpha, self._each, self._measure = margin, alpha, each, measure
         self.scores: tuple[Scores, Scores] = ({}, {})
         """Scores of the executed episodes of both sides."""
@@ -216,7 +216,7 @@ class Judge:
         return _Contest(condition, [keys for keys in starts if keys], self._margin, alpha)
 
     def see(self, side: int, key: str, episode: Episode) -> None:
-        """Update with a recorded episode."""
+        """Update the scores with a recorded episode."""
         self.scores[side][key] = score_of(episode.outcome, episode.progress, self._measure)
         self._advance()
 
@@ -233,7 +233,7 @@ class Judge:
 
     @property
     def decided_conditions(self) -> set[str]:
-        """Decided conditions, once the overall comparison is decided: no more of their episodes are needed."""
+        """Conditions that are decided, once the overall comparison is; no more of their episodes are needed."""
         if not (self._each and self._overall.verdict.final):
             return set()
         return {str(condition.condition) for condition in self._conditions if condition.verdict.final}
@@ -246,11 +246,11 @@ class Judge:
         return sum(key not in scores for scores in self.scores for key in needed)
 
     def places(self) -> dict[str, int]:
-        """Return the position of each episode of the duel by key."""
+        """Return the position of each of the duel's episodes by key."""
         return {key: place for place, (key, _) in enumerate(self._episodes())}
 
     def _episodes(self) -> Iterator[tuple[str, str]]:
-        """Yield key and condition of each episode, in order."""
+        """Yield the key and condition of each episode, in order."""
         return (episode for episodes in self.starts.values() for episode in episodes)
 
     def judgement(self, first: str, second: str) -> Judgement:
@@ -279,12 +279,12 @@ class _Contest:
 
     condition: str | None
     starts: list[list[str]]
-    """Keys of the episodes of each start, in order."""
+    """Keys of the episodes from each start, in order."""
     margin: float
     alpha: float
     verdict: PairVerdict = PairVerdict.UNDECIDED
     rates: list[tuple[float, float]] = field(default_factory=list)
-    """Mean score of A and of B in each counted start."""
+    """Mean scores of A and B in each counted start."""
     pairs: int = 0
     _next: int = 0
     _wagers: tuple[Wager, ...] = field(init=False)
@@ -328,7 +328,7 @@ class _Contest:
 
 
 class DuelScheduler(Scheduler):
-    """The episodes of one side of a duel, without those of conditions that are decided."""
+    """The episodes for one side of a duel, without those of decided conditions."""
 
     def __init__(self, store: Store, waiting: Iterable[PlannedEpisode], side: int, judge: Judge) -> None:
         self._side, self._judge = side, judge
@@ -348,9 +348,9 @@ class DuelScheduler(Scheduler):
 
 
 def _play(judge: Judge, stores: Sequence[Store], plans: Sequence[RunPlan], observer: Observer) -> str:
-    """Execute the remaining episodes; neither side gets ahead by more than its workers.
+    """Execute the remaining episodes; neither side gets ahead by more than its number of workers.
 
-    Return why it ended early; empty if it did not.
+    Return the reason if the duel ended early, otherwise an empty text.
     """
     options, reason = plans[0].options, ""
 

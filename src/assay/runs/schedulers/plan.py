@@ -1,4 +1,4 @@
-"""The base of all schedulers: planned episodes start by start, or in a given order."""
+"""Base of all schedulers: planned episodes, start by start or in a given order."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from assay.runs.store import PlannedEpisode, Store
 
 MAX_BATCH = 8
 STARTS_PER_BLOCK = 5
-"""Starts of a task that are executed together, scene by scene: each compiled scene serves several episodes, and an
-interrupted run lacks pairs only of the last block."""
+"""Number of starts of a task that are executed together, scene by scene.
+
+Each compiled scene serves several episodes, and an interrupted run lacks pairs only in the last block.
+"""
 
 Batch = Sequence[tuple[int, EpisodeSpec]]
 """Numbered specs that share a compiled scene."""
 
 
 class Scheduler:
-    """Hands out the planned episodes of a run to an executor, and records their results.
+    """Hands out a run's planned episodes to an executor, and records their results.
 
-    Episodes come block by block, and within a block one scene after the other. A block holds a few starts of a task,
-    or a single episode if the order matters (``in_order``).
+    Episodes come block by block, and within a block one scene after another. A block holds a few starts of a task, or a
+    single episode if the order matters (``in_order``).
     """
 
     def __init__(self, store: Store, entries: Iterable[PlannedEpisode], *, in_order: bool = False) -> None:
@@ -29,18 +31,18 @@ class Scheduler:
         """Number of episodes that run concurrently."""
         self._store, self._in_order = store, in_order
         self._entries: dict[int, tuple[int, PlannedEpisode]] = {}
-        """Number of an episode -> its block, and the episode."""
+        """Mapping from an episode's number to its block and the episode."""
         self._blocks: list[list[int]] = []
         """Numbers of the waiting episodes of each block."""
         self._pending: list[int] = []
-        """Heap of the blocks with waiting episodes."""
+        """Heap of blocks that have waiting episodes."""
         self._running: dict[int, EpisodeSpec] = {}
         self._dropped: set[str] = set()
         self._left = 0
         self.add(entries)
 
     def add(self, entries: Iterable[PlannedEpisode]) -> None:
-        """Append episodes."""
+        """Append episodes to the schedule."""
         entries = list(entries)
         tasks: dict[str, dict[int, int]] = {}  # task -> seed -> position of the start within the task
         for entry in entries:
@@ -61,11 +63,11 @@ class Scheduler:
         self._left += len(entries)
 
     def __len__(self) -> int:
-        """Return the number of episodes that are known to be left."""
+        """Return the number of episodes known to be left."""
         return self._left
 
     def take(self, latest: str | None = None) -> Batch:
-        """Return the next episodes, preferably of the scene ``latest`` that a worker has compiled; empty for none now.
+        """Return the next episodes, preferably of the worker's compiled scene, ``latest``; empty if there are none now.
 
         Batches get smaller towards the end, so that workers finish at about the same time.
         """
@@ -87,7 +89,7 @@ class Scheduler:
         return batch
 
     def give_back(self, numbers: Iterable[int]) -> None:
-        """Return episodes that were handed out and not executed."""
+        """Take back episodes that were handed out but not executed."""
         for number in sorted(numbers, reverse=True):
             block, entry = self._entries[number]
             if self._running.pop(number, None) is not None and entry.condition not in self._dropped:
@@ -104,7 +106,7 @@ class Scheduler:
             self._left = sum(map(len, self._blocks))
 
     def record(self, number: int, episode: Episode) -> EpisodeSpec:
-        """Store an executed episode, and return its spec."""
+        """Store an executed episode and return its spec."""
         self._store.append(number, episode)
         spec = self._running.pop(number)
         self.see(spec, episode)

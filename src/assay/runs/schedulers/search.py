@@ -1,8 +1,8 @@
-"""The search for the smallest change that breaks a policy, along each axis of each task; as an ordinary run.
+"""Search for the smallest change that breaks a policy, along each axis of each task, as an ordinary run.
 
-Each search is a generator that requests certification or execution of episodes and receives the results, so that the
-same code is driven by a run and by a simulation. What a search requests depends on its own episodes alone: with one
-worker or many, killed and resumed, it takes the same path.
+Each search is a generator that requests the certification or execution of episodes and receives the results, so that
+a run and a simulation can drive the same code. A search's requests depend only on its own episodes: with one worker or
+many, killed and resumed, it takes the same path.
 """
 
 from __future__ import annotations
@@ -41,30 +41,30 @@ from assay.tasks import Task
 META = "search"
 """Key of a search in a run's meta table."""
 EPISODES_PER_SEARCH = 30
-"""Default number of episodes for each axis of each task."""
+"""Default number of episodes per axis and task."""
 SEEDS = tuple(range(200))
 """Default seeds."""
 MIN_CONTROLS = 5
-"""Failed controls without a success after which a task is abandoned: it has no success to lose."""
+"""Number of failed controls, without a success, after which a task is abandoned: it has no success to lose."""
 MAX_REFUSED = 4
-"""Refused starts at a rung after which it is abandoned, if they are more than twice the certified ones."""
+"""Number of refused starts at which a rung is abandoned, if they exceed twice the number of certified ones."""
 MAX_BARREN_STARTS = 8
-"""Starts without a certified rung after which a task is abandoned, unless some were certified before."""
+"""Number of starts without a certified rung at which a task is abandoned, unless some were certified before."""
 
 Item = tuple[int, int | None]
-"""A seed, and a rung of the ladder, from 0; None for the control."""
+"""A seed and a rung of the ladder, counted from 0; the rung is None for the control."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certify:
-    """A request to certify episodes and their controls; answered with the set of solvable items."""
+    """Request to certify episodes and their controls, answered with the set of solvable items."""
 
     items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A request to execute episodes; answered with success by item, None for an error."""
+    """Request to execute episodes, answered with the success of each item, or None for an error."""
 
     items: tuple[Item, ...]
 
@@ -75,22 +75,22 @@ Procedure = Generator[Certify | Play, Answer, None]
 
 @dataclass(slots=True)
 class ThresholdSearch:
-    """The search along one axis of one task: start by start, until the threshold is known or the budget used up."""
+    """Search along one axis of one task, start by start, until the threshold is known or the budget is used up."""
 
     rungs: int
     budget: int
-    """Maximum number of episodes, controls included."""
+    """Maximum number of episodes, including controls."""
     level: float = LEVEL
     alpha: float = ALPHA
     starts: int = 0
-    """Starts whose control was executed without an error."""
+    """Number of starts whose control was executed without an error."""
     succeeded: int = 0
-    """Starts whose control succeeded."""
+    """Number of starts whose control succeeded."""
     episodes: int = 0
     given_up: list[int] = field(default_factory=list)
     """Rungs at which hardly any start can be solved."""
     ended: str = ""
-    """Reason for the end: settled, budget, controls, refused, starts; empty while the search continues."""
+    """Why the search ended: settled, budget, controls, refused or starts; empty while the search continues."""
     evidence: LadderEvidence = field(init=False)
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ class ThresholdSearch:
 
 @dataclass(slots=True, eq=False)
 class Search:
-    """One axis of one task, its ladder of changes, and the state of its search."""
+    """One axis of one task, its ladder of changes, and the state of the search along it."""
 
     task: Task
     axis: Axis
@@ -156,7 +156,7 @@ class Search:
     """Requested episodes."""
 
     def advance(self, answer: Answer | None, plan: RunPlan) -> None:
-        """Send an answer to the search, and store its next request; None starts the search."""
+        """Send an answer to the search and store its next request; None starts the search."""
         try:
             self.request = next(self.procedure) if answer is None else self.procedure.send(answer)
         except StopIteration:
@@ -175,7 +175,7 @@ class Search:
 
 
 def _spec_options(plan: RunPlan) -> dict[str, Any]:
-    """Return the settings of a plan that all its specs share."""
+    """Return the settings that all specs of a plan share."""
     options = plan.options
     return {"pack": plan.pack, "initial": options.initial, "steps": options.steps, "replan": options.replan}
 
@@ -211,11 +211,11 @@ class SearchScheduler(Scheduler):
         self._requested.discard(spec.key)
 
     def stopping(self) -> bool:
-        """Return whether to stop: certification was interrupted, or the observer requests it."""
+        """Return whether to stop because certification was interrupted or the observer requests it."""
         return self.interrupted or self._observer.stopping()
 
     def _next_entries(self) -> Sequence[PlannedEpisode]:
-        """Return the episodes that all searches request, once none is running."""
+        """Return the episodes that all searches request, once no episode is running."""
         if self._requested:
             return ()
         while True:
@@ -272,7 +272,7 @@ class SearchScheduler(Scheduler):
         return is_certified or not self._plan.requires_certificates
 
     def _certify(self, specs: Sequence[EpisodeSpec]) -> bool:
-        """Run the demonstrator on the episodes' claims; returns False if that was interrupted."""
+        """Run the demonstrator on the episodes' claims; return False if it was interrupted."""
         plan = self._plan
         with CertificateCache(cache_file(), plan.states_digest) as cache:
             if wanted := missing(specs, cache):
@@ -297,7 +297,7 @@ class SearchEnding:
     played: int
     """Number of episodes in the run."""
     refused: int
-    """Number of episodes that were not executed because the oracle has not solved their scene."""
+    """Number of episodes that were not executed because the oracle did not solve their scene."""
     left: int
     """Number of searches that the same command would continue; 0 if all are over."""
     notes: tuple[str, ...] = ()
@@ -318,21 +318,21 @@ def search(
     label: str | None = None,
     observer: Observer | None = None,
 ) -> SearchEnding:
-    """Search along axes; calling it again resumes. Raises AssayError, DeclinedError if not approved.
+    """Search along axes; a repeated call resumes the search. Raises AssayError, or DeclinedError if not approved.
 
-    ``budget``: the maximum number of episodes, controls included.
+    ``budget``: the maximum number of episodes, including controls.
     """
     observer = observer or Observer()
     options = choose_workers(options, [policy], os.cpu_count() or 1)
     if path is None:
         if not isinstance(policy, str):
-            raise RunError("search: a policy object needs out, a file")
+            raise RunError("search: with a policy object, out is required (a file)")
         path = default_path(META, policy)
     for name, value, example in (("level", level, 0.5), ("confidence", confidence, 0.95)):
         if not 0 < value < 1:
             raise RunError(f"{name} {value:g}: expected a number between 0 and 1, such as {example:g}")
     if not axes or len(set(axes)) < len(axes):
-        raise ExperimentError(f"axes '{', '.join(axes)}': choose different ones of {', '.join(AXES)}")
+        raise ExperimentError(f"axes '{', '.join(axes)}': choose distinct axes from {', '.join(AXES)}")
     seeds = options.seeds or SEEDS
     plan = RunPlan.make(whole_grid(()), replace(options, seeds=seeds[:1]))
     plan = replace(plan, options=replace(options, seeds=seeds))
@@ -345,7 +345,7 @@ def search(
         for setting, wanted in settings.items():
             if stored[setting] != wanted:
                 raise RunError(
-                    f"{path} was searched with {setting} {stored[setting]}, not {wanted}: choose another --out"
+                    f"{path} was searched with {setting} {stored[setting]}, not {wanted}; choose another --out"
                 )
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, sum(search.threshold.budget for search in searches))
@@ -366,9 +366,9 @@ def _searches(
     level: float,
     alpha: float,
 ) -> tuple[list[Search], list[str]]:
-    """Return the possible searches, and why others are impossible.
+    """Return the possible searches, and the reasons why others are impossible.
 
-    Raises RunError if the result would be empty, or if the budget is too small.
+    Raises RunError if no search is possible, or if the budget is too small.
     """
     searches: list[Search] = []
     cannot = []
@@ -397,7 +397,7 @@ def _searches(
 
 
 def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
-    """Return the plan with as many episodes as the budget allows, for estimates: the search chooses others."""
+    """Return the plan with as many episodes as the budget allows, for estimates only: the search chooses others."""
     design = replace(plan.experiment, seeds=())
     count = sum(search.threshold.budget for search in searches)
     first = {search.task.id: search for search in reversed(searches)}
@@ -416,7 +416,7 @@ def _with_estimated_specs(plan: RunPlan, searches: Sequence[Search]) -> RunPlan:
 
 
 def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequence[str]) -> dict[str, Any]:
-    """Return the searches as the run stores them, with those of earlier commands."""
+    """Return the searches as the run stores them, including those of earlier commands."""
     stored = store.meta.get(META, {})
     pairs = {(pair["task"], pair["axis"]): pair for pair in stored.get("pairs", ())}
     pairs |= {
@@ -436,7 +436,7 @@ def _describe_searches(store: Store, searches: Sequence[Search], cannot: Sequenc
 
 
 def _notes(searches: Sequence[Search]) -> list[str]:
-    """Return remarks on searches without a result, one sentence each."""
+    """Return notes on searches without a result, one sentence each."""
     floor = [search for search in searches if search.threshold.ended == "controls"]
     notes = []
     for task in dict.fromkeys(search.task.id for search in floor):
@@ -453,13 +453,13 @@ def _notes(searches: Sequence[Search]) -> list[str]:
 
 
 def drawn_way(task: str, changes: Mapping[str, Rung], seed: int) -> int:
-    """Return the index of the variant that a seed draws among those of the changes."""
+    """Return the index of the variant that a seed draws from those of the changes."""
     most = max(len(rung.ways) for rung in changes.values())
     return int(stream("search", "way", task, seed).integers(most)) if most > 1 else 0
 
 
 def least_starts(level: float = LEVEL, alpha: float = ALPHA) -> int:
-    """Return the number of starts after which a policy that never fails is known to lose no success."""
+    """Return the number of starts after which a policy that never fails is known not to lose success."""
     evidence, top = LadderEvidence(1, level, alpha), 0
     while not evidence.is_settled((0,)):
         evidence.see({0: True})

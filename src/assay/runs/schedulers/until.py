@@ -1,8 +1,8 @@
 """Early stopping per condition with anytime-valid confidence sequences.
 
-Episodes are executed start by start (task and seed), all conditions of a start together and starts in a fixed random
-order: so conditions that stop early share their starts, and with them their pairs. If a condition has several episodes
-of a start, the first of every start come before the second of any.
+Episodes are executed start by start (task and seed), with all conditions of a start together and the starts in a fixed
+random order, so that conditions that stop early share their starts, and with them their pairs. If a condition has
+several episodes from a start, the first episode of every start comes before the second of any.
 
 After every episode the interval of the success rate is that of a confidence sequence: with probability 1 - alpha it
 contains the true rate at *all* times, so it may be inspected after each episode, and the condition stopped at any time.
@@ -12,8 +12,8 @@ The sequence comes from Robbins' mixture martingale for coin flips with a Beta(1
 
 which has mean 1 under the true p, so that it ever exceeds 1 / alpha with probability at most alpha (Ville).
 
-The same martingale at p = 1/2, over the starts in which a condition and its control differ, tests a drop at any time
-(``differs``): 1 / the largest M_n so far is a p-value that is valid whenever one stops.
+The same martingale at p = 1/2, over the starts in which a condition and its control differ, tests for a drop at any
+time (``differs``): 1 / the largest M_n so far is a p-value that is valid at any stopping time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Until:
 
     kind: Rule
     value: float
-    """The half-width to reach, the success rate to exclude, or the p-value of a difference to the control."""
+    """Half-width to reach, success rate to exclude, or p-value of a difference from the control."""
     alpha: float = ALPHA
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class Until:
         return self.kind == "differs"
 
     def is_met(self, successes: int, count: int, p: float = 1.0) -> bool:
-        """Return whether a condition is decided; ``p``: anytime-valid p-value of its difference to the control."""
+        """Return whether a condition is decided; ``p``: anytime-valid p-value of its difference from the control."""
         if self.is_paired:
             return p <= self.value
         low, high = interval(successes, count, self.alpha)
@@ -80,17 +80,17 @@ class Until:
 
 @dataclass(slots=True)
 class Pairs:
-    """Counts of a condition against its control, start by start."""
+    """Paired counts of a condition and its control, start by start."""
 
     only_control: int = 0
-    """Starts in which only the control succeeded."""
+    """Number of starts in which only the control succeeded."""
     only_changed: int = 0
-    """Starts in which only the condition succeeded."""
+    """Number of starts in which only the condition succeeded."""
     most: float = 0.0
     """Logarithm of the largest value of the martingale so far, which starts at 1."""
 
     def see(self, difference: float) -> None:
-        """Count a start: success of the condition minus success of the control."""
+        """Count a start, given the success of the condition minus the success of the control."""
         self.only_control += difference < 0
         self.only_changed += difference > 0
         self.most = max(self.most, log_mixture(self.only_changed, self.only_control, 0.5))
@@ -102,7 +102,7 @@ class Pairs:
 
     @classmethod
     def of(cls, differences: Iterable[float]) -> Self:
-        """Count a condition's differences to its control, start by start."""
+        """Count a condition's differences from its control, start by start."""
         pairs = cls()
         for difference in differences:
             pairs.see(difference)
@@ -111,7 +111,7 @@ class Pairs:
 
 @lru_cache(maxsize=65_536)
 def start_order(task: str, seed: int) -> str:
-    """Return the sort key of a start in the fixed random order: a hash."""
+    """Return a hash that sorts starts into a fixed random order."""
     return hashlib.sha256(f"{task} {seed}".encode()).hexdigest()
 
 
@@ -146,7 +146,7 @@ def interval(successes: int, count: int, alpha: float = ALPHA) -> tuple[float, f
     bound = -math.log(alpha)
 
     def excess(rate: float) -> float:
-        """log M_n(rate) - log(1 / alpha): below zero inside the interval."""
+        """Return log M_n(rate) - log(1 / alpha), which is negative inside the interval."""
         return log_mixture(successes, count - successes, rate) - bound
 
     middle = successes / count
@@ -160,7 +160,7 @@ def log_mixture(successes: int, failures: int, rate: float) -> float:
 
 
 def _root(excess: Callable[[float], float], outside: float, inside: float) -> float:
-    """Return the sign change of a function between a rate outside the interval and one inside."""
+    """Return the root of a function between a rate outside the interval and one inside."""
     if excess(outside) <= 0:
         return outside
     for _ in range(50):
@@ -185,7 +185,7 @@ def _log_beta(a: float, b: float) -> float:
 class UntilScheduler(Scheduler):
     """Executes episodes in canonical order and drops a condition as soon as it is decided.
 
-    An episode counts when all before it are recorded, so the verdict does not depend on the number of workers.
+    An episode counts once all episodes before it are recorded, so the verdict does not depend on the number of workers.
     Episodes that this command does not execute are skipped, and so are errors, which carry no information about a
     success rate. Controls are decided last, and keep every start that another condition has; if conditions are
     compared with them, they continue.
@@ -194,7 +194,7 @@ class UntilScheduler(Scheduler):
     def __init__(
         self, store: Store, until: Until, wanted: Iterable[PlannedEpisode], waiting: Iterable[PlannedEpisode]
     ) -> None:
-        """``wanted``: the episodes to execute, among all that are ``waiting``."""
+        """``wanted``: the episodes to execute, among all those ``waiting``."""
         planned = in_canonical_order(store.outcomes())
         order = {episode.key: place for place, episode in enumerate(planned)}
         wanted = sorted(wanted, key=lambda entry: order[entry.key])
@@ -221,7 +221,7 @@ class UntilScheduler(Scheduler):
             self._decide(condition)
 
     def see(self, spec: EpisodeSpec, episode: Episode) -> None:
-        """Count a recorded episode, and decide its condition if possible."""
+        """Count a recorded episode and decide its condition if possible."""
         if spec.condition in self._sequences:
             self._sequences[spec.condition].outcomes[spec.key] = episode.outcome
             is_shared = self._until.is_paired and spec.condition == CONTROL
@@ -267,18 +267,18 @@ class UntilScheduler(Scheduler):
 
 @dataclass(slots=True)
 class _Sequence:
-    """A condition's episodes in canonical order, and how many of them count."""
+    """A condition's episodes in canonical order, and the number of them that count."""
 
     episodes: list[PlannedEpisode] = field(default_factory=list)
     outcomes: dict[str, Outcome | None] = field(default_factory=dict)
-    """Key -> recorded outcome."""
+    """Recorded outcomes by key."""
     counted: int = 0
     successes: int = 0
     count: int = 0
     pairs: Pairs = field(default_factory=Pairs)
     is_decided: bool = False
     paired: set[tuple[str, int]] = field(default_factory=set)
-    """Starts whose pair is counted: the first of their episodes that has an outcome."""
+    """Starts whose pair is counted, from the first of their episodes that has an outcome."""
 
     def counted_starts(self) -> set[tuple[str, int]]:
         """Return the starts of the episodes that count."""

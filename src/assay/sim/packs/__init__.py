@@ -1,1 +1,1 @@
-"""Asset packs: MJCF documents of arenas, objects and robots."""
+"""Asset packs: MJCF documents for arenas, objects and robots."""

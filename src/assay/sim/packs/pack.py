@@ -44,23 +44,25 @@ from assay.sim.texture_coordinates import parse_numbers
 from assay.tasks.scene import Arena
 
 PRIMITIVES = Path(__file__).parent / "primitives"
-"""Folder of the pack that ships with Assay, whose frames, masses and joints fit LIBERO's states and actions."""
+"""Folder of the pack that ships with Assay; its frames, masses and joints fit LIBERO's states and actions."""
 SHAPES = ("cube", "sphere", "cylinder", "pyramid")
-"""Abstract shapes, categories without a real counterpart, which every pack provides."""
+"""Abstract shapes, which are categories without a real counterpart that every pack provides."""
 
 
 class AssetPack:
-    """The MJCF documents below a folder. Arenas and a robot that a plugin's folder lacks are the primitives'."""
+    """The MJCF documents in a folder. Arenas or a robot missing from a plugin's folder are taken from the
+    primitives.
+    """
 
     exact = False
-    """Whether stepping repeats LIBERO's own solver calls, so that rollouts are equal to LIBERO's."""
+    """Whether stepping repeats LIBERO's solver calls, so that rollouts are equal to LIBERO's."""
 
     def __init__(self, name: str = "primitives", folder: Path = PRIMITIVES) -> None:
         self.name, self.folder = name, folder
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The MJCF file of every category, except for variants that are derived from their base's file."""
+        """The MJCF file of every category, except for variants derived from their base's file."""
         return {
             file.stem: file
             for kind in ("objects", "fixtures")
@@ -69,7 +71,7 @@ class AssetPack:
 
     @cached_property
     def variants(self) -> Mapping[str, CategoryVariant]:
-        """The categories that are derived from another category's file, or from a template."""
+        """The categories derived from another category's file or from a template."""
         bases = {*self.files, *(file.stem for file in (self.folder / "templates").glob("*.xml"))}
         return {
             category: variant
@@ -89,7 +91,7 @@ class AssetPack:
         return self.categories & with_variants(stems).keys()
 
     def digest(self) -> str:
-        """Return the SHA-256 of the pack's files and its table of variants, in hexadecimal."""
+        """Return the hexadecimal SHA-256 of the pack's files and its table of variants."""
         return self._digest
 
     @cached_property
@@ -98,7 +100,7 @@ class AssetPack:
         return hash_files(files, extra=repr(sorted(self.variants.items())))
 
     def entity(self, category: str) -> Element:
-        """Return a new ``<mujoco>`` document of an object or fixture. Raises AssetError."""
+        """Return a new ``<mujoco>`` document for an object or fixture. Raises AssetError."""
         if category in self.files:
             return read_mjcf(self.files[category])
         if category not in self.variants:
@@ -127,7 +129,7 @@ class AssetPack:
         return root
 
     def arena(self, arena: Arena, style: str) -> Element:
-        """Return a new document of a room. Raises AssetError for a style other than the default, ``""``."""
+        """Return a new XML document for a room. Raises AssetError for a style other than the default, ``""``."""
         if style:
             raise AssetError(
                 f"the asset pack '{self.name}' offers the arena '{arena.value}' in one style only, not as '{style}'; "
@@ -136,15 +138,15 @@ class AssetPack:
         return self._part(f"arenas/{arena.value}.xml")
 
     def robot(self) -> Element:
-        """Return a new document of the arm."""
+        """Return a new XML document for the arm."""
         return self._part("robot/arm.xml")
 
     def gripper(self) -> Element:
-        """Return a new document of the gripper."""
+        """Return a new XML document for the gripper."""
         return self._part("robot/gripper.xml")
 
     def mount(self) -> Element:
-        """Return a new document of the pedestal on which the arm is mounted behind a table."""
+        """Return a new XML document for the pedestal on which the arm is mounted behind a table."""
         return self._part("robot/mount.xml")
 
     def _part(self, name: str) -> Element:
@@ -166,7 +168,7 @@ def read_mjcf(path: Path) -> Element:
 
 
 def hash_files(sources: Iterable[tuple[Path, Path]], *, assets: Iterable[Path] = (), extra: str = "") -> str:
-    """Return SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
+    """Return the SHA-256 of MJCF files, given as (root, file), and of the meshes and textures that they reference.
 
     ``assets`` are further meshes or textures. A missing file is hashed as missing.
     """

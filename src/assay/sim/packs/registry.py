@@ -1,4 +1,4 @@
-"""Asset packs by name."""
+"""Registry of asset packs by name."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _PLANNED = ContextVar("planned", default="primitives")
 
 @contextmanager
 def planned_on(name: str) -> Iterator[None]:
-    """Use the categories and dimensions of a pack when perturbations plan scenes.
+    """Plan perturbed scenes with the categories and dimensions of a pack.
 
-    For LIBERO's own pack the primitives are used, which have the same dimensions, so that an episode's scene is the
-    same on both.
+    For LIBERO's pack the primitives are used, which have the same dimensions, so that an episode's scene is the
+    same with both packs.
     """
     token = _PLANNED.set("primitives" if name == "libero" else name)
     try:
@@ -48,7 +48,7 @@ def planned_on(name: str) -> Iterator[None]:
 
 
 def planning_pack() -> AssetPack:
-    """Return the pack whose categories and dimensions are currently used to plan scenes."""
+    """Return the pack whose categories and dimensions are currently used for planning scenes."""
     return _cached_pack(_PLANNED.get())
 
 

@@ -23,16 +23,20 @@ def ask(
     model: Annotated[
         str,
         typer.Option(
-            help="random, longest, text-only, geometry; openai:NAME, anthropic:NAME, gemini:NAME, local:NAME."
+            help="A baseline (random, longest, text-only, geometry), or a model: "
+            "openai:NAME, anthropic:NAME, gemini:NAME, local:NAME."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Answer file to write (JSON lines).")],
     settings: ModelSettings,
     prompt: Annotated[
-        str, typer.Option(help="direct: a letter only; steps: reasoning first; or a YAML file.")
+        str, typer.Option(help="Prompt: direct (a letter only), steps (reasoning first), or a YAML file.")
     ] = "direct",
     examples: Annotated[
-        int, typer.Option(min=0, max=8, help="Number of solved questions of the same kind to show first.")
+        int,
+        typer.Option(
+            min=0, max=8, help="Number of solved examples of the same kind to show before each question."
+        ),
     ] = 0,
     kinds: shared.Kinds = "all",
     per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions per kind.")] = None,
@@ -98,16 +102,20 @@ def ask(
 def score(
     folder: shared.Folder,
     files: Annotated[
-        list[Path] | None, typer.Argument(metavar="[ANSWERS...]", help="Files written by assay eqa ask.")
+        list[Path] | None,
+        typer.Argument(metavar="[ANSWERS...]", help="Answer files written by assay eqa ask."),
     ] = None,
     annotations: shared.AnnotationFile = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the page, figures and tables.")] = None,
     facts: Annotated[
-        Path | None, typer.Option(help="With --out: YAML, NAME: {open: true, size: 7, family: Qwen}.")
+        Path | None,
+        typer.Option(
+            help="YAML file with facts about models (with --out): NAME: {open: true, size: 7, family: Qwen}."
+        ),
     ] = None,
     target: JsonFile = None,
 ) -> None:
-    """Score the answers of models and people to a folder's questions: a table, a page or JSON.
+    """Score models' and people's answers to a folder's questions, and write a table, a page or JSON.
 
     The page contains the tables and figures of the ActionEQA paper.
     """
@@ -160,7 +168,7 @@ def annotate(
     folder: shared.Folder,
     answers: Annotated[
         list[Path] | None,
-        typer.Option(help="Answers of a model, whose mistakes can be categorised. Repeatable."),
+        typer.Option(help="Answer file of a model whose mistakes are to be categorised; repeatable."),
     ] = None,
     kinds: shared.Kinds = "all",
     per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions to show per kind.")] = None,
@@ -170,15 +178,15 @@ def annotate(
     seed: shared.Seed = 0,
     annotations: shared.AnnotationFile = None,
     review: Annotated[
-        bool, typer.Option("--review", help="Show correct answers; keep or drop each question.")
+        bool, typer.Option("--review", help="Show the correct answers, and keep or drop each question.")
     ] = False,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 8771,
 ) -> None:
-    """Answer a folder's questions in a browser, under the annotator's name, until Ctrl-C.
+    """Answer a folder's questions in a browser, under the annotator's name, until Ctrl-C is pressed.
 
-    Answers are stored immediately, and work can be resumed at any time. assay eqa score treats people as models and
+    Answers are stored immediately, and work can be resumed at any time. assay eqa score treats people like models and
     reports their agreement. With --review, questions are shown with their correct answers, to be kept or dropped;
     assay eqa review writes the reviewed set.
     """
@@ -203,18 +211,20 @@ def judge(
     answers: Annotated[
         list[Path], typer.Argument(metavar="ANSWERS...", help="Answer files written by assay eqa ask.")
     ],
-    model: Annotated[str, typer.Option(help="openai:NAME, anthropic:NAME, gemini:NAME, local:NAME.")],
+    model: Annotated[
+        str, typer.Option(help="Judge model: openai:NAME, anthropic:NAME, gemini:NAME or local:NAME.")
+    ],
     settings: ModelSettings,
     per_kind: Annotated[
-        int, typer.Option(min=1, help="Number of wrong answers of each model and kind to categorise.")
+        int, typer.Option(min=1, help="Number of wrong answers to categorise per model and kind.")
     ] = 50,
     seed: shared.Seed = 0,
     estimate: shared.EstimateOnly = False,
     annotations: shared.AnnotationFile = None,
 ) -> None:
-    """Categorise wrong answers with a judge model; categories are stored under the name of the judge.
+    """Categorise wrong answers with a judge model, and store the categories under the judge's name.
 
-    Works best for answers with --prompt steps. The API key is read from ASSAY_LLM_KEY. Exit status 1 if some answers
+    Works best for answers to --prompt steps. The API key is read from ASSAY_LLM_KEY. Exit status 1 if some answers
     could not be categorised.
     """
     from assay.extensions.eqa.annotations import FILE, Annotations

@@ -28,19 +28,25 @@ HEARD = "heard"
 def build(
     source: Annotated[
         list[str],
-        typer.Option(help="demo, a run's .assay file, a LeRobotDataset, or a folder of TFRecord files."),
+        typer.Option(
+            help="Source of the episodes: demo, a run's .assay file, a LeRobotDataset, or a "
+            "folder of TFRecord files."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="New folder for the questions.")],
     per_kind: Annotated[int, typer.Option(min=1, help="Number of questions per kind and source.")] = 100,
     kinds: shared.Kinds = "all",
-    views: Annotated[str, typer.Option(help="Comma-separated: exo, exo2 to exo4, ego, both.")] = "exo",
+    views: Annotated[str, typer.Option(help="Comma-separated views: exo, exo2 to exo4, ego, both.")] = "exo",
     seed: shared.Seed = 0,
-    size: Annotated[int, typer.Option(min=32, max=2048, help="Height of rendered images, pixels.")] = 384,
+    size: Annotated[int, typer.Option(min=32, max=2048, help="Height of rendered images, in pixels.")] = 384,
     episodes: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of episodes per source.")
     ] = None,
     options: Annotated[
-        str, typer.Option(help="matched: four actions that occurred; paper: derived from the correct one.")
+        str,
+        typer.Option(
+            help="Wrong options: matched (actions that occurred), or paper (derived from the correct one)."
+        ),
     ] = "matched",
     turning: Annotated[
         str,
@@ -50,19 +56,20 @@ def build(
         ),
     ] = "",
     schema: Annotated[str, typer.Option(help="Layout of a data set, if it is not recognised.")] = "",
-    gripper: Annotated[str, typer.Option(help="CLOSED,OPEN: gripper values of a data set.")] = "",
+    gripper: Annotated[str, typer.Option(help="Gripper values of a data set: CLOSED,OPEN.")] = "",
     distractors: Annotated[
         str,
         typer.Option(
-            help="Wrong instructions for data sets: heard (those of the data set), or openai:NAME, ..."
+            help="Source of the wrong instructions for data sets: heard (other instructions from the same "
+            "data set), or a model, openai:NAME, ..."
         ),
     ] = HEARD,
     endpoint: Annotated[str, typer.Option(help="Base URL of the model that writes the distractors.")] = "",
 ) -> None:
     """Build multiple-choice questions about actions from episodes, with images.
 
-    Each question appears once for every view. Skipped frames and episodes are counted by reason. Exit status 1 if there
-    are fewer questions of a kind than requested, unless --episodes limits the episodes.
+    Each question appears once per view. Skipped frames and episodes are counted by reason. Exit status 1 if there are
+    fewer questions of a kind than requested, unless --episodes limits the episodes.
     """
     from assay.extensions.eqa.actions import TURNINGS
     from assay.extensions.eqa.asking.models import is_baseline
@@ -106,7 +113,7 @@ def build(
         cache_file = out.with_name(f"{out.name}.said")
         with shared.open_session(distractors, settings, cache_file) as model, TemporaryDirectory() as images:
             wrong, dropped = write_distractors(cases, model, Path(images))
-        shared.show_reasons(dropped, f"no wrong instructions from {distractors}")
+        shared.show_reasons(dropped, f"no wrong instructions received from {distractors}")
         return wrong
 
     with progress_bar() as bar:
@@ -156,8 +163,10 @@ def _format_counts(counts: Mapping[str, Mapping[str, int]]) -> str:
 def import_set(
     path: Annotated[Path, typer.Argument(metavar="SET", help="A JSON-lines file, or a folder of them.")],
     out: Annotated[Path, typer.Option(help="New folder for the questions.")],
-    dataset: Annotated[str, typer.Option(help="Data set of questions that name none.")] = "",
-    view: Annotated[str, typer.Option(help="View of questions that name none: exo, ego, both, ...")] = "exo",
+    dataset: Annotated[str, typer.Option(help="Data set to assign to questions that do not name one.")] = "",
+    view: Annotated[
+        str, typer.Option(help="View to assign to questions that do not name one: exo, ego, both, ...")
+    ] = "exo",
 ) -> None:
     """Import a question set with ActionEQA's fields: kind, images, action, options, answer.
 
@@ -179,7 +188,7 @@ def import_set(
 
 def sheet(
     folder: shared.Folder,
-    out: Annotated[Path, typer.Option(help="The PNG file to write.")],
+    out: Annotated[Path, typer.Option(help="PNG file to write.")],
     kinds: shared.Kinds = "all",
     count: Annotated[int, typer.Option(min=1, max=40, help="Number of questions per kind.")] = 1,
     seed: shared.Seed = 0,
@@ -216,7 +225,7 @@ def leak(
 ) -> None:
     """Measure how well probes guess answers from the options and the text alone, compared with chance (25 %).
 
-    The interval of chance has a confidence of 95 % over all probes and kinds together; an accuracy in the column
+    The interval around chance has a joint confidence of 95 % over all probes and kinds. An accuracy in the column
     "detectable" is detected with 80 % power. Exit status 1 if the accuracy of a probe differs from chance.
     """
     from assay.extensions.eqa.baselines import BASELINES
@@ -279,7 +288,7 @@ def review(
     ] = None,
     annotations: shared.AnnotationFile = None,
 ) -> None:
-    """Summarise the verdicts of reviewers and their agreement, and write the reviewed question set.
+    """Summarise the reviewers' verdicts and their agreement, and write the reviewed question set.
 
     Verdicts come from assay eqa annotate --review. A question is dropped if any reviewer drops it; questions without a
     verdict are kept.

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=str)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of questions.")]
-Kinds = Annotated[str, typer.Option(help="Comma-separated: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")]
+Kinds = Annotated[str, typer.Option(help="Comma-separated kinds: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
 AnnotationFile = Annotated[
     Path | None, typer.Option(help="Annotation file (default: annotations.sqlite in the folder).")
 ]
-EstimateOnly = Annotated[bool, typer.Option(help="Print the estimated cost and stop.")]
+EstimateOnly = Annotated[bool, typer.Option(help="Print the estimated cost and exit.")]
 
 
 def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

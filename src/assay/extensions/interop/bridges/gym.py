@@ -28,12 +28,10 @@ from assay.sim import Observation
 from assay.sim.render import MAX_IMAGE_SIDE
 from assay.sim.simulation import ACTION_SIZE, CONTROL_HZ
 from assay.support.images import Orientation, orient, parse_orientation
-from assay.tasks.formats.lerobot_features import robot_state
+from assay.tasks.formats.lerobot_features import STATE_NAMES, robot_state
 
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
 """Names of the images in an observation and their cameras."""
-STATE_SIZE = 8
-"""Length of the state: grip site position 3, end effector axis-angle 3, finger joints 2, as in `assay collect`."""
 STATE_LIMIT = 10.0
 """Bound of every value of a state, metres and radians, even under perturbed observations."""
 STORED_STATES = 50
@@ -109,7 +107,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.observation_space = spaces.Dict(
             {
                 **{name: spaces.Box(0, 255, (size, size, 3), np.uint8) for name in self._cameras},
-                "state": spaces.Box(-STATE_LIMIT, STATE_LIMIT, (STATE_SIZE,), np.float32),
+                "state": spaces.Box(-STATE_LIMIT, STATE_LIMIT, (len(STATE_NAMES),), np.float32),
             }
         )
 

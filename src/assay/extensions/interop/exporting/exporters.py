@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -62,11 +61,6 @@ class ExportedEpisode:
     spec: EpisodeSpec
     trajectory: Trajectory
 
-    @property
-    def name(self) -> str:
-        """File name: task, seed and the first digits of the key."""
-        return f"{self.spec.task.replace('/', '-')}_{self.spec.seed:03d}_{self.row['key'][:8]}"
-
 
 def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, Any]], int]:
     """Return the rows of the selected episodes, evenly spaced if there are too many, and the number omitted.
@@ -111,19 +105,6 @@ def replaying(episode: ExportedEpisode, store: Store) -> Iterator[tuple[Env, Epi
         yield env, again, observations
     finally:
         env.close()
-
-
-def _export_rerun(store: Store, options: ExportOptions) -> str:
-    require("rerun", "files for Rerun need the package rerun-sdk", RunError)
-    from assay.extensions.interop.exporting.rerun_files import write_recordings
-
-    return write_recordings(store, options.require_out("rerun", "episodes.rerun"), options)
-
-
-def _export_lerobot(store: Store, options: ExportOptions) -> str:
-    from assay.extensions.interop.exporting.lerobot_datasets import write_rollouts
-
-    return write_rollouts(store, options.require_out("lerobot", "rollouts"), options)
 
 
 def report_written(folder: Path, count: int, left_out: int) -> str:
@@ -174,12 +155,6 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
     return f"{len(results)} conditions written to {file}"
 
 
-EXPORTERS: Mapping[str, Callable[[Store, ExportOptions], str]] = MappingProxyType(
-    {"rerun": _export_rerun, "lerobot": _export_lerobot, "hf": _export_hf}
-)
-"""Exporters by name, except trackers; each writes a run and returns a one-line summary."""
-
-
 def export_to(tool: str, store: Store, options: ExportOptions) -> str:
     """Export a run to a tool or tracker and return a one-line summary. Raises RunError."""
     if tool in registered_addresses("tracker"):
@@ -187,7 +162,16 @@ def export_to(tool: str, store: Store, options: ExportOptions) -> str:
         return f"{count} episodes sent to {tool}" + (
             "" if count == store.done else " (the others were sent before)"
         )
-    if tool not in EXPORTERS:
-        tools = [*registered_addresses("tracker"), *EXPORTERS]
-        raise RunError(f"--to '{tool}': {did_you_mean(tool, tools, most=9)}")
-    return EXPORTERS[tool](store, options)
+    if tool == "hf":
+        return _export_hf(store, options)
+    if tool == "lerobot":
+        from assay.extensions.interop.exporting.lerobot_datasets import write_rollouts
+
+        return write_rollouts(store, options.require_out("lerobot", "rollouts"), options)
+    if tool == "rerun":
+        require("rerun", "files for Rerun need the package rerun-sdk", RunError)
+        from assay.extensions.interop.exporting.rerun_files import write_recordings
+
+        return write_recordings(store, options.require_out("rerun", "episodes.rerun"), options)
+    tools = [*registered_addresses("tracker"), "rerun", "lerobot", "hf"]
+    raise RunError(f"--to '{tool}': {did_you_mean(tool, tools, most=9)}")

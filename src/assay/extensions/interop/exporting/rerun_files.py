@@ -9,11 +9,9 @@ goal/...          whether each atom of the goal was true
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import rerun as rr
@@ -51,15 +49,29 @@ def write_recordings(store: Store, folder: Path, options: ExportOptions) -> str:
     for episode in read_episodes(store, rows):
         row = episode.row
         recording = rr.RecordingStream("assay", recording_id=row["key"])
-        recording.save(folder / f"{episode.name}.rrd", default_blueprint=_blueprint(options.images))
+        name = f"{episode.spec.task.replace('/', '-')}_{episode.spec.seed:03d}_{row['key'][:8]}.rrd"
+        recording.save(folder / name, default_blueprint=_blueprint(options.images))
         recording.send_recording_name(f"{episode.spec.task} {row['condition']} {row['outcome']}")
-        recording.log("episode", rr.TextDocument(_describe(row), media_type="text/markdown"), static=True)
+        lines = [f"## {row['outcome']}", f"*{row['instruction']}*", ""]
+        lines += [f"- {name}: {row[name]}" for name in ("task", "condition", "seed", "steps", "key")]
+        lines += [f"- error: {row['error']}"] if row["error"] else []
+        about = rr.TextDocument("\n".join(lines), media_type="text/markdown")
+        recording.log("episode", about, static=True)
         _log_trajectory(recording, episode)
-        _log_goal(recording, row)
+        for atom, intervals in json.loads(row.get("truth") or "{}").items():
+            truth = np.zeros(int(row["steps"]) + 1)  # 0 or 1 after each step
+            for first, last in intervals:
+                truth[first:last] = 1.0
+            _log_series(recording, f"goal/{rr.escape_entity_path_part(atom)}", [atom], truth)
         if options.images:
-            for step, image in _render(episode, store):
-                recording.set_time(STEP, sequence=step)
-                recording.log("camera", rr.EncodedImage(contents=image, media_type="image/jpeg"))
+            with replaying(episode, store) as (env, _, observations):
+                for observation in observations:
+                    if observation.step % IMAGE_INTERVAL == 0 or observation is observations[-1]:
+                        file = BytesIO()
+                        Image.fromarray(env.frame(observation)).save(file, "JPEG", quality=85)
+                        image = rr.EncodedImage(contents=file.getvalue(), media_type="image/jpeg")
+                        recording.set_time(STEP, sequence=observation.step)
+                        recording.log("camera", image)
         recording.flush()
         recording.disconnect()
     return report_written(folder, len(rows), left_out)
@@ -110,28 +122,3 @@ def _log_trajectory(recording: rr.RecordingStream, episode: ExportedEpisode) -> 
     if positions:
         points = rr.Points3D(list(positions.values()), labels=list(positions), radii=0.01)
         recording.log("world/things", points, static=True)
-
-
-def _log_goal(recording: rr.RecordingStream, row: dict[str, Any]) -> None:
-    """Log each atom of the goal as 0 or 1 over the steps."""
-    for atom, intervals in json.loads(row.get("truth") or "{}").items():
-        truth = np.zeros(int(row["steps"]) + 1)
-        for first, last in intervals:
-            truth[first:last] = 1.0
-        _log_series(recording, f"goal/{rr.escape_entity_path_part(atom)}", [atom], truth)
-
-
-def _render(episode: ExportedEpisode, store: Store) -> Iterator[tuple[int, bytes]]:
-    """Yield steps and JPEG images of the replayed episode."""
-    with replaying(episode, store) as (env, _, observations):
-        for observation in observations:
-            if observation.step % IMAGE_INTERVAL == 0 or observation is observations[-1]:
-                file = io.BytesIO()
-                Image.fromarray(env.frame(observation)).save(file, "JPEG", quality=85)
-                yield observation.step, file.getvalue()
-
-
-def _describe(row: dict[str, Any]) -> str:
-    lines = [f"## {row['outcome']}", f"*{row['instruction']}*", ""]
-    lines += [f"- {name}: {row[name]}" for name in ("task", "condition", "seed", "steps", "key")]
-    return "\n".join([*lines, *([f"- error: {row['error']}"] if row["error"] else [])])

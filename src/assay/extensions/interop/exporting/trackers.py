@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-from pathlib import Path
 from typing import Any
 
 from assay.api.tracking import TrackedEpisode, TrackedRun
@@ -105,7 +104,12 @@ class TensorBoard:
     def start(self, about: TrackedRun) -> int:
         """Open the folder of a run; returns the number of episodes that are already in its files."""
         folder = about.folder / "tensorboard" / f"{about.name}-{about.id[:8]}"
-        self._step = self._count_episodes(folder)
+        self._step = 0
+        if folder.is_dir():
+            module: Any = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
+            events = module.EventAccumulator(str(folder), size_guidance={"scalars": 0}).Reload()
+            if self.SUCCESS_TAG in events.Tags()["scalars"]:
+                self._step = max(scalar.step + 1 for scalar in events.Scalars(self.SUCCESS_TAG))
         writer = importlib.import_module("tensorboard.summary.writer.event_file_writer")
         self._writer: Any = writer.EventFileWriter(str(folder))
         if not self._step:
@@ -141,12 +145,3 @@ class TensorBoard:
         plugin = metadata(plugin_data=metadata.PluginData(plugin_name="text"))
         value = self._summary.Summary.Value(tag=f"{tag}/text_summary", metadata=plugin, tensor=tensor)
         self._writer.add_event(self._event(step=self._step, summary=self._summary.Summary(value=[value])))
-
-    def _count_episodes(self, folder: Path) -> int:
-        if not folder.is_dir():
-            return 0
-        module: Any = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
-        events = module.EventAccumulator(str(folder), size_guidance={"scalars": 0}).Reload()
-        has_episodes = self.SUCCESS_TAG in events.Tags()["scalars"]
-        scalars = events.Scalars(self.SUCCESS_TAG) if has_episodes else []
-        return max((scalar.step + 1 for scalar in scalars), default=0)

@@ -13,7 +13,7 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -59,7 +59,16 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
     trials: Counter[tuple[str, str, str]] = Counter()
     lines: dict[tuple[object, ...], int] = {}
     try:
-        columns = _match_columns(reader.fieldnames or (), file)
+        lower = {name.strip().lower(): name for name in reader.fieldnames or ()}
+        columns = {
+            meaning: next(lower[candidate] for candidate in candidates if candidate in lower)
+            for meaning, candidates in COLUMN_NAMES.items()
+            if not lower.keys().isdisjoint(candidates)
+        }
+        for required in REQUIRED:
+            if required not in columns:
+                documented = ", ".join(candidates[0] for candidates in COLUMN_NAMES.values())
+                raise ReleaseError(f"{file}: no column '{required}'; supported columns: {documented}")
         for row in reader:
             place = f"{file}: line {reader.line_num}"
             if None in row or None in row.values():
@@ -123,21 +132,6 @@ def _episode(
             error=cells.get("error", "") or ("error" if outcome is Outcome.ERROR else ""),
         ),
     )
-
-
-def _match_columns(names: Sequence[str], file: Path) -> dict[str, str]:
-    """Return the name of the table's column for each meaning."""
-    lower = {name.strip().lower(): name for name in names}
-    columns = {
-        meaning: next(lower[candidate] for candidate in candidates if candidate in lower)
-        for meaning, candidates in COLUMN_NAMES.items()
-        if any(candidate in lower for candidate in candidates)
-    }
-    for required in REQUIRED:
-        if required not in columns:
-            documented = ", ".join(candidates[0] for candidates in COLUMN_NAMES.values())
-            raise ReleaseError(f"{file}: no column '{required}'; supported columns: {documented}")
-    return columns
 
 
 def _parse_int(text: str, name: str, place: str) -> int:

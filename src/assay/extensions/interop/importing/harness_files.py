@@ -37,15 +37,17 @@ import numpy as np
 
 from assay import tasks
 from assay.episodes import CONTROL, Episode, Outcome, Trajectory, no_trajectory
+from assay.episodes.perturbation import changed_by
 from assay.errors import one_line
 from assay.extensions.interop.importing.reported import (
+    PRO_CHANGES,
+    PRO_TYPES,
     Evaluation,
     ReportedEpisode,
     ResultFormat,
     TaskCondition,
     find_task,
     parse_names,
-    pro_condition,
 )
 from assay.support.files import DATABASE
 from assay.tasks.formats import ReleaseError, text_of
@@ -219,7 +221,11 @@ def read_libero_pro(file: Path) -> tuple[Evaluation, ...]:
 
 
 def _libero_pro_episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
-    condition, change = pro_condition(str(row["perturbation_type"]))
+    condition, change = CONTROL, ""
+    if (kind := str(row["perturbation_type"])) not in ("", "none"):
+        parts = [PRO_TYPES.get(part, part) for part in kind.split("+")]
+        condition = f"libero-pro/{'+'.join(parts)}"
+        change = changed_by(PRO_CHANGES.get(part, part) for part in parts)
     suite, name = str(row["base_suite"]), str(row["task"])
     reason = str(row.get("termination_reason") or "")
     outcome = Outcome.SUCCESS if row["success"] is True else Outcome.FAILURE

@@ -44,20 +44,38 @@ _CHECKPOINT = re.compile(r"(?:pretrained_checkpoint|[Mm]odel(?: name)?)[:=] ?'?(
 def read_log(file: Path) -> tuple[Evaluation, ...]:
     """Return the evaluation in a log. Raises ReleaseError if it has no episodes."""
     text = text_of(file, most=MAX_BYTES)
-    match = _SUITE.search(text)
-    suite = match[1] if match else _suite_in_name(file.stem)
-    episodes = _mark_rewordings(tuple(_episodes(text, suite)))
+    if match := _SUITE.search(text):
+        suite = match[1]
+    else:  # in a file name such as EVAL-libero_goal_swap-openvla-2026_01_01
+        parts = re.split(r"[-. ]", file.stem)
+        suite = next((part for part in parts if re.match(rf"({'|'.join(tasks.suites())})(_|$)", part)), "")
+    episodes = list(_episodes(text, suite))
+    if any(reported.name.condition.startswith("libero-plus/") for reported in episodes):
+        category, change = PLUS_CATEGORIES["language"]  # its rewordings have no suffix
+        for place, reported in enumerate(episodes):
+            if _is_unknown_control(reported):
+                task, prompt = reported.name.task, reported.episode.instruction
+                name = TaskCondition(task, plus_condition(category), change, prompt)
+                episodes[place] = replace(reported, name=name)
     if not episodes:
         raise ReleaseError(f"{file}: no line 'Success: True' or 'Success: False' after a line 'Task: ...'")
+    remarks = ["the log has no steps or trajectories, so only success rates are reported"]
+    if unknown := sorted(
+        {reported.episode.instruction for reported in filter(_is_unknown_control, episodes)}
+    ):
+        examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
+        remarks.append(
+            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a separate task"
+        )
     checkpoint = _CHECKPOINT.search(text)
     return (
         Evaluation(
             "LIBERO's evaluation log",
             checkpoint[1] if checkpoint else "",
-            episodes,
+            tuple(episodes),
             settings={"suite": suite},
             stored=True,
-            remarks=tuple(_remarks(episodes)),
+            remarks=tuple(remarks),
         ),
     )
 
@@ -86,42 +104,6 @@ def _episodes(text: str, suite: str) -> Iterator[ReportedEpisode]:
 def _is_unknown_control(reported: ReportedEpisode) -> bool:
     """Return whether a prompt without a perturbation suffix is not the instruction of a built-in task."""
     return reported.is_control and reported.name.task not in tasks.built_in_ids()
-
-
-def _mark_rewordings(episodes: tuple[ReportedEpisode, ...]) -> tuple[ReportedEpisode, ...]:
-    """Mark unknown prompts in a log of LIBERO-plus as its rewordings, which have no suffix."""
-    if not any(reported.name.condition.startswith("libero-plus/") for reported in episodes):
-        return episodes
-    category, change = PLUS_CATEGORIES["language"]
-    return tuple(
-        replace(
-            reported,
-            name=TaskCondition(
-                reported.name.task, plus_condition(category), change, reported.episode.instruction
-            ),
-        )
-        if _is_unknown_control(reported)
-        else reported
-        for reported in episodes
-    )
-
-
-def _remarks(episodes: tuple[ReportedEpisode, ...]) -> Iterator[str]:
-    yield "the log has no steps or trajectories, so only success rates are reported"
-    unknown = sorted({reported.episode.instruction for reported in episodes if _is_unknown_control(reported)})
-    if unknown:
-        examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
-        yield (
-            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a separate task"
-        )
-
-
-def _suite_in_name(stem: str) -> str:
-    """Return the suite in a file name such as ``EVAL-libero_goal_swap-openvla-2026_01_01``; empty if it has none."""
-    for part in re.split(r"[-. ]", stem):
-        if any(part == suite or part.startswith(f"{suite}_") for suite in tasks.suites()):
-            return part
-    return ""
 
 
 def _is_log(path: Path, head: bytes) -> bool:

@@ -36,7 +36,7 @@ from assay.errors import RunError
 from assay.extensions.interop.importing.results import ImportedRun, run_files, write_run
 from assay.perturb import Say
 from assay.perturb.words.distance.pride import ALPHA
-from assay.perturb.words.grid.cells import Cell, cell_of
+from assay.perturb.words.grid.cells import cell_of
 from assay.tasks.checks import validation_reason
 from assay.tasks.formats import ReleaseError, task_of_file, text_of
 from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, read_metadata, types_of
@@ -77,12 +77,6 @@ class LoggedEpisode:
     def is_original(self) -> bool:
         """Whether the episode was logged with ``--mode original``, without a paraphrase."""
         return self.paraphrase_type == UNKNOWN and not self.categories
-
-    @property
-    def types(self) -> Types:
-        """Object and action type of the paraphrase. Raises ReleaseError for an unknown combination."""
-        official = self.paraphrase_type, "+".join(self.categories), "+".join(self.subcategories)
-        return types_of(official, self.bddl_file)
 
     def record(self, replan: int | None) -> Episode:
         """Return the episode; missing parts of its trajectory are empty. Raises ReleaseError for invalid shapes.
@@ -277,7 +271,10 @@ class _ModelImport:
     def _spec(
         self, episode: LoggedEpisode, seed: int, settings: ParaSettings, eval_id: int
     ) -> EpisodeSpec | None:
-        """Return the spec of an episode; None if the metadata does not name its task."""
+        """Return the spec of an episode; None if the metadata does not name its task.
+
+        Raises ReleaseError for an unknown combination of types and for a repeated episode.
+        """
         text, words, condition = episode.paraphrased_instruction, tuple[Say, ...](), CONTROL
         labels: dict[str, Label] = {}
         if episode.is_original:
@@ -287,7 +284,8 @@ class _ModelImport:
             self.controls.add((task, seed))
             self.counts["reworded"] += " ".join(text.lower().split()) != tasks.load(task).instruction.text
         else:
-            types = episode.types
+            parts = "+".join(episode.categories), "+".join(episode.subcategories)
+            types = types_of((episode.paraphrase_type, *parts), episode.bddl_file)
             if eval_id not in self.task_ids:
                 self.counts["unknown"] += 1
                 return None
@@ -306,7 +304,13 @@ class _ModelImport:
             # A text that occurs twice in a cell is repeated in the spec: another key, but the same task.
             words = (Say(text),) * self.repetitions[task, seed, types, text]
             cell = cell_of(*types)
-            condition, labels = f"{EXPERIMENT}/{cell}", _labels(cell, wording)
+            condition = f"{EXPERIMENT}/{cell}"
+            axes = {"object": str(cell.object_type), "action": str(cell.action_type)}
+            labels = {"axis": "words", "plausible": True, **axes}
+            if wording is not None:
+                s_k, s_t = wording.keyword_similarity, wording.structural_similarity
+                pd = 1 - (ALPHA * s_k + (1 - ALPHA) * s_t)
+                labels |= {"s_k": s_k, "s_t": s_t, "pd": pd, "scores": "published"}
         return EpisodeSpec(
             task=task,
             # The official scripts start every episode from stored state 0; the seed is the policy's.
@@ -353,16 +357,3 @@ class _ModelImport:
             f"of the {expected:,} episodes of the evaluation are missing": expected - counts["episodes"],
         }
         return metadata, [f"{count:,} {text}" for text, count in remarks.items() if count]
-
-
-def _labels(cell: Cell, wording: PublishedParaphrase | None) -> dict[str, Label]:
-    labels: dict[str, Label] = {
-        "axis": "words",
-        "plausible": True,
-        "object": str(cell.object_type),
-        "action": str(cell.action_type),
-    }
-    if wording is not None:
-        s_k, s_t = wording.keyword_similarity, wording.structural_similarity
-        labels |= {"s_k": s_k, "s_t": s_t, "pd": 1 - (ALPHA * s_k + (1 - ALPHA) * s_t), "scores": "published"}
-    return labels

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from assay import tasks
 from assay.episodes import CONTROL, Change, Episode, Outcome
-from assay.episodes.perturbation import changed_by
 from assay.tasks.formats import Label, ReleaseError, libero_pro, task_and_suffix
 
 SCENE_PREFIX = re.compile(r"^[A-Z_]*SCENE\d+_")
@@ -170,7 +169,15 @@ def parse_names(
         rest = text.removeprefix(prefix).strip()
         suffix = _PLUS_SUFFIX.fullmatch(rest)
         if suffix is not None and (rest or category):
-            name, change = PLUS_CATEGORIES.get(_changed_part(suffix), (category or "", str(Change.WORLD)))
+            changes = {
+                suffix["file"] or suffix["level"] or "": True,
+                "language": suffix["language"] is not None,
+                "noise": suffix["noise"] is not None,
+                "start": suffix["start"] not in (None, "0"),
+                "view": suffix["view"] not in (None, _DEFAULT_VIEW),
+            }
+            part = next((part for part, differs in changes.items() if part and differs), "")
+            name, change = PLUS_CATEGORIES.get(part, (category or "", str(Change.WORLD)))
             return TaskCondition(
                 by_instruction[prefix], plus_condition(category or name), change, rest, labels
             )
@@ -180,14 +187,6 @@ def parse_names(
     if base and condition != CONTROL:
         return TaskCondition(text, condition, change, labels=labels)
     return TaskCondition("/".join(part for part in (suite, task) if part) or "task")
-
-
-def pro_condition(kind: str) -> tuple[str, str]:
-    """Return the condition of LIBERO-PRO's ``perturbation_type`` and its name in findings; ``none`` is a control."""
-    if kind in ("", "none"):
-        return CONTROL, ""
-    parts = [PRO_TYPES.get(part, part) for part in kind.split("+")]
-    return f"libero-pro/{'+'.join(parts)}", changed_by(PRO_CHANGES.get(part, part) for part in parts)
 
 
 def plus_condition(category: str) -> str:
@@ -207,16 +206,6 @@ def _parse_suite(name: str) -> tuple[str, str, str]:
     kind, axis, distance = dimension
     condition = f"libero-pro/{kind}" + (f"={axis}{distance:g}" if distance is not None else "")
     return base, condition, PRO_CHANGES[kind]
-
-
-def _changed_part(suffix: re.Match[str]) -> str:
-    """Return the part of LIBERO-plus's suffix that differs from the default; empty if none does."""
-    for part in ("file", "level", "language", "noise"):
-        if suffix[part] is not None:
-            return suffix[part] if part in ("file", "level") else part
-    if suffix["start"] not in (None, "0"):
-        return "start"
-    return "view" if suffix["view"] not in (None, _DEFAULT_VIEW) else ""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Demonstrations: successful episodes of the oracle as a dataset that LeRobot can open."""
+"""Demonstrations: successful oracle episodes, stored as a dataset that LeRobot can open."""
 
 from assay.extensions.learn.demonstrations.collect import Collected, collect, max_attempts
 from assay.extensions.learn.demonstrations.dataset import Recipe

@@ -27,11 +27,11 @@ from assay.tasks.formats.lerobot_features import ACTION, STATE, VECTORS, robot_s
 from assay.tasks.formats.lerobot_writer import RecordedEpisode, record_images
 
 IMAGE_SIZES = range(16, 2049, 2)
-"""Valid heights and widths of images, pixels; the video format requires even numbers."""
+"""Valid heights and widths of images, in pixels; the video format requires even numbers."""
 NOISE_CORRELATION = 0.8
 """Correlation of the disturbance between consecutive steps: a push lasts about five steps."""
 NOISE_SCALE = np.array([1.0, 1.0, 1.0, 0.3, 0.3, 0.3])
-"""Relative strength of the disturbance along the axes of an action, translation and rotation."""
+"""Relative strength of the disturbance for each action component: translation, then rotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,19 @@ class Collected:
     episodes: int
     frames: int
     left_out: int
-    """Number of attempts at which the oracle failed."""
+    """Number of attempts in which the oracle failed."""
     short: Mapping[str, int]
     """Task -> number of episodes, for tasks with fewer episodes than requested."""
 
 
 class Demonstrator(Oracle):
-    """The oracle with disturbed actions; its undisturbed actions are recorded."""
+    """The oracle with disturbed actions; the undisturbed actions are recorded."""
 
     def __init__(self, noise: float) -> None:
         self._noise = noise
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Begin an episode."""
+        """Start an episode."""
         super().reset(instruction, spec)
         self.undisturbed: list[np.ndarray] = []
         """The oracle's actions before the disturbance is added, each (7,)."""
@@ -74,7 +74,7 @@ class Demonstrator(Oracle):
 
 
 def max_attempts(episodes: int) -> int:
-    """Return the maximum number of seeds of a task that are tried to record ``episodes`` episodes."""
+    """Return the maximum number of seeds to try in order to record ``episodes`` episodes of a task."""
     return 2 * episodes + 10
 
 
@@ -90,7 +90,7 @@ def collect(
     orientation: Orientation = Orientation.ROTATED,
     on_episode: Callable[[str], None] = lambda task: None,
 ) -> Collected:
-    """Extend a folder to ``episodes`` successful episodes of each task, from ``seeds`` or from seed 0 on.
+    """Extend a folder to ``episodes`` successful episodes of each task, trying ``seeds`` or else seeds from 0 on.
 
     Episodes already in the folder are not repeated. ``orientation`` defaults to that of the images sent to policy
     servers. ``on_episode`` is called with the task of each episode in the folder.
@@ -120,7 +120,7 @@ def collect(
 def _demonstrate(
     folder: DemonstrationFolder, task: Task, assets: AssetPack, seeds: Sequence[int]
 ) -> Iterator[int]:
-    """Yield the seeds from which a task is demonstrated, attempting new seeds as needed."""
+    """Yield the seeds with which a task has been demonstrated, attempting new seeds as needed."""
     wanted = folder.demonstrations
     simulation: Simulation | None = None
     try:

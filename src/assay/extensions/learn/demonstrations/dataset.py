@@ -1,6 +1,6 @@
 """Demonstrations as a LeRobotDataset with an additional file, ``meta/assay.json``.
 
-That file holds the asset pack, image size and orientation, the recipe, and the failed attempts.
+That file holds the asset pack, the image size and orientation, the recipe, and the failed attempts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T", "RecordedEpisode", "FailedAttempt")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Variation of demonstrations; none by default."""
+    """How demonstrations are varied; by default they are not."""
 
     noise: float = 0.0
     """Standard deviation of the disturbance added to the oracle's actions, which are in [-1, 1].
@@ -48,7 +48,7 @@ class Recipe:
     (after DART, Laskey et al. 2017).
     """
     starts: int = 0
-    """Number of distinct initial states, taken from the first seeds in turn; 0 for one per seed."""
+    """Number of distinct initial states, which the seeds use in turn; 0 for one per seed."""
     relocate: float = 0.0
     """Displacement of objects as a fraction of the distance to their nearest neighbour; 0 for none."""
 
@@ -66,13 +66,13 @@ class Recipe:
         return " ".join(f"--{name} {value:g}" for name, value in asdict(self).items() if value)
 
     def spec(self, task: str, seed: int, pack: str, first_seed: int) -> EpisodeSpec:
-        """Return the episode of a seed; initial states are counted from ``first_seed``."""
+        """Return the spec of the episode with a seed; initial states are counted from ``first_seed``."""
         changes = (Relocate(self.relocate),) if self.relocate else ()
         start = first_seed + (seed - first_seed) % self.starts if self.starts else None
         return EpisodeSpec(task, seed, pack, perturbations=changes, start=start)
 
     def task(self, task: Task, spec: EpisodeSpec) -> Task:
-        """Return the task with its objects relocated for an episode. Raise PerturbationError if this fails."""
+        """Return the task of an episode with its objects relocated. Raises PerturbationError if this fails."""
         with planned_on(spec.pack):
             return apply_perturbations(task, spec.perturbations, seed=spec.world_seed)
 
@@ -83,7 +83,7 @@ PLAIN = Recipe()
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt at which the oracle failed, so that no episode is recorded."""
+    """An attempt in which the oracle failed, so that no episode was recorded."""
 
     task: str
     """The task's id."""
@@ -95,12 +95,12 @@ class FailedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Demonstrations:
-    """Episodes of one asset pack with images of one size and orientation, sorted by task and seed."""
+    """Episodes with one asset pack, image size and orientation, sorted by task and seed."""
 
     pack: str
     """Name of the asset pack."""
     size: int
-    """Height and width of the images, pixels."""
+    """Height and width of the images, in pixels."""
     episodes: tuple[RecordedEpisode, ...] = ()
     left_out: tuple[FailedAttempt, ...] = ()
     recipe: Recipe = PLAIN
@@ -111,11 +111,11 @@ class Demonstrations:
         return f"{options} {self.recipe}".strip()
 
     def seeds(self, task: str) -> frozenset[int]:
-        """Return the seeds from which a task was demonstrated."""
+        """Return the seeds with which a task was demonstrated."""
         return frozenset(episode.seed for episode in self.episodes if episode.task == task)
 
     def merge(self, others: Iterable[Demonstrations]) -> Demonstrations:
-        """Return the union with other demonstrations of the same kind, each attempt once."""
+        """Return the union with other demonstrations of the same kind, without duplicate attempts."""
         parts = (self, *others)
         return replace(
             self,
@@ -132,7 +132,7 @@ def _sort(attempts: Iterable[T]) -> tuple[T, ...]:
 
 
 def write(folder: Path, demonstrations: Demonstrations, *, max_frames: int = MAX_FRAMES_PER_FILE) -> None:
-    """Write demonstrations into a new folder; without episodes, write only the failed attempts."""
+    """Write demonstrations to a new folder; if there are no episodes, write only the failed attempts."""
     if demonstrations.episodes:
         write_dataset(
             folder,
@@ -153,7 +153,7 @@ def write(folder: Path, demonstrations: Demonstrations, *, max_frames: int = MAX
 
 
 def read(folder: Path) -> Demonstrations:
-    """Read a folder written by `write`. Raise DemonstrationError for any other folder."""
+    """Read a folder written by `write`. Raises DemonstrationError for any other folder."""
     try:
         ours = json.loads((folder / OURS).read_text())
         left_out = tuple(

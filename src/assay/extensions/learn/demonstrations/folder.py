@@ -1,7 +1,7 @@
 """A dataset folder that can be extended and survives interruption at any time.
 
     .staged/NAME/    one complete attempt: a small dataset
-    .next/           the complete dataset while it is written
+    .next/           the complete dataset while it is being written
     .ready/          the complete dataset that replaces the old one; the next process completes an interrupted exchange
     meta/ data/ videos/
 
@@ -32,7 +32,10 @@ class DemonstrationFolder:
     """A dataset folder to which attempts are added."""
 
     def __init__(self, root: Path, kind: Demonstrations) -> None:
-        """``kind``: demonstrations without episodes, with the pack, image size, orientation and recipe to use."""
+        """Open a dataset folder.
+
+        ``kind``: demonstrations without episodes that specify the pack, image size, orientation and recipe.
+        """
         self.root = root
         self._staged, self._next, self._ready = root / ".staged", root / ".next", root / ".ready"
         if self._ready.exists():
@@ -60,7 +63,7 @@ class DemonstrationFolder:
         return self.root / ".scratch"
 
     def add(self, attempt: RecordedEpisode | FailedAttempt) -> None:
-        """Stage one attempt; it is on disk when this returns."""
+        """Stage one attempt, which is on disk when this method returns."""
         demonstrations = self.demonstrations
         if isinstance(attempt, RecordedEpisode):
             part = replace(demonstrations, episodes=(attempt,), left_out=())
@@ -81,7 +84,7 @@ class DemonstrationFolder:
             self._exchange()
 
     def _exchange(self) -> None:
-        """Replace the old dataset by the new one. Safe to interrupt and repeat."""
+        """Replace the old dataset with the new one. Safe to interrupt and repeat."""
         if (self._ready / "meta").exists():
             _remove(self.root / "meta")  # first out and last in: half an exchange is not taken for a dataset
         for name in _PARTS:
@@ -94,7 +97,7 @@ class DemonstrationFolder:
 
 @contextmanager
 def open_folder(root: Path, kind: Demonstrations) -> Iterator[DemonstrationFolder]:
-    """Open a folder exclusively for this process; create it if it is missing."""
+    """Lock a folder for exclusive use by this process, creating it if necessary."""
     root.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         try:

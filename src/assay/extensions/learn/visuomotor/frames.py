@@ -1,4 +1,4 @@
-"""Demonstrations as arrays: a LeRobotDataset with its images scaled down once and cached as memory maps."""
+"""Demonstrations as arrays: a LeRobotDataset whose images are scaled down once and cached as memory maps."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from assay.tasks.formats.lerobot_features import FEATURE_NAMES
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 WIDTHS = {"state": 8, "action": 7}
-"""Number of components of a state (position, axis times angle, two fingers) and of an action."""
+"""Number of components of a state (position, axis-angle rotation, two fingers) and of an action."""
 _CACHE_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameArrays:
-    """All frames of a data set, in the order of episodes."""
+    """All frames of a dataset, in episode order."""
 
     images: Mapping[str, np.ndarray]
     """Camera -> images, uint8, (frames, pixels, pixels, 3), upright."""
@@ -41,15 +41,15 @@ class FrameArrays:
     instructions: tuple[str, ...]
     """The instruction of each episode."""
     tasks: tuple[str, ...]
-    """The task id of each episode; empty if the data set was not recorded by Assay."""
+    """The task id of each episode; empty if the dataset was not recorded by Assay."""
     size: int
-    """Height and width of the data set's images, pixels."""
+    """Height and width of the dataset's images, in pixels."""
 
     def __len__(self) -> int:
         return len(self.actions)
 
     def first(self, count: int) -> FrameArrays:
-        """Return the first ``count`` episodes of each instruction, with images copied into memory."""
+        """Return the first ``count`` episodes for each instruction, with images copied into memory."""
         counts: Counter[str] = Counter()
         chosen = []
         for number, text in enumerate(self.instructions):
@@ -68,10 +68,10 @@ class FrameArrays:
 
 
 def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> FrameArrays:
-    """Read a data set; its images are scaled down once and cached in the user's cache folder.
+    """Read a dataset; its images are scaled down once and cached in the user's cache folder.
 
-    ``orientation`` of the stored images defaults to that stated in the data set, otherwise to rotated, as in nearly
-    all LIBERO data. Raises DemonstrationError if the data set is invalid.
+    ``orientation`` of the stored images defaults to that stated in the dataset, otherwise to rotated, as in nearly all
+    LIBERO data. Raises DemonstrationError if the dataset is invalid.
     """
     if not (folder / INFO).is_file():
         raise DemonstrationError(
@@ -123,7 +123,7 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
 
 
 def _feature_name(data: LerobotFolder, role: str) -> str:
-    """Return the name of the feature that holds a camera, the state or the action. Raises DemonstrationError."""
+    """Return the name of the feature for a camera, the state or the action. Raises DemonstrationError."""
     for name in FEATURE_NAMES[role]:
         feature = data.features.get(name)
         if feature is not None and (role not in WIDTHS or list(feature["shape"]) == [WIDTHS[role]]):
@@ -147,7 +147,7 @@ def _numbers(row: LerobotEpisode, names: Mapping[str, str]) -> tuple[np.ndarray,
 
 
 def _images(data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str) -> Iterator[np.ndarray]:
-    """Yield the images of a camera, (height, width, 3), as stored, frame by frame."""
+    """Yield a camera's images as stored, frame by frame, each (height, width, 3)."""
     for row in rows:
         if name in data.videos:
             path, start = row.clips[name]
@@ -160,7 +160,7 @@ def _images(data: LerobotFolder, rows: Sequence[LerobotEpisode], name: str) -> I
 
 
 def downscale(image: np.ndarray, pixels: int) -> np.ndarray:
-    """Scale an image (h, w, 3) to (pixels, pixels, 3) by averaging."""
+    """Scale an image from (h, w, 3) to (pixels, pixels, 3) by averaging."""
     if image.shape[:2] == (pixels, pixels):
         return image
     return np.asarray(Image.fromarray(image).resize((pixels, pixels), Image.Resampling.BOX))

@@ -14,12 +14,12 @@ from assay.perturb.words.distance.models import minilm_files
 from assay.perturb.words.grid.generate import paraphrases
 
 PARAPHRASES_SEED = 1_000_000
-"""Seed of the training paraphrases; the experiment ``para`` uses seed 0, so that its wordings differ."""
+"""Seed of the training paraphrases; the experiment ``para`` uses seed 0, so that its wordings are different."""
 
 
 @lru_cache(maxsize=4096)
 def embed(text: str) -> np.ndarray:
-    """Return the unit embedding of an instruction, float32, (384,); zeros for a blank one."""
+    """Return the unit-length embedding of an instruction, float32, (384,); zeros for a blank instruction."""
     if not text.strip():
         return np.zeros(WIDTH, np.float32)
     return np.asarray(_encoder().sentences([text])[0], dtype=np.float32)

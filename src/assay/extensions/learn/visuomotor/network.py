@@ -1,8 +1,8 @@
-"""A language-conditioned visuomotor network. Needs torch.
+"""A language-conditioned visuomotor network. Requires torch.
 
-Two images, proprioception and an instruction become features: each camera has a small convolution, the instruction sets
-the gain of its last layer (FiLM), and an image is reduced to the position of each feature (spatial softmax) and its
-strength. One of three heads turns features into a chunk of normalised actions.
+Two images, proprioception and an instruction are encoded as features. Each camera has a small convolutional network;
+the instruction modulates its last layer (FiLM), and a spatial softmax reduces the image to the position and strength
+of each feature. One of three heads turns the features into a chunk of normalised actions.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from assay.perturb.words.distance import encoder
 ACTION_SIZE = 7
 BINS = 256
 BIN_RANGE = 6.0
-"""Range of the bins, standard deviations of normalised actions: rotations are rare but fast."""
+"""Range of the bins, in standard deviations of the normalised actions: rotations are rare but fast."""
 TOKEN_WIDTH = 64
-"""Width of the token of each action in a chunk, in the bins head."""
+"""Width of the token for each action of a chunk in the bins head."""
 FLOW_STEPS = 10
 """Number of integration steps from noise to actions."""
 FLOW_DRAWS = 4
-"""Draws of noise and time per training frame; they are cheap compared with encoding the images."""
+"""Number of samples of noise and time per training frame; they are cheap compared with encoding the images."""
 
 
 class RegressionHead(nn.Module):
@@ -37,7 +37,7 @@ class RegressionHead(nn.Module):
         self.chunk = chunk
 
     def loss(self, features: Tensor, wanted: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
-        """Mean absolute error over the actions of the episode."""
+        """Return the mean absolute error over the actions within the episode."""
         return _mean((self.actions(features, noise) - wanted).abs().mean(dim=-1), counts)
 
     def actions(self, features: Tensor, noise: Tensor) -> Tensor:
@@ -48,8 +48,8 @@ class RegressionHead(nn.Module):
 class BinsHead(nn.Module):
     """Predicts each action component as one of 256 bins with cross-entropy (OpenVLA); returns the median.
 
-    The mode would be full speed far too often: a tenth to a fifth of all demonstrated steps have the clipped full
-    speed and share one bin, while other speeds spread over many bins.
+    The mode would be full speed far too often: between a tenth and a fifth of all demonstrated steps are clipped
+    to full speed and share one bin, while other speeds spread over many bins.
     """
 
     def __init__(self, width: int, chunk: int) -> None:
@@ -60,7 +60,7 @@ class BinsHead(nn.Module):
         self.chunk = chunk
 
     def loss(self, features: Tensor, wanted: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
-        """Mean cross-entropy over the actions of the episode."""
+        """Return the mean cross-entropy over the actions within the episode."""
         bins = ((wanted / self.reach + 1) / 2 * BINS).long().clamp(0, BINS - 1)
         logits = self._logits(features)
         errors = nn.functional.cross_entropy(logits.flatten(0, 2), bins.flatten(), reduction="none")
@@ -78,7 +78,7 @@ class BinsHead(nn.Module):
 
 
 class FlowHead(nn.Module):
-    """Generates a chunk by integrating a velocity field from noise (flow matching, pi0), in ten steps."""
+    """Generates a chunk by integrating a velocity field from noise in ten steps (flow matching, pi0)."""
 
     def __init__(self, width: int, chunk: int) -> None:
         super().__init__()
@@ -89,9 +89,9 @@ class FlowHead(nn.Module):
         )  # fmt: skip
 
     def loss(self, features: Tensor, wanted: Tensor, counts: Tensor, noise: Tensor, times: Tensor) -> Tensor:
-        """Mean squared error of the velocity at a time between noise (0) and actions (1).
+        """Return the mean squared error of the velocity at times between noise (0) and actions (1).
 
-        Each frame is used once per draw of noise and time.
+        Each frame is used once per sample of noise and time.
         """
         draws = len(times) // len(features)
         features, counts = features.repeat(draws, 1), counts.repeat(draws, 1)
@@ -121,7 +121,7 @@ HEADS: dict[Head, type[RegressionHead] | type[BinsHead] | type[FlowHead]] = {
 
 
 def _mean(errors: Tensor, counts: Tensor) -> Tensor:
-    """Return the mean of errors (n, chunk) with weights 0 or 1 (n, chunk)."""
+    """Return the mean of errors (n, chunk), weighted by 0 or 1, (n, chunk)."""
     return (errors * counts).sum() / counts.sum()
 
 
@@ -132,7 +132,7 @@ EMBEDDING_WIDTH = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NetworkInput:
-    """A batch of inputs."""
+    """A batch of network inputs."""
 
     images: tuple[Tensor, ...]
     """Images of each camera: uint8, (n, pixels, pixels, 3); empty for a network without images."""
@@ -143,7 +143,7 @@ class NetworkInput:
 
 
 class ImageEncoder(nn.Module):
-    """Reduces an image to positions and strengths of features."""
+    """Reduces an image to the positions and strengths of features."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -203,13 +203,13 @@ class Network(nn.Module):
             self.register_buffer(f"{name}_scale", torch.ones(size))
 
     def normalise(self, states: Tensor, actions: Tensor) -> None:
-        """Set the normalisation from all training states (n, 11) and actions (n, 7)."""
+        """Set the normalisation from all training states, (n, 11), and actions, (n, 7)."""
         for name, values, least in (("state", states, 0.01), ("action", actions, 0.1)):
             getattr(self, f"{name}_mean").copy_(values.mean(dim=0))
             getattr(self, f"{name}_scale").copy_(values.std(dim=0).clamp(min=least))
 
     def features(self, inputs: NetworkInput) -> Tensor:
-        """Return features of a batch of inputs, (n, width)."""
+        """Return the features of a batch of inputs, (n, width)."""
         words = torch.zeros_like(inputs.words) if Input.WORDS in self.settings.without else inputs.words
         language = self.said(20 * words)  # a unit vector has entries of about 0.05
         states = (inputs.states - self.state_mean) / self.state_scale
@@ -220,7 +220,7 @@ class Network(nn.Module):
     def loss(
         self, inputs: NetworkInput, actions: Tensor, counts: Tensor, noise: Tensor, times: Tensor
     ) -> Tensor:
-        """Return the loss of chunks (n, chunk, 7); ``counts`` (n, chunk) is 0 for padding.
+        """Return the loss on chunks (n, chunk, 7); ``counts`` (n, chunk) is 0 for padding.
 
         ``noise`` (m, chunk, 7) and ``times`` (m,) are random numbers for heads that need them; m is a multiple of n.
         """
@@ -228,7 +228,7 @@ class Network(nn.Module):
         return self.head.loss(self.features(inputs), wanted, counts, noise, times)
 
     def forward(self, inputs: NetworkInput, noise: Tensor) -> Tensor:
-        """Return chunks of actions, (n, chunk, 7), in [-1, 1]; the gripper component is -1 or 1."""
+        """Return action chunks, (n, chunk, 7), in [-1, 1]; the gripper component is -1 or 1."""
         actions = self.head.actions(self.features(inputs), noise) * self.action_scale + self.action_mean
         gripper = torch.where(actions[..., 6:] > 0, 1.0, -1.0)
         return torch.cat([actions[..., :6].clamp(-1, 1), gripper], dim=-1)

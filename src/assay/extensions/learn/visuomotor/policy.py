@@ -1,4 +1,4 @@
-"""The policy of a trained visuomotor network."""
+"""A policy that runs a trained visuomotor network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXECUTED = 8
 
 
 class VisuomotorPolicy:
-    """A network trained by `assay learn`; maps two cameras, proprioception and the instruction to action chunks.
+    """Maps two cameras, proprioception and the instruction to action chunks with a network from `assay learn`.
 
     ``noise`` scales the initial noise of a flow head: 1 samples actions as in training, 0 is deterministic.
     """
@@ -51,7 +51,7 @@ class VisuomotorPolicy:
         """The training record of the network."""
 
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
-        """Begin an episode."""
+        """Start an episode."""
         self._words = embed(instruction.text)
         self._rng = stream("learned", spec.task, spec.seed)
 
@@ -60,7 +60,7 @@ class VisuomotorPolicy:
         return self.foresee(observation)[0][: self._execute]
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
-        """Return all actions of the next chunk, (chunk, 7), and the number of them that are executed."""
+        """Return all actions of the next chunk, (chunk, 7), and the number of them to execute."""
         import torch
 
         from assay.extensions.learn.visuomotor.network import NetworkInput

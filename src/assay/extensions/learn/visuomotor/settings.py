@@ -40,7 +40,7 @@ class NetworkSettings(BaseModel):
     without: tuple[Input, ...] = ()
     """Inputs that are withheld."""
     pixels: int = Field(default=64, ge=32, le=128, multiple_of=16)
-    """Height and width of the input images, pixels."""
+    """Height and width of the input images, in pixels."""
     chunk: int = Field(default=16, ge=1, le=64)
     """Number of actions predicted at once."""
     width: int = Field(default=256, ge=16, le=2048)
@@ -48,7 +48,7 @@ class NetworkSettings(BaseModel):
 
 
 def proprioception(states: np.ndarray) -> np.ndarray:
-    """Convert states (n, 8) with axis times angle to float32 (n, 11) with two columns of the rotation matrix.
+    """Convert states (n, 8) with axis-angle rotations to float32 (n, 11) with two columns of the rotation matrix.
 
     The gripper points down, half a turn from the world's axes, where the axis-angle vector is discontinuous and the
     matrix is not.

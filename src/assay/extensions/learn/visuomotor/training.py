@@ -1,4 +1,4 @@
-"""Behaviour cloning and its checkpoints. Needs torch.
+"""Behaviour cloning and its checkpoints. Requires torch.
 
 Training is resumable bit for bit: every random number is derived from the seed and the step.
 """
@@ -35,13 +35,13 @@ from assay.support.training import (
 )
 
 _HOLD_OUT_INTERVAL = 20
-"""Every 20th episode is held out."""
+"""Interval between held-out episodes: every 20th is held out."""
 _STATE_NOISE = 0.05
-"""Noise added to states, standard deviations, so that the network must also read positions from images."""
+"""Noise added to states, in standard deviations, so that the network must also read positions from images."""
 _AVERAGING = 0.998
-"""Decay of the exponential moving average of the weights; the averaged network is the result."""
+"""Decay rate of the exponential moving average of the weights; the averaged network is the result."""
 _SNAPSHOT_INTERVAL_S = 60.0
-"""Interval between the snapshots from which an interrupted training is resumed, seconds."""
+"""Interval, in seconds, between the snapshots from which an interrupted training run is resumed."""
 
 
 class TrainingRecord(BaseModel):
@@ -51,11 +51,11 @@ class TrainingRecord(BaseModel):
 
     settings: NetworkSettings
     size: int
-    """Height and width of rendered images, before they are scaled to the network's input, pixels."""
+    """Height and width, in pixels, of rendered images before they are scaled to the network's input size."""
     data: str
     """Names of the folders of demonstrations."""
     episodes: dict[str, int]
-    """Number of demonstrations by instruction, including held-out ones."""
+    """Number of demonstrations for each instruction, including held-out ones."""
     frames: int
     paraphrases: int
     """Paraphrases per cell of the paraphrase grid; 0 for the task's original wording only."""
@@ -67,13 +67,13 @@ class TrainingRecord(BaseModel):
     held_out: dict[str, float]
     """Metrics on held-out episodes: mean absolute error of translation and rotation, accuracy of the gripper.
 
-    Empty with fewer than 20 episodes, of which none is held out.
+    Empty if there are fewer than 20 episodes, because none is then held out.
     """
     torch: str
 
 
 class TrainingExamples:
-    """Frames, the action chunk that follows each, and the wordings of its instruction."""
+    """Frames, each with the action chunk that follows it and the wordings of its instruction."""
 
     def __init__(self, frames: FrameArrays, wordings: list[list[str]], settings: NetworkSettings) -> None:
         self.frames, self.settings = frames, settings
@@ -87,7 +87,7 @@ class TrainingExamples:
         self.learnt, self.held_out = np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
     def inputs(self, chosen: np.ndarray, rng: np.random.Generator | None = None) -> NetworkInput:
-        """Return a batch of frames; with ``rng``, in a random wording and with noisy states."""
+        """Return a batch of frames; with ``rng``, use random wordings and add noise to the states."""
         states, episodes = self.states[chosen], self.frames.episodes[chosen]
         words = [self.wordings[episode][0] for episode in episodes]
         if rng is not None:
@@ -103,7 +103,9 @@ class TrainingExamples:
         )
 
     def chunks(self, chosen: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the actions that follow frames, (n, chunk, 7), and a mask (n, chunk), 1 inside the episode."""
+        """Return the actions that follow each frame, (n, chunk, 7), and a mask of those inside the episode, (n,
+        chunk).
+        """
         steps = chosen[:, None] + np.arange(self.settings.chunk)
         inside = steps < self.ends[chosen][:, None]
         actions = self.frames.actions[np.minimum(steps, self.ends[chosen][:, None] - 1)]
@@ -112,7 +114,7 @@ class TrainingExamples:
 
 @dataclass(slots=True)
 class _TrainingState:
-    """State from which a training is resumed."""
+    """State from which training is resumed."""
 
     network: Network
     averaged: Network
@@ -149,7 +151,7 @@ class _TrainingState:
 
 
 def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, step: int) -> torch.Tensor:
-    """Return the loss of a step's batch; the frames are reshuffled for each epoch."""
+    """Return the loss on the batch of a training step; the frames are reshuffled for each epoch."""
     learnt = examples.learnt
     size = min(size, len(learnt))
     epoch, place = divmod(step, len(learnt) // size)
@@ -165,9 +167,9 @@ def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, st
 def _open_loop_errors(
     network: Network, examples: TrainingExamples, chosen: np.ndarray, first: int = 8
 ) -> dict[str, float]:
-    """Return the errors of the ``first`` actions after frames.
+    """Return the errors of the ``first`` actions after each frame.
 
-    These are the mean absolute error of translation and rotation, and the proportion of steps in which the gripper
+    These are the mean absolute errors of translation and rotation, and the proportion of steps at which the gripper
     agrees with the demonstration.
     """
     deviations: list[np.ndarray] = []
@@ -188,7 +190,7 @@ def _open_loop_errors(
 
 
 def load_network(path: Path) -> tuple[Network, TrainingRecord]:
-    """Read a checkpoint of `assay learn`. Raise PolicyError if it is damaged or of another kind."""
+    """Read a checkpoint written by `assay learn`. Raises PolicyError if it is damaged or of another kind."""
     return load_checkpoint(path, TrainingRecord, lambda record: Network(record.settings), "assay learn")
 
 
@@ -204,10 +206,11 @@ def train_to_file(
     every: int = 0,
     watch: Callable[[TrainingProgress], None] = lambda progress: None,
 ) -> TrainingRecord:
-    """Train on demonstrations and write the network to a file, also every ``every`` steps unless that is 0.
+    """Train on demonstrations and write the network to a file at the end and, unless ``every`` is 0, every ``every``
+    steps.
 
-    The file ``OUT.training`` holds the state of the training and a digest of its data and options. An interrupted
-    training is resumed from it and ends with the same network.
+    The file ``OUT.training`` holds the state of the training run and a digest of its data and options. An interrupted
+    run is resumed from it and ends with the same network.
     """
     texts = wordings(frames.instructions, frames.tasks, paraphrases)
     examples = TrainingExamples(frames, texts, settings)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from assay.experiments.base import Experiment, Variant
+from assay.experiments.base import Experiment
 from assay.experiments.para import SEEDS, Wordings
-from assay.extensions.papers.releases import release_folder
+from assay.extensions.papers import releases
 from assay.perturb.words.grid.table import GridRow, read
 from assay.tasks.formats import libero_para as release
 
@@ -15,17 +15,12 @@ from assay.tasks.formats import libero_para as release
 def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) -> Experiment:
     """The released paraphrases of a checkout: its metadata.csv or, without one, its task files.
 
-    ``per_cell``: number of each task in each cell, selected by ``seed``; all by default.
+    ``per_cell``: number of paraphrases per task and cell, selected by ``seed``; all by default.
     """
     name = "libero-para"
     about = "LIBERO-Para as released: 43 cells of paraphrases with their published similarities."
-
-    def refuse(task: object) -> Iterable[Variant]:
-        release_folder(name, folder)
-        return ()
-
-    if not folder:  # listed by its name; without a checkout there is nothing to run
-        return Experiment(name, about, refuse, tasks=release.SUITE, seeds=SEEDS)
+    if not folder:  # listed by name; running it without a checkout is an error
+        return releases.release(name, about, folder, lambda _: {}, tasks=release.SUITE, seeds=SEEDS)
     place = Path(folder)
     table = next((place / name for name in release.TABLES if (place / name).is_file()), None)
 

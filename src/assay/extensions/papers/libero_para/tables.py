@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
+from operator import methodcaller
 
 import numpy as np
 import polars as pl
@@ -24,7 +26,6 @@ from assay.measures.words.pride import OVERESTIMATION, Overestimation
 from assay.perturb.words.grid.table import GridRow, GridStats, grid_stats
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, model_table, of_each
 from assay.support.extras import require
-from assay.support.stats.significance import t_below
 
 CellKey = tuple[str, str]
 """Object type and action type of a cell."""
@@ -72,25 +73,21 @@ def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
         success=(pl.col("outcome") == "success").cast(pl.Int64), object=pl.lit(NONE), action=pl.lit(NONE)
     )
     columns = ("object", "action", "seed", "success")
-    by_seed = pl.concat([controls.select(columns), worded.select(columns)]).group_by(*columns[:3])
-    counts: dict[CellKey, dict[int, tuple[float, int]]] = {}
-    for thing, action, seed, share, count in (
-        by_seed.agg(pl.col("success").mean(), pl.len().alias("count")).sort("seed").iter_rows()
-    ):
-        counts.setdefault((thing, action), {})[seed] = (share, count)
+    rows = pl.concat([controls.select(columns), worded.select(columns)])
+    by_seed = rows.group_by(*columns[:3]).agg(pl.col("success").mean(), pl.len().alias("count")).sort("seed")
+    parts = by_seed.partition_by("object", "action", as_dict=True)
     distances: dict[CellKey, float | None] = {}
     if "pd" in worded.columns:  # each wording once
         unique = worded.unique(wording_columns(worded)).group_by("object", "action").agg(pl.col("pd").mean())
         distances = {(thing, action): pd for thing, action, pd in unique.iter_rows()}
     cells = []
-    for key in ((thing, action) for thing in OBJECTS for action in ACTIONS):
-        if key in counts:
-            shares = {seed: share for seed, (share, _) in counts[key].items()}
-            values = list(shares.values())
-            spread = float(np.std(values)) if len(values) > 1 else None
-            episodes = sum(count for _, count in counts[key].values())
+    for key in product(OBJECTS, ACTIONS):
+        if (part := parts.get(key)) is not None:
+            rates, episodes = part["success"].to_numpy(), int(part["count"].sum())
+            spread = float(rates.std()) if len(rates) > 1 else None
+            seeds = dict(part.select("seed", "success").iter_rows())
             pd = 0.0 if key == ORIGINAL else distances.get(key)
-            cells.append(ParaCell(key, float(np.mean(values)), spread, shares, episodes, pd))
+            cells.append(ParaCell(key, float(rates.mean()), spread, seeds, episodes, pd))
     return tuple(cells)
 
 
@@ -195,32 +192,6 @@ def pride_table(results: dict[str, Overestimation]) -> Table:
     )
 
 
-def cells_table(run: PaperRun) -> Table:
-    """Success of each cell of one model: mean and standard deviation over seeds, and each seed."""
-    cells = run.data.result(CELLS)
-    seeds = sorted({seed for cell in cells for seed in cell.seeds})
-    return Table.of(
-        "cells",
-        "success of each cell, by seed",
-        cells,
-        Column("names", value=lambda cell: cell.key[0]),
-        Column("action", value=lambda cell: cell.key[1]),
-        Column("mean", "share", value=lambda cell: cell.success),
-        Column("deviation", "share", value=lambda cell: cell.spread),
-        *_seed_columns(seeds, lambda cell: cell.seeds),
-        Column("episodes", "count", value=lambda cell: cell.episodes),
-        Column("PD", "number", value=lambda cell: cell.pd),
-        note="Mean over seeds; deviation: standard deviation over seeds, of a population as in the release's analysis.",
-    )
-
-
-def _seed_columns(seeds: Iterable[int], read: Callable[..., Mapping[int, float]]) -> list[Column]:
-    def column(seed: int) -> Column:
-        return Column(f"seed {seed}", "share", value=lambda result: read(result).get(seed))
-
-    return [column(seed) for seed in seeds]
-
-
 @by_run(
     lambda run: dict(
         valid_rows(paraphrases(run.data.frame))
@@ -237,7 +208,7 @@ def seeds_table(results: dict[str, dict[int, float]]) -> Table:
         "seeds",
         "Success with paraphrases, by seed",
         results,
-        *_seed_columns(seeds, lambda shares: shares),
+        *(Column(f"seed {seed}", "share", value=methodcaller("get", seed)) for seed in seeds),
         Column("mean", "share", value=lambda shares: float(np.mean(list(shares.values())))),
         Column(
             "deviation",
@@ -252,36 +223,32 @@ def seeds_table(results: dict[str, dict[int, float]]) -> Table:
 def scopes_table(results: dict[str, dict[CellKey, float]]) -> Iterator[Part]:
     """Means of cells by scope, and by object type and category of action types."""
     models = results | ({"mean": average(list(results.values()))} if len(results) > 1 else {})
-    scopes = {name: scope_means(cells) for name, cells in models.items()}
-    types = {
-        name: (
-            _group_means((key[0], value) for key, value in cells.items() if key != ORIGINAL),
-            category_means(cells),
-        )
-        for name, cells in models.items()
-    }
+    scopes: dict[str, dict[str, float | None]] = {}
+    types: dict[str, dict[str, float]] = {}
+    for model, cells in models.items():
+        means = scope_means(cells)
+        scopes[model] = {scope: mean for scope, (mean, _) in means.items()}
+        scopes[model] |= {f"{scope}, deviation": spread for scope, (_, spread) in means.items()}
+        objects = _group_means((key[0], value) for key, value in cells.items() if key != ORIGINAL)
+        types[model] = {f"names: {name}": value for name, value in objects.items()}
+        types[model] |= {f"action: {name}": value for name, value in category_means(cells).items()}
 
-    def scope_column(scope: str, part: int) -> Column:
-        name = f"{scope}, deviation" if part else scope
-        return Column(name, "share", value=lambda means: means.get(scope, (None, None))[part])
-
-    def type_column(prefix: str, name: str, side: int) -> Column:
-        return Column(f"{prefix}: {name}", "share", value=lambda means: means[side].get(name))
+    def columns(*names: str) -> list[Column]:
+        return [Column(name, "share", value=methodcaller("get", name)) for name in names]
 
     note = "Unweighted means of cells, without the original instruction"
     yield model_table(
         "scopes",
         "Success by the changed part of the instruction",
         scopes,
-        *(scope_column(scope, part) for scope in SCOPES for part in (0, 1)),
+        *columns(*(name for scope in SCOPES for name in (scope, f"{scope}, deviation"))),
         note=f"{note}; deviation: standard deviation over cells, of a sample, as in the release's analysis.",
     )
     yield model_table(
         "types",
         "Success by object type and category of action types",
         types,
-        *(type_column("names", name, 0) for name in OBJECTS),
-        *(type_column("action", name, 1) for name in CATEGORIES),
+        *columns(*(f"names: {name}" for name in OBJECTS), *(f"action: {name}" for name in CATEGORIES)),
         note=f"{note}; a category is the mean of its action types.",
     )
 
@@ -297,8 +264,8 @@ def _timed_rows(run: PaperRun) -> pl.DataFrame:
 def cost_table(results: dict[str, pl.DataFrame]) -> Table:
     """Table 11: duration of the episodes."""
 
-    def mean(name: str, column: str) -> Column:
-        return Column(name, "number", value=lambda rows: float(rows[column].sum()) / len(rows))
+    def mean(name: str) -> Column:
+        return Column(f"{name} per episode", "number", value=lambda rows: float(rows[name].sum()) / len(rows))
 
     return model_table(
         "cost",
@@ -306,9 +273,7 @@ def cost_table(results: dict[str, pl.DataFrame]) -> Table:
         results,
         Column("episodes", "count", value=len),
         Column("hours", "number", value=lambda rows: float(rows["seconds"].sum()) / 3600),
-        mean("seconds per episode", "seconds"),
-        mean("steps per episode", "steps"),
-        mean("decisions per episode", "decisions"),
+        *map(mean, ("seconds", "steps", "decisions")),
         note="Total duration of all episodes over all workers, including simulation. GPUs and their memory are not "
         "recorded.",
     )
@@ -356,17 +321,10 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
     )
 
 
-def pearson(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Return Pearson's r of two samples (n,) and its two-sided p-value, assuming independent normal samples."""
-    r = float(np.clip(np.corrcoef(x, y)[0, 1], -1.0, 1.0))
-    freedom = len(x) - 2
-    if freedom < 1 or abs(r) == 1:
-        return r, 1.0 if freedom < 1 else 0.0
-    return r, 2 * t_below(-abs(r) * (freedom / (1 - r * r)) ** 0.5, freedom)
-
-
 def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Table 10: correlation of PD and of general-purpose distances with success, and examples."""
+    from scipy.stats import pearsonr  # importing it takes a quarter of a second
+
     tables, missing = of_each(runs, _scored_wordings)
     columns = next(iter(tables.values())).columns
     distances = [name for name in columns if name in OWN_DISTANCES or name.startswith("1 - ")]
@@ -375,7 +333,8 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
         x, y = table[distance].to_numpy(), table["success"].to_numpy()
         if len(x) < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
             return None, None
-        return pearson(x, y)
+        correlation = pearsonr(x, y)
+        return float(correlation.statistic), float(correlation.pvalue)
 
     rows: list[tuple[Value, ...]] = []
     for run, table in tables.items():
@@ -472,7 +431,7 @@ def wordings_of(run: PaperRun) -> Counter[GridRow]:
     by_seed = rows.with_columns(scores).group_by(*columns, "seed", maintain_order=True).len()
     table = by_seed.group_by(columns, maintain_order=True).agg(pl.col("len").max())
     if not len(table):
-        raise MeasureError("there is no paraphrase")
+        raise MeasureError("no episode has a paraphrase")
     originals = {task: task_instruction(task) or task for task in table["task"].unique()}
     return Counter(
         {

@@ -83,73 +83,57 @@ class _Reader:
             "difficulty": entry.difficulty,
             "number": entry.id,
         }
-        labels |= self._compare(entry, [change for _, change in changes])
-        condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
-        return Variant(condition, tuple(change for _, change in changes), labels)
-
-    def _compare(self, entry: Entry, changes: list[Perturbation]) -> dict[str, Label]:
-        """Return the changes made by a file's scene alone; the instruction stays the built-in one."""
-        match changes:
-            case [FromFile(file)]:
+        match [change for _, change in changes]:
+            case [FromFile(file)]:  # its scene alone; the instruction stays the built-in one
                 original = tasks.load(entry.task)
                 changed = replace(tasks.load(file), instruction=original.instruction)
-                return {"change": change_labels(original, changed)["change"]}
-        return {}
+                labels["change"] = change_labels(original, changed)["change"]
+        condition = f"libero-plus/{'-'.join(entry.category.lower().split())}"
+        return Variant(condition, tuple(change for _, change in changes), labels)
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
         """Yield the changes encoded in a name, in order of application: the name of a change, and the change."""
         decoded = entry.decode()
         if decoded.file is not None:
-            yield FILES[decoded.file], self._scene(entry)
+            task = self._load(entry, entry.suffix)
+            if isinstance(task, Task):
+                style = task.scene.style
+                unstyled = Unavailable("no asset pack offers the light or textures of its file", style)
+                yield FILES[decoded.file], unstyled if style else FromFile(task.id)
+            else:
+                yield FILES[decoded.file], task
         if entry.language is not None:
-            yield "rewording", self._words(entry)
+            task = self._load(entry, f"_language_{entry.language}")
+            yield "rewording", Say(task.instruction.text) if isinstance(task, Task) else task
         if decoded.view is not None:
             yield from _view(*decoded.view)
         if decoded.start:
-            yield "joint angles", self._start(decoded.start)
+            angles = self._starts().get(decoded.start)
+            problem = f"{self._folder / plus.JOINTS}: has no joint angles of the start {decoded.start}"
+            yield "joint angles", Unavailable(problem) if angles is None else StartJoints(angles)
         if decoded.noise is not None:
             yield _noise(decoded.noise, entry)
 
-    def _scene(self, entry: Entry) -> Perturbation:
-        try:
-            task = self._file(entry, entry.suffix)
-        except TaskError as error:
-            return Unavailable(str(error))
-        if task.scene.style:
-            return Unavailable("no asset pack offers the light or textures of its file", task.scene.style)
-        return FromFile(task.id)
-
-    def _words(self, entry: Entry) -> Perturbation:
-        try:
-            return Say(self._file(entry, f"_language_{entry.language}").instruction.text)
-        except TaskError as error:
-            return Unavailable(str(error))
-
-    def _file(self, entry: Entry, suffix: str) -> Task:
-        """Return the task file of an entry with a suffix: from its suite, or from the mixed folder."""
+    def _load(self, entry: Entry, suffix: str) -> Task | Unavailable:
+        """Load the task file of an entry with a suffix, from its suite or from the mixed folder."""
         places = (self._folder / place for place in plus.TASKS)
         place = next((place for place in places if place.is_dir()), self._folder / plus.TASKS[0])
         name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"
         own, mixed = place / entry.suite / name, place / plus.MIXED / name
-        return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
-
-    def _start(self, number: int) -> Perturbation:
-        starts = self._starts()
-        if number not in starts:
-            return Unavailable(f"{self._folder / plus.JOINTS}: has no joint angles of the start {number}")
-        return StartJoints(starts[number])
+        try:
+            return tasks.load(str(mixed if mixed.is_file() and not own.is_file() else own))
+        except TaskError as error:
+            return Unavailable(str(error))
 
 
 def _view(
     horizontal: int, vertical: int, distance: int, turn: int, tilt: int
 ) -> Iterator[tuple[str, Perturbation]]:
-    view = SphereView(
-        _parse_signed(horizontal),
-        _parse_signed(vertical),
-        distance / 100,
-        turn=_parse_signed(turn),
-        tilt=_parse_signed(tilt),
+    # 345 degrees stand for -15
+    around, up, pan, pitch = (
+        float((angle + 180) % 360 - 180) for angle in (horizontal, vertical, turn, tilt)
     )
+    view = SphereView(around, up, distance / 100, turn=pan, tilt=pitch)
     if view == SphereView():
         return
     parts = {"place": horizontal or vertical, "distance": distance != 100, "direction": turn or tilt}
@@ -159,11 +143,6 @@ def _view(
 def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
     kind, severity = divmod(number - 1, SEVERITIES)
     if not 0 <= kind < len(NOISE):
-        raise ReleaseError(f"LIBERO-plus: there is no noise {number} in '{entry.name}'; valid: 1 to 50")
+        raise ReleaseError(f"LIBERO-plus: there is no noise {number} in '{entry.name}'; expected 1 to 50")
     name, sense = NOISE[kind]
     return name, sense(severity + 1, cameras=(CAMERA,))
-
-
-def _parse_signed(degrees: int) -> float:
-    """Convert an angle to its signed value: 345 degrees becomes -15."""
-    return float((degrees + 180) % 360 - 180)

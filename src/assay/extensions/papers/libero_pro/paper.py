@@ -20,7 +20,7 @@ from assay.measures.success.rates import Rate, rates
 from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
-from assay.report.papers import Exhibit, Paper, PaperRun, PaperSection, Part, by_run, exhibit
+from assay.report.papers import ExhibitPlan, Paper, PaperRun, Part, by_run, of_each, plan_sections
 from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
 SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
@@ -45,43 +45,6 @@ SuiteColumn = tuple[str, str]
 """A LIBERO suite, and the control or a perturbation dimension."""
 
 
-def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
-    """Yield the sections of the paper's report; ``beside`` adds the published numbers."""
-    yield PaperSection(
-        "Five dimensions on four suites",
-        "Success rate of each model under one change at a time, and without changes (control).",
-        (
-            exhibit("Leaderboard", "Success by suite and dimension", leaderboard, runs, beside=beside),
-            exhibit("Gaps", "The same with intervals and the gap from the control", gaps, runs),
-        ),
-    )
-
-    def figure(label: str, title: str, measure: Measure[Any]) -> Exhibit:
-        def paint(results: dict[str, object]) -> Drawing:
-            results = results if len(results) > 1 else {"": next(iter(results.values()))}
-            drawing: Drawing = measure.draw_runs(results)
-            return drawing
-
-        return exhibit(label, title, by_run(lambda run: run.data.result(measure))(paint), runs)
-
-    yield PaperSection(
-        "Memorisation",
-        "Whether trajectories stay the same when objects or instructions change, and how far objects may be moved.",
-        (
-            figure("Figure 1", "Repeated trajectories", MEMORISATION),
-            figure("Figure 6", "Success over displacement", DISPLACEMENT),
-        ),
-    )
-    yield PaperSection(
-        "Severity of changes",
-        "Increasingly corrupted instructions, and objects increasingly unlike the task's own.",
-        (
-            figure("Instructions", "Corrupted instructions", CORRUPTION),
-            figure("Objects", "Dissimilar objects", DISSIMILARITY),
-        ),
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class SuiteResults:
     """Results of one run by suite and dimension."""
@@ -97,22 +60,19 @@ def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tu
 
     Raises MeasureError if no run has results.
     """
-    results: dict[str, SuiteResults] = {}
-    missing: list[Missing] = []
-    for run in runs:
-        own = {
+
+    def measure(run: PaperRun) -> dict[str, SuiteResults]:
+        results = {
             f"{run.name}, {draw}" if draw else run.name: result
             for draw, prefixes in DRAWS.items()
             if (result := _measure(run, prefixes)) is not None
         }
-        results |= own
-        if not own:
-            missing.append(
-                Missing(f"of {run.name}: no episode of the four suites has a condition of pro or libero-pro")
-            )
-    if not results:
-        raise MeasureError("; ".join(line.missing for line in missing) or "there is no run")
-    return results, tuple(missing)
+        if not results:
+            raise MeasureError("no episode of the four suites has a condition of pro or libero-pro")
+        return results
+
+    by_run, missing = of_each(runs, measure)
+    return {name: result for results in by_run.values() for name, result in results.items()}, missing
 
 
 def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
@@ -154,10 +114,13 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
         source, models = load_published()
         for model, values in models.items():
             rows += _leaderboard_rows(model, values, "published")
-        note += (
-            f" Published: {source}, without intervals, measured with the release's draws on LIBERO's assets. "
-        )
-        unlike = [run.name for run in runs if run.meta.get("pack") != "libero" or not _is_release(run)]
+        note += f" Published: {source}, without intervals, with the release's draws on LIBERO's assets. "
+        unlike = [
+            run.name
+            for run in runs
+            if run.meta.get("pack") != "libero"
+            or str(run.meta.get("experiment", "")).partition("?")[0] != "libero-pro"
+        ]
         if unlike:
             note += f"Not comparable because of other changes or assets: {', '.join(unlike)}. "
         note += "A total covers the dimensions of its model; some published ones lack environment."
@@ -184,10 +147,6 @@ def _leaderboard_rows(
 def _mean(values: Iterable[float | None]) -> float | None:
     present = [value for value in values if value is not None]
     return sum(present) / len(present) if present else None
-
-
-def _is_release(run: PaperRun) -> bool:
-    return str(run.meta.get("experiment", "")).partition("?")[0] == "libero-pro"
 
 
 def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
@@ -254,6 +213,43 @@ def load_published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
     }
 
 
+def _figure(label: str, title: str, measure: Measure[Any]) -> ExhibitPlan:
+    @by_run(lambda run: run.data.result(measure))
+    def make(results: dict[str, object]) -> Drawing:
+        if len(results) == 1:  # needs no legend
+            results = {"": next(iter(results.values()))}
+        drawing: Drawing = measure.draw_runs(results)
+        return drawing
+
+    return ExhibitPlan(label, title, make)
+
+
+LAYOUT = (
+    (
+        "Five dimensions on four suites",
+        "Success rate of each model under one change at a time, and without changes (control).",
+        ("Leaderboard", "Gaps"),
+    ),
+    (
+        "Memorisation",
+        "Whether trajectories stay the same when objects or instructions change, and how far objects may be moved.",
+        ("Figure 1", "Figure 6"),
+    ),
+    (
+        "Severity of changes",
+        "Increasingly corrupted instructions, and objects increasingly unlike the task's own.",
+        ("Instructions", "Objects"),
+    ),
+)
+EXHIBITS = (
+    ExhibitPlan("Leaderboard", "Success by suite and dimension", leaderboard, has_published=True),
+    ExhibitPlan("Gaps", "The same with intervals and the gap from the control", gaps),
+    _figure("Figure 1", "Repeated trajectories", MEMORISATION),
+    _figure("Figure 6", "Success over displacement", DISPLACEMENT),
+    _figure("Instructions", "Corrupted instructions", CORRUPTION),
+    _figure("Objects", "Dissimilar objects", DISSIMILARITY),
+)
+make = plan_sections(LAYOUT, EXHIBITS)
 PAPER = Paper(
     "libero-pro",
     "LIBERO-PRO: Towards Robust and Fair Evaluation of Vision-Language-Action Models Beyond Memorization",

@@ -162,7 +162,7 @@ class AnyRoom(Perturbation):
     def __post_init__(self) -> None:
         if not self.rooms or not all(isinstance(room, Arena) for room in self.rooms):
             raise PerturbationError(
-                f"{self.kind}: rooms={self.rooms}; valid: one or more of {', '.join(Arena)}"
+                f"{self.kind}: rooms={self.rooms}; expected one or more of {', '.join(Arena)}"
             )
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:

@@ -32,7 +32,6 @@ from assay.perturb import Perturbation, Say
 from assay.perturb.unavailable import Unavailable
 from assay.perturb.words.rewordings.designs import OtherTask
 from assay.perturb.world.staging import Room
-from assay.tasks import Task
 from assay.tasks.formats import ReleaseError
 from assay.tasks.formats import libero_pro as pro
 from assay.tasks.formats.libero_pro import FrozenFile, OtherGoal
@@ -70,9 +69,9 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
     if not (entries or frozen or draw == "joint"):
         if draw == "frozen" and pro.has_tables(folder):
             raise ReleaseError(
-                f"{folder}: has LIBERO-PRO's tables and no frozen task files: valid: draw=entries, joint"
+                f"{folder}: has LIBERO-PRO's tables but no frozen task files; use draw=entries or draw=joint"
             )
-        missing = "" if folder.is_dir() else " (there is no such folder)"
+        missing = "" if folder.is_dir() else " (the folder does not exist)"
         raise ReleaseError(f"{folder} holds no LIBERO-PRO release{missing}: looked for {pro.looked_for()}")
     variants: dict[str, list[Variant]] = defaultdict(list)
     if entries:
@@ -92,24 +91,15 @@ def _entries(folder: Path) -> Iterator[_Row]:
         change: Perturbation = Recategorise(category.old, category.new)
         yield category.task, "object", change, {"old": category.old, "new": category.new}
     for position in pro.exchanges(folder, pro.POSITIONS):
-        yield (
-            position.task,
-            "position",
-            Exchange(position.old, position.new),
-            {"first": position.old, "second": position.new},
-        )
+        change = Exchange(position.old, position.new)
+        yield position.task, "position", change, {"first": position.old, "second": position.new}
     for other in pro.goals(folder):
-        yield other.task, "task", _goal(other), {"asked": other.text}
+        change = OtherTask(other.text, _atoms(other)) if other.goal else Unavailable(other.problem)
+        yield other.task, "task", change, {"asked": other.text}
     for task, room in pro.rooms(folder):
         yield task, "environment", Room(room), {"room": room.value}
     for wording in pro.wordings(folder):
         yield wording.task, "semantic", Say(wording.text), dict(wording.labels)
-
-
-def _goal(other: OtherGoal) -> Perturbation:
-    if other.goal is None:
-        return Unavailable(other.problem)
-    return OtherTask(other.text, _atoms(other))
 
 
 def _atoms(other: OtherGoal) -> tuple[str, ...]:
@@ -119,14 +109,13 @@ def _atoms(other: OtherGoal) -> tuple[str, ...]:
 def _draws(folder: Path) -> Mapping[str, dict[str, Perturbation]]:
     """Return each task's joint draw for each dimension."""
     draws: dict[str, dict[str, Perturbation]] = defaultdict(dict)
-    for task, pairs in _group(
-        (category.task, (category.old, category.new)) for category in pro.exchanges(folder, pro.CATEGORIES)
-    ).items():
-        draws[task]["object"] = RecategoriseEach(tuple(_group(pairs).items()))
-    for task, pairs in _group(
-        (position.task, (position.old, position.new)) for position in pro.exchanges(folder, pro.POSITIONS)
-    ).items():
-        draws[task]["position"] = ExchangeEach(tuple(_group(pairs).items()))
+    for dimension, table, draw in (
+        ("object", pro.CATEGORIES, RecategoriseEach),
+        ("position", pro.POSITIONS, ExchangeEach),
+    ):
+        entries = pro.exchanges(folder, table)
+        for task, pairs in _group((entry.task, (entry.old, entry.new)) for entry in entries).items():
+            draws[task][dimension] = draw(tuple(_group(pairs).items()))
     for task, texts in _group((wording.task, wording.text) for wording in pro.wordings(folder)).items():
         draws[task]["semantic"] = AnyWording(texts)
     for task, rooms in _group(pro.rooms(folder)).items():
@@ -147,22 +136,15 @@ def _group(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
 def _joint(draws: Mapping[str, Perturbation]) -> Iterator[Variant]:
     """Yield the joint draws of each dimension and of every combination; a changed task only alone."""
     offered = [name for name in DIMENSIONS if name in draws]
-    for count in range(1, len(offered) + 1):
-        for chosen in combinations(offered, count):
-            flags = {f"factor:{name}": name in chosen for name in offered}
-            yield _joint_variant(chosen, draws, flags)
-    if "task" in draws:
-        yield _joint_variant(("task",), draws, {})
-
-
-def _joint_variant(
-    chosen: tuple[str, ...], draws: Mapping[str, Perturbation], flags: dict[str, bool]
-) -> Variant:
-    changes = tuple(draws[name] for name in (*APPLIED, "task") if name in chosen)
-    axes = "+".join(axis for axis in ("words", "world") if axis in {AXES[name] for name in chosen})
-    dimensions = "+".join(chosen)
-    labels: dict[str, Label] = {"axis": axes, "plausible": True, "table": dimensions, **flags}
-    return Variant(f"libero-pro/joint/{dimensions}", changes, labels)
+    choices = [chosen for count in range(1, len(offered) + 1) for chosen in combinations(offered, count)]
+    for chosen in (*choices, *([("task",)] if "task" in draws else [])):
+        changes = tuple(draws[name] for name in (*APPLIED, "task") if name in chosen)
+        axes = "+".join(axis for axis in ("words", "world") if axis in {AXES[name] for name in chosen})
+        dimensions = "+".join(chosen)
+        labels: dict[str, Label] = {"axis": axes, "plausible": True, "table": dimensions}
+        if dimensions != "task":
+            labels |= {f"factor:{name}": name in chosen for name in offered}
+        yield Variant(f"libero-pro/joint/{dimensions}", changes, labels)
 
 
 def _frozen(file: FrozenFile) -> Variant:
@@ -179,21 +161,17 @@ def _frozen(file: FrozenFile) -> Variant:
     texts = (original.task.instruction.text, original.file_wording or "")
     reworded = words(loaded.instruction.text) not in map(words, texts)
     result = loaded if reworded else replace(loaded, instruction=original.task.instruction)
-    problem = _problem(file, original.task, result)
+    scenes = (original.task.scene, loaded.scene)
+    sizes = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
+    names, others = ({entity.name for entity in scene.entities} for scene in scenes)
+    differing, problem = differences(original.task, result), ""
+    if len(sizes) > 1 or names.isdisjoint(others):
+        problem = "its file has another scene than the task of that name"
+    elif Change.TASK in differing and file.dimension != "task":
+        problem = "its file has another goal than the task of that name"
+    elif not differing:
+        problem = "its file is the task itself: nothing is changed in it"
     if problem:
         return Variant(condition, (Unavailable(problem, file.path.name),), labels)
     changes = (FromFile(loaded.id), *((Say(loaded.instruction.text),) if reworded else ()))
     return Variant(condition, changes, labels | change_labels(original.task, result))
-
-
-def _problem(file: FrozenFile, original: Task, frozen: Task) -> str:
-    """Return the reason why a file cannot be the stated change of its task; empty if it can."""
-    scenes = (original.scene, frozen.scene)
-    counts = {(len(scene.objects), len(scene.fixtures)) for scene in scenes}
-    names, others = ({entity.name for entity in scene.entities} for scene in scenes)
-    if len(counts) > 1 or names.isdisjoint(others):
-        return "its file has another scene than the task of that name"
-    changes = differences(original, frozen)
-    if Change.TASK in changes and file.dimension != "task":
-        return "its file has another goal than the task of that name"
-    return "" if changes else "its file is the task itself: nothing is changed in it"

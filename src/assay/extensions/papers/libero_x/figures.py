@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,13 +16,16 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from assay.extensions.papers.libero_x.contacts import Touching, asked_for, contacts_of, touching
+from assay.episodes.episode import Intervals
 from assay.extensions.papers.libero_x.tables import DEFAULT_LIMIT, LIMITS, heading, level_rows
+from assay.measures.clustering import shares as clustered_shares
+from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
 from assay.measures.success.task_labels import label_families, label_rates, radar, spokes_of
-from assay.measures.time import timing
 from assay.measures.time.timing import (
+    FACTORS,
+    REFERENCE,
     REFERENCE_NOTE,
     Limit,
     limit_name,
@@ -48,6 +53,8 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, of_each
+from assay.support.stats.intervals import Interval
+from assay.tasks.language.lexicon import thing_of
 
 T = TypeVar("T")
 
@@ -172,8 +179,7 @@ def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
         points_axis(axes.yaxis)
         axes.set_xlabel("from level to level")
         axes.set_ylabel("change in success, points")
-        if len(runs) > 1:
-            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+        _legend(figure, axes, len(runs), 2)
 
     caption = (
         f"Change in success{WITHIN}, from one level to the next over the starts that both have. Lines: "
@@ -206,10 +212,9 @@ def radars(results: dict[str, dict[int, dict[str, tuple[Rate, ...]]]]) -> Drawin
             axes.set_title(f"level {level}", fontsize=9, pad=10)
         _legend(figure, figure.axes[0], len(results), 5)
 
-    intervals = "Lines along the spokes: 95 % Wilson intervals"
-    caption = f"Success by label{WITHIN}; one spoke per label, 100 % at the rim. " + (
-        f"{intervals}." if len(results) == 1 else "Intervals are in Tables V to IX."
-    )
+    single = "Lines along the spokes: 95 % Wilson intervals."
+    intervals = single if len(results) == 1 else "Intervals are in Tables V to IX."
+    caption = f"Success by label{WITHIN}; one spoke per label, 100 % at the rim. {intervals}"
     return Drawing("radars", "Success by label, level by level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
 
 
@@ -219,11 +224,11 @@ def _legend(figure: Figure, axes: Axes, count: int, columns: int) -> None:
         figure.legend(handles, names, loc="outside lower center", ncols=min(count, columns))
 
 
-def _limits_by_level(run: PaperRun) -> dict[int, tuple[Limit, ...]]:
-    return {int(str(level)): limits for (level,), limits in limits_by(level_rows(run), ("level",)).items()}
-
-
-@by_run(_limits_by_level)
+@by_run(
+    lambda run: {
+        int(str(level)): limits for (level,), limits in limits_by(level_rows(run), ("level",)).items()
+    }
+)
 def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
     """Figure 7: success against the time limit, for each level."""
     levels = sorted({level for result in results.values() for level in result})
@@ -246,47 +251,100 @@ def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
     return Drawing("limits", "Success against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
 
 
+@dataclass(frozen=True, slots=True)
+class Touching:
+    """Statistics of the objects touched within a time limit."""
+
+    factor: float | None
+    """Time limit as a multiple of the reference time; None to limit episodes only by the task's horizon."""
+    count: int
+    things: float
+    """Mean number of different objects touched in an episode."""
+    astray: float
+    """Share of episodes that touch an object not named by their goal."""
+    interval: Interval
+    """Wilson interval of ``astray``, clustered by initial state and variant."""
+    recovered: int
+    """Number of episodes that touch such an object and still succeed within the limit."""
+
+
+def touching(frame: pl.DataFrame) -> tuple[Touching, ...]:
+    """Measure the objects touched within each limit for which the run has data.
+
+    Raises MeasureError if contacts are not recorded.
+    """
+    if "contacts" not in frame.columns or frame["contacts"].null_count() == len(frame):
+        raise MeasureError("the run does not record contacts over time")
+    rows = with_references(frame).filter(pl.col("truth") != "{}").drop_nulls("contacts")
+    result = []
+    for factor in possible(rows, FACTORS):
+        counted = rows if factor is None else rows.drop_nulls(REFERENCE)
+        if not len(counted):
+            continue
+        end = pl.lit(float("inf")) if factor is None else factor * pl.col(REFERENCE)
+        timed = counted.with_columns(
+            pl.struct("contacts", "truth", end.alias("end"))
+            .map_elements(_within, return_dtype=pl.Struct({"things": pl.Int64, "astray": pl.Boolean}))
+            .struct.unnest()
+            .name.prefix("_"),
+            _in_time=(pl.col("success") == 1) & (pl.col("steps") <= end),
+        )
+        (_, interval) = clustered_shares(timed, "_astray")[()]
+        result.append(
+            Touching(
+                factor,
+                len(timed),
+                float(timed["_things"].to_numpy().mean()),
+                float(timed["_astray"].to_numpy().mean()),
+                interval,
+                int((timed["_astray"] & timed["_in_time"]).sum()),
+            )
+        )
+    if not result:
+        raise MeasureError("no task has a reference time or a successful control")
+    return tuple(result)
+
+
+@lru_cache(maxsize=65_536)
+def contacts_of(text: str | None) -> dict[str, Intervals]:
+    """Parse the contact intervals of each object from an episode's record."""
+    return json.loads(text) if text else {}
+
+
+def asked_for(truth: str) -> set[str]:
+    """Return the objects that a goal names directly or through their regions."""
+    return {thing_of(name) for atom in atoms(truth) for name in atom.split()[1:]}
+
+
+def _within(row: dict[str, object]) -> dict[str, int | bool]:
+    end, asked = float(str(row["end"])), asked_for(str(row["truth"]))
+    contacts = contacts_of(str(row["contacts"]))
+    touched = [name for name, spans in contacts.items() if spans[0][0] <= end]
+    return {"things": len(touched), "astray": any(name not in asked for name in touched)}
+
+
 def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
     """Figure 9: objects touched within each limit, and each run's episodes with the most touched objects."""
     results, missing = of_each(runs, lambda run: touching(level_rows(run)))
-    yield _contacts_table(results)
+    yield Table.of(
+        "touched",
+        "Objects touched within the time limit",
+        [(name, limit) for name, limits in results.items() for limit in limits if limit.factor in LIMITS],
+        Column("model", value=lambda row: row[0]),
+        Column("time limit", value=lambda row: limit_name(row[1].factor)),
+        Column("n", "count", value=lambda row: row[1].count),
+        Column("objects touched, mean", "number", value=lambda row: row[1].things),
+        Column("touched another object", "share", value=lambda row: row[1].astray),
+        Column("95 % interval", "share", value=lambda row: row[1].interval),
+        Column("and still succeeded", "count", value=lambda row: row[1].recovered),
+        note=f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
+        "95 % Wilson intervals, widened for the correlation of episodes with one start or variant.",
+    )
     yield _contacts_figure(_unnamed_if_single(results))
     for place, run in enumerate((run for run in runs if run.name in results), start=1):
         with suppress(MeasureError):
             yield _timelines(run, f"timelines-{place}", several=len(results) > 1)
     yield from missing
-
-
-def _contacts_table(results: dict[str, tuple[Touching, ...]]) -> Table:
-    return Table(
-        "touched",
-        "Objects touched within the time limit",
-        (
-            Column("model"),
-            Column("time limit"),
-            Column("n", "count"),
-            Column("things touched, mean", "number"),
-            Column("touched another thing", "share"),
-            Column("95 % interval", "share"),
-            Column("and succeeded all the same", "count"),
-        ),
-        tuple(
-            (
-                name,
-                limit_name(limit.factor),
-                limit.count,
-                limit.things,
-                limit.astray,
-                limit.interval,
-                limit.recovered,
-            )
-            for name, limits in results.items()
-            for limit in limits
-            if limit.factor in LIMITS
-        ),
-        f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
-        "95 % Wilson intervals, widened for the correlation of episodes with one start or variant.",
-    )
 
 
 def _contacts_figure(results: dict[str, tuple[Touching, ...]]) -> Drawing:
@@ -306,8 +364,7 @@ def _contacts_figure(results: dict[str, tuple[Touching, ...]]) -> Drawing:
         share_limits(axes)
         axes.set_xlabel("time limit, times the reference")
         axes.set_ylabel("touched another object")
-        if len(results) > 1:
-            figure.legend(loc="outside lower center", ncols=min(len(results), 2))
+        _legend(figure, axes, len(results), 2)
 
     caption = (
         "Share of episodes in which the robot touches an object that the goal does not name, within each limit. "
@@ -344,10 +401,10 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
             axes.set_yticks(range(len(contacts)), [thing(name) for name in contacts], fontsize=7.5)
             axes.set_ylim(len(contacts) - 0.4, -0.6)
             axes.grid(visible=False, axis="y")
-            for factor in limits if row[timing.REFERENCE] is not None else ():
-                axes.axvline(factor * row[timing.REFERENCE], color=FAINT, lw=0.8, ls=":")
+            for factor in limits if row[REFERENCE] is not None else ():
+                axes.axvline(factor * row[REFERENCE], color=FAINT, lw=0.8, ls=":")
                 axes.annotate(
-                    f"{factor:g}", (factor * row[timing.REFERENCE], 1), xycoords=("data", "axes fraction"),
+                    f"{factor:g}", (factor * row[REFERENCE], 1), xycoords=("data", "axes fraction"),
                     xytext=(2, -7), textcoords="offset points", fontsize=6.5, color=FAINT,
                 )  # fmt: skip
             axes.axvline(row["steps"], color="#222222", lw=1.2)

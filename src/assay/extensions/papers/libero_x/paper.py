@@ -2,24 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from assay.extensions.papers.libero_x import figures, tables, tasks
-from assay.report.papers import ExhibitPlan, Paper, plan_sections
+import polars as pl
+
+from assay.extensions.papers.libero_x import figures, tables
+from assay.extensions.papers.libero_x.tables import level_rows
+from assay.measures.frames import atoms
+from assay.measures.result import MeasureError
+from assay.measures.success.task_labels import label_families
+from assay.measures.task_statistics import flow_figure, frequency_table, tree_figure
+from assay.measures.views.style import Drawing
+from assay.report.papers import ExhibitPlan, Paper, PaperRun, Part, by_run, of_each, plan_sections
+from assay.tasks.labels import COLUMN, Asked, Census, census, read
+
+OWN_LEVELS = (1, 4)
+"""Levels with their own tasks: 2 and 3 repeat those of 1, and 5 repeats those of 4."""
+
+
+def _census_of(run: PaperRun, *levels: int) -> Census:
+    """Count the tasks of a run's levels: each task of a level, and each other goal that a seed sampled."""
+    rows = level_rows(run, *levels).filter(pl.col("truth") != "{}")
+    if not len(rows):
+        raise MeasureError("no episode records its goal")
+    families = label_families(rows)
+    goal = pl.col("truth").map_elements(lambda text: "; ".join(sorted(atoms(text))), return_dtype=pl.String)
+    by = ["task", "level", "_goal", *(f"{COLUMN}{family}" for family in families)]
+    asked = rows.with_columns(_goal=goal).select(by).unique(maintain_order=True)
+    return census(
+        Asked(
+            tuple(str(row["_goal"]).split("; ")),
+            {family: read(row[f"{COLUMN}{family}"]) for family in families},
+        )
+        for row in asked.iter_rows(named=True)
+    )
+
+
+def _draw_distinct(
+    runs: Sequence[PaperRun],
+    draw: Callable[[Census, str, str], Drawing],
+    name: str,
+    content: str,
+) -> Iterator[Part]:
+    """Draw one figure for each run, or a single figure if all runs have the same tasks."""
+    results, missing = of_each(runs, lambda run: _census_of(run, *OWN_LEVELS))
+    if len({repr(getattr(result, content)) for result in results.values()}) == 1:
+        results = {"": next(iter(results.values()))}
+    for place, (run, result) in enumerate(results.items(), start=1):
+        yield draw(result, run, f"{name}-{place}")
+    yield from missing
+
 
 TASK_EXHIBITS = (
-    ExhibitPlan("Figure 8", "Labels of the tasks", tasks.label_tree),
+    ExhibitPlan(
+        "Figure 8",
+        "Labels of the tasks",
+        partial(_draw_distinct, draw=tree_figure, name="tree", content="labels"),
+    ),
     ExhibitPlan(
         "Table XI",
         "Level 1: predicates, objects, containers",
-        lambda runs: tasks.frequencies(runs, 1),
+        by_run(lambda run: _census_of(run, 1))(frequency_table),
     ),
     ExhibitPlan(
         "Table XII",
         "Levels 1 and 4: predicates, objects, containers",
-        lambda runs: tasks.frequencies(runs, *tasks.OWN_LEVELS),
+        by_run(lambda run: _census_of(run, *OWN_LEVELS))(frequency_table),
     ),
-    ExhibitPlan("Figure 12", "Flow from predicates to objects to containers", tasks.flows),
+    ExhibitPlan(
+        "Figure 12",
+        "Flow from predicates to objects to containers",
+        partial(_draw_distinct, draw=flow_figure, name="flows", content="flows"),
+    ),
 )
 LAYOUT = (
     (
