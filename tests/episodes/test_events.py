@@ -139,8 +139,8 @@ def test_an_invalid_trigger_or_event_is_rejected():
 
 def test_a_trigger_that_can_never_fire_is_rejected_at_the_start(env: LiberoEnv):
     for spec, trigger, said in (
-        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished parts"),
-        (EpisodeSpec("libero_goal/7", 0), grasped(2), "moves no object"),
+        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished goal parts"),
+        (EpisodeSpec("libero_goal/7", 0), grasped(2), "requires no object to be moved"),
     ):
         with pytest.raises(PerturbationError, match=said):
             Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))
