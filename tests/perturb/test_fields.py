@@ -30,7 +30,7 @@ from assay.perturb.world.staging import MoveCamera, Orbit, Relight, StartPose
 )
 def test_a_perturbation_without_effect_is_rejected(make: Callable[[], Perturbation]):
     with pytest.raises(
-        PerturbationError, match=r"^[\w/]+: changes nothing; choose another value for [\w ]+$"
+        PerturbationError, match=r"^[\w/]+: nothing is changed; choose another value for [\w ]+$"
     ):
         make()
 

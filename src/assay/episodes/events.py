@@ -136,7 +136,7 @@ class At(Perturbation):
     def __post_init__(self) -> None:
         """Raise PerturbationError if an event is nested in another event."""
         if isinstance(self.what, At):
-            raise PerturbationError("event/at: events cannot be nested; list them one after the other")
+            raise PerturbationError("event/at: events cannot be nested; list them in sequence")
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
         """Return the task unchanged, because nothing changes until the trigger becomes true."""
@@ -193,7 +193,7 @@ class At(Perturbation):
 
 
 class Events:
-    """The events of one episode, processed one after the other."""
+    """The events of one episode, processed in order."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, senses: Senses, steps: Callable[[], int]) -> None:
         """Start waiting for the first event. ``env`` has been reset; ``steps`` returns the control steps since then.

@@ -58,7 +58,7 @@ def check_change(value: Any, **neutral: object) -> None:
     """
     if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
         raise PerturbationError(
-            f"{value.kind}: changes nothing; choose another value for {' or '.join(neutral)}"
+            f"{value.kind}: nothing is changed; choose another value for {' or '.join(neutral)}"
         )
 
 
