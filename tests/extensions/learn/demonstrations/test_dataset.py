@@ -220,7 +220,7 @@ def test_other_and_foreign_datasets_are_rejected_and_stay_unchanged(
         assert contents(root) == before
     (finished / "meta/assay.json").unlink()
     before = contents(finished)
-    with pytest.raises(DemonstrationError, match="did not write"):
+    with pytest.raises(DemonstrationError, match="not written by"):
         folder_at(finished)
     assert contents(finished) == before
 
