@@ -1,11 +1,11 @@
-"""Assay: how much of a robot policy's success is understanding, and how much is memory?
+"""Assay: how much of a robot policy's success is understanding, and how much is memorisation?
 
     import assay
 
     run = assay.run("para", policy="oracle", tasks="libero_goal/1", seeds=2)
     run.diagnose()
 
-Everything here is imported when it is first used. The documentation site lists every signature.
+All names are imported on first use. The documentation site lists every signature.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NAMES = {
     "assay.support.plugins": "register",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-"""Public name -> the module that defines it."""
+"""Mapping from each public name to the module that defines it."""
 
 __all__ = [*sorted(_HOMES)]
 

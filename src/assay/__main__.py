@@ -1,4 +1,4 @@
-"""``assay``, and ``python -m assay``. Worker processes import this module once more, so it holds nothing."""
+"""Entry point of ``assay`` and ``python -m assay``. Worker processes import it again, so it is kept minimal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Parse the command line and run its command."""
+    """Parse the command line and run the requested command."""
     try:
         from assay.cli.app import main as run
     except KeyboardInterrupt:  # later ones are the command's

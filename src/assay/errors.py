@@ -1,16 +1,16 @@
 """The exceptions that Assay raises on purpose, in whichever module they are defined.
 
-    AssayError                       anything a user can act on; the command line prints it in one line
+    AssayError                       anything a user can act on; the command line prints it on one line
     ├── TaskError                    an invalid task, scene or goal
-    │   ├── BDDLError                a BDDL file that cannot be read: has file and line
+    │   ├── BDDLError                a BDDL file that cannot be read: has the file and the line
     │   ├── ImpossibleError          an atom that the oracle cannot make true
     │   └── NoSuchTaskError          a number that a suite does not have, for scripts written for LIBERO
     ├── AssetError                   something missing from an asset pack
     ├── StateError                   an initial state that does not fit the scene
     │   └── NoSuchStateError         a number that a task does not have, for scripts written for LIBERO
     ├── ActionError                  an action with a wrong shape or a value that is not finite
-    ├── PolicyError                  an error of a policy: names the policy and the step
-    │   └── RemoteError              an error of a policy server: has the address and the reason
+    ├── PolicyError                  an error in a policy: names the policy and the step
+    │   └── RemoteError              an error from a policy server: has the address and the reason
     │       ├── UnreachableError     no connection
     │       ├── StalledError         no reply in time
     │       ├── LostError            the connection was lost
@@ -40,7 +40,7 @@
     │   └── NonsenseError            an answer that does not follow the protocol
     ├── QuestionError                an unusable source of episodes, or folder of questions
     │   └── UnreadableError          an episode, or its images, that cannot be read
-    ├── NotFoundError                a name that the web app does not know
+    ├── NotFoundError                a name that is unknown to the web app
     └── ServingError                 an address at which the web app cannot listen
 
 Every message states what is wrong, where, and what is expected.
@@ -63,21 +63,21 @@ _INSTALLED = frozenset(
 
 
 class AssayError(Exception):
-    """An error that a user can act on. Its message is one line: what is wrong, where, and what is expected."""
+    """Base class of errors that a user can act on; the message is one line: what is wrong, where, what is expected."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
         # Checked where errors are created, and in tests only: text of third parties may slip through in the field.
         if "PYTEST_CURRENT_TEST" in os.environ and arguments and "\n" in str(arguments[0]):
-            raise AssertionError(f"an error of several lines: {arguments[0]}")
+            raise AssertionError(f"an error message with several lines: {arguments[0]}")
 
 
 class TaskError(AssayError):
-    """An invalid task, scene or goal."""
+    """Raised for an invalid task, scene or goal."""
 
 
 class BDDLError(TaskError):
-    """A BDDL file that cannot be read."""
+    """Raised when a BDDL file cannot be read."""
 
     def __init__(self, reason: str, *, file: Path | str | None = None, line: int | None = None) -> None:
         self.reason = reason
@@ -88,74 +88,74 @@ class BDDLError(TaskError):
 
 
 class AssetError(AssayError):
-    """Something is missing from an asset pack."""
+    """Raised when something is missing from an asset pack."""
 
 
 class StateError(AssayError):
-    """An invalid initial state, or one that does not fit the scene."""
+    """Raised when an initial state is invalid or does not fit the scene."""
 
 
 class ActionError(AssayError):
-    """An action with a wrong shape or a value that is not finite."""
+    """Raised when an action has the wrong shape or contains a value that is not finite."""
 
 
 class PolicyError(AssayError):
-    """An error of a policy; the message names the policy and the step."""
+    """Raised when a policy fails; the message names the policy and the step."""
 
     transient = False
     """Whether the cause may be temporary, such as an unreachable server."""
     traceback = ""
-    """Traceback of the user's code in which the error arose, from `short_traceback`; empty otherwise."""
+    """Traceback of the user's code that raised the error, from `short_traceback`; empty if there is none."""
 
 
 class DemonstrationError(AssayError):
-    """A folder of demonstrations that cannot be read, or does not match the request."""
+    """Raised when a folder of demonstrations cannot be read or does not match the request."""
 
 
 class PlacementError(AssayError):
-    """A scene whose regions leave no room for its objects."""
+    """Raised when the regions of a scene leave no room for its objects."""
 
 
 class PerturbationError(AssayError):
-    """A perturbation that does not exist, or cannot be applied."""
+    """Raised when a perturbation does not exist or cannot be applied."""
 
 
 class ExperimentError(AssayError):
-    """An unknown or invalid experiment or condition."""
+    """Raised for an unknown or invalid experiment or condition."""
 
 
 class SpecError(ExperimentError):
-    """An invalid episode spec."""
+    """Raised for an invalid episode spec."""
 
 
 class WorldError(AssayError):
-    """An unknown world, or an operation that it does not support."""
+    """Raised for an unknown world, or an operation that the world does not support."""
 
 
 class PluginError(AssayError):
-    """A plugin that cannot be imported, or a name that is already taken."""
+    """Raised when a plugin cannot be imported or a name is already taken."""
 
 
 class RunError(AssayError):
-    """A file that is not a run, is in use, or does not fit the command."""
+    """Raised when a file is not a run, is in use, or does not fit the command."""
 
 
 class DeclinedError(RunError):
-    """A run that was not started because the user, or the observer, declined."""
+    """Raised when a run is not started because the user, or the observer, declined."""
 
 
 class FileError(AssayError):
-    """A file or folder that cannot be written, or that exists already."""
+    """Raised when a file or folder cannot be written or already exists."""
 
 
 class RenderingError(AssayError):
-    """No way to render an image on this machine."""
+    """Raised when no image can be rendered on this machine."""
 
 
 def short_traceback(error: BaseException) -> str:
-    """Return the traceback of the user's own frames; empty if it has frames of Assay only.
+    """Return the part of a traceback that is in the user's code; empty if all frames are Assay's.
 
-    It begins with the first frame outside Assay. Of a deep stack the first two and the last six frames are kept.
+    The result begins with the first frame outside Assay. A deep stack is reduced to its first two and last six frames.
     """
     whole = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = whole
@@ -173,7 +173,7 @@ def short_traceback(error: BaseException) -> str:
 
 
 def traceback_of(error: AssayError) -> str:
-    """Return the traceback of the user's code that caused an error; empty if no user code was involved."""
+    """Return the traceback of the user code that caused an error; empty if no user code was involved."""
     if known := getattr(error, "traceback", ""):
         return str(known)
     cause: BaseException | None = error
@@ -193,7 +193,7 @@ def _is_own(file: str) -> bool:
 
 
 def one_line(text: object, most: int = 200) -> str:
-    """Return a text, or the type and message of an exception, as one line of at most ``most`` characters."""
+    """Return a text, or the type and message of an exception, on one line of at most ``most`` characters."""
     prefix = f"{type(text).__name__}: " if isinstance(text, BaseException) else ""
     return " ".join(f"{prefix}{text}".split())[:most]
 

@@ -66,7 +66,7 @@ _NAMES = {
     "assay.sim.packs.pack": "AssetPack",
 }
 _LAZY = {name: module for module, names in _NAMES.items() for name in names.split()}
-"""Name -> the module it is imported from on first use."""
+"""Mapping from each name to the module from which it is imported on first use."""
 
 __all__ = [
     "AssayError",
@@ -116,7 +116,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name of an upper layer."""
+    """Import a name from an upper layer on first use."""
     if name in _LAZY:
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'assay.plugin' has no attribute '{name}'")

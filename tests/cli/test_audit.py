@@ -14,7 +14,7 @@ def test_audit_prints_and_writes_the_table(assay: Callable, tmp_path: Path):
     text = tmp_path / "a.md"
     said = assay("audit", "libero", *FEW, "--out", tmp_path / "runs", "--markdown", text)
     assert said.status == 0 and "without sight (unseeing): undecided in the only condition" in said.out
-    assert "Undecidable because of too few episodes: control" in said.out and "solves 0 of 1" not in said.out
+    assert "Too few episodes to decide: control" in said.out and "solves 0 of 1" not in said.out
     assert text.read_text().startswith("## Shortcuts through libero\n")
     told = json.loads(assay("audit", "libero", *FEW, "--out", tmp_path / "runs", "--json", "-").out)
     assert [each["name"] for each in told["policies"]] == ["oracle", "blind", "unseeing", "replay"]

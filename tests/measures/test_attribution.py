@@ -116,7 +116,7 @@ def test_other_experiments_and_constant_factors_are_left_out(run, made):
     assert attribution(levels.frame()).factors == ("a",)
     with pytest.raises(MeasureError, match="varies 0"):
         attribution(run([made(True)]).frame())
-    with pytest.raises(MeasureError, match="4 starts; needs at least 5"):
+    with pytest.raises(MeasureError, match="expected at least 5 starts, got 4"):
         attribution(run(factorial(made, 4)).frame())
 
 

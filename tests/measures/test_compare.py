@@ -34,7 +34,7 @@ def test_runs_that_share_no_spec_are_refused_with_counts(run, made):
     one, other = run([made(True)]).frame(), run([made(True, seed=1), made(True, seed=2)]).frame()
     with pytest.raises(MeasureError, match=r"share no episode \(a has 1, b has 2\)"):
         compare({"a": one, "b": other})
-    with pytest.raises(MeasureError, match="needs at least two"):
+    with pytest.raises(MeasureError, match="expected at least two runs"):
         compare({"a": one})
     with pytest.raises(MeasureError, match="b: all 1 episodes ended in an error"):
         compare({"a": one, "b": run([made(None)]).frame()})

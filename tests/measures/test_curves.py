@@ -59,7 +59,7 @@ def test_corruption_curve_names_its_rungs_and_marks_unexpected_success(run, made
         ("pro/words=xxx", False),
     ]
     caption = CORRUPTION.draw_runs({"": found}).caption
-    assert "Hollow: success is not expected." in caption
+    assert "Hollow markers: success is not expected." in caption
 
 
 def test_curve_uses_controls_of_its_own_tasks(run, made):

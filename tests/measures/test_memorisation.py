@@ -157,7 +157,7 @@ def test_displaced_objects_are_judged(run, made):
 @pytest.mark.parametrize(
     ("by", "starts", "why"),
     [
-        (0.003, 0.0, "calls for another trajectory"),
+        (0.003, 0.0, "calls for a different trajectory"),
         (0.05, 0.0, "moved too little"),
         (0.2, 0.03, "the end effector starts elsewhere"),
     ],

@@ -56,7 +56,7 @@ def test_few_episodes_are_undecided_and_a_stricter_share_changes_the_answer():
     assert few.rows[0].cells["blind"].solved is Solved.OPEN
     assert describe_shortcuts(few) == [
         "without words (blind): undecided in the only condition in which success is expected: control.",
-        "Undecidable because of too few episodes: control (n = 2, needs at least 4 per condition). Use more --seeds "
+        "Too few episodes to decide: control (n = 2; at least 4 per condition are needed). Use more --seeds "
         "or tasks.",
     ]
     enough = shortcuts({BLIND: frame({"control": 1}, seeds=2)})

@@ -49,4 +49,4 @@ def test_every_form_that_costs_is_named(found) -> None:
 def test_insensitive_policy_has_no_surface_flaw(found) -> None:
     finding = found()
     assert finding.verdict is Verdict.NOT_FOUND and finding.claim is Claim.NO_SIGN
-    assert "the worst of all forms is a final full stop: 10 of 10 succeed" in format_finding(finding).text
+    assert "the worst variant is a final full stop: 10 of 10 succeed" in format_finding(finding).text

@@ -206,8 +206,8 @@ def test_a_likely_cause_of_a_fall_is_named_with_the_seeds_that_would_settle_it(r
     assert isinstance(first.detail, Fall) and first.detail.likely == Flaw.CAMERA
     (camera,) = (finding for finding in report.diagnosis if finding.flaw == Flaw.CAMERA)
     assert first.detail.likely_p == camera.p and camera.p is not None and 0.05 <= camera.p < 0.2
-    assert "the likeliest is: depends on the camera pose" in report.conclusions.found[0]
+    assert "the most likely one is: depends on the camera pose" in report.conclusions.found[0]
     assert camera.more is not None and first.detail.more is not None
     assert camera.more.needed < first.detail.more.needed, "the fall is diluted, its likeliest cause is not"
     (wanted,) = advice(report)
-    assert wanted.text.startswith(f"With {camera.more.more} more seed ")
+    assert wanted.text.startswith(f"With {camera.more.more} more seed, ")

@@ -42,8 +42,8 @@ def test_a_certain_loss_is_a_cost_and_an_uncertain_one_is_not(tmp_path: Path, wr
     episodes += [made(False, "lost", {"axis": "words"}, seed=seed) for seed in range(20)]
     episodes += [made(seed > 0, "kept", {"axis": "world"}, seed=seed) for seed in range(20)]
     text = " ".join(describe_results(measured(write(tmp_path / "run.assay", episodes)))[0])
-    assert "Changes of the words cost 100.0 points" in text
-    assert "Under changes of the world success goes from 100 % to 95 % of 20 pairs" in text
+    assert "Changes to the words cost 100.0 points" in text
+    assert "Under changes to the world, success goes from 100 % to 95 % of 20 pairs" in text
     assert "significant effect" not in text, "verdicts are the diagnosis's alone"
     assert "losses: lost (100 % to 0 %)." in text
 

@@ -29,8 +29,8 @@ def test_every_world_has_its_own_policies_that_lack_an_input():
 def test_world_without_valid_auditors_is_refused(monkeypatch: pytest.MonkeyPatch):
     traits = WORLDS["libero"].traits
     for auditors, reason in (
-        ((), "declares no policies that lack an input"),
-        ((("blind", "ears"),), "an auditor lacks 'ears'; choose one of words"),
+        ((), "does not declare any policies that lack an input"),
+        ((("blind", "ears"),), "unknown missing input 'ears' of an auditor; choose from words"),
     ):
         monkeypatch.setattr(type(WORLDS["libero"]), "traits", replace(traits, auditors=auditors))
         with pytest.raises(RunError, match=reason):

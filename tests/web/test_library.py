@@ -49,7 +49,7 @@ def test_a_name_that_is_not_utf8_is_listed_with_the_reason(tmp_path: Path):
     (line,) = Library(tmp_path).summaries()
     assert (
         line.name == "b\N{REPLACEMENT CHARACTER}"
-        and line.problem == "its name is not UTF-8"
+        and line.problem == "the file name is not valid UTF-8"
         and not line.link
     )
 

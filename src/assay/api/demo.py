@@ -1,4 +1,4 @@
-"""Demo: policies with planted flaws run small versions of five experiments, and Assay reports the flaws."""
+"""Demo: run policies with planted flaws through small versions of five experiments, and report the flaws found."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ PLANTED = {
     "replay": "replays the actions of the control episode",
     "clumsy": "closes the gripper too late in every second episode",
     "nearest": "takes the object nearest to the target's usual position",
-    "keyword": "knows objects by the names in the training instructions only",
+    "keyword": "knows objects only by the names in the training instructions",
     "blind": "ignores the instruction",
     "colour": "takes the object that has the target's usual colour",
 }
-"""Policy -> its planted flaw. Policies that take long come first, so that all workers finish at about the same time."""
+"""Policy -> its planted flaw. Slow policies come first, so that all workers finish at about the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class DemoExperiment:
     conditions: tuple[str, ...] = ()
     """Conditions to run; all if empty."""
     in_turn: bool = False
-    """Whether each condition gets one of the seeds in turn instead of all of them."""
+    """Whether each perturbed condition is run with only one of the seeds, chosen in turn."""
     steps: int | None = 140
     """Maximum number of control steps; None for the tasks' horizons."""
 
     @property
     def name(self) -> str:
-        """Name of the experiment without its fields."""
+        """Name of the experiment, without its fields."""
         return self.experiment.partition("?")[0]
 
     def design(self) -> Experiment:
@@ -81,12 +81,13 @@ class DemoExperiment:
 
 
 BOTH = "libero_object/0,libero_object/3"
-"""Two short tasks with movable objects; their starts differ little, so that few trajectories suffice.
+"""Two short tasks with movable objects.
 
-Elsewhere, the oracle needs longer to reach moved objects.
+Their initial states differ little, so few trajectories suffice. In other tasks, the oracle takes longer to reach
+moved objects.
 """
 SEEDS = (0, 1, 2, 3, 4)
-"""Ten starts: an exact test can reach p = 2 ** -10, and about fifteen hypotheses are tested together."""
+"""Seeds, giving ten starts: an exact test can reach p = 2 ** -10, and about fifteen hypotheses are tested together."""
 PARTS = (
     DemoExperiment("libero", BOTH, tuple(range(12)), steps=130),
     DemoExperiment("para?per_cell=1", "libero_goal/6", SEEDS, in_turn=True, steps=115),
@@ -111,19 +112,19 @@ PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class ExaminedPolicy:
-    """The results of a policy."""
+    """Results of one policy in the demo."""
 
     policy: str
     planted: str
     rates: Mapping[str, Rate | None]
-    """Experiment -> success rate of perturbed episodes, or of all if none is perturbed."""
+    """Experiment -> success rate on perturbed episodes, or on all episodes if none is perturbed."""
     findings: tuple[Finding, ...]
     refused: Mapping[str, Mapping[str, int]]
-    """Experiment -> reasons for refused episodes and their counts."""
+    """Experiment -> number of refused episodes by reason."""
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Findings as sentences."""
+        """Findings about the policy, as sentences."""
         return Diagnosis.of(self.findings)
 
 
@@ -157,7 +158,7 @@ def run_demo(
             for job in as_completed(jobs):
                 watch(job.result())
         except BrokenProcessPool:
-            raise RunError("a worker of the demo died: run the same command again") from None
+            raise RunError("a demo worker process died; run the same command again") from None
     examined = [job.result() for job in jobs]
     refused: Counter[str] = Counter()  # the same for every policy
     for reasons in examined[0].refused.values() if examined else ():
@@ -171,7 +172,7 @@ def run_demo(
 
 
 def _examine(policy: str, pack: str, parts: Sequence[DemoExperiment], folder: Path) -> ExaminedPolicy:
-    """Run a policy through the experiments and write its report; in a separate process."""
+    """Run a policy through the experiments and write its report; called in a separate process."""
     reports = {}
     for part in parts:
         path = folder / "runs" / f"{policy}-{part.name}.assay"
@@ -186,7 +187,7 @@ def _examine(policy: str, pack: str, parts: Sequence[DemoExperiment], folder: Pa
 
 
 def _table(examined: Sequence[ExaminedPolicy], parts: Sequence[DemoExperiment]) -> Table:
-    """Return a table of the success of every policy in every experiment."""
+    """Return a table of the success rate of every policy in every experiment."""
 
     def cell(rate: Rate | None) -> str | None:
         return f"{rate.successes} of {rate.count} ({between(rate.interval, 100, 0)})" if rate else None

@@ -33,9 +33,9 @@ def load_run(path: str | Path) -> Run:
 
 
 def compare(*runs: Run | str | Path, margin: float = 0.05) -> Comparison:
-    """Compare runs on the episodes that all of them have, pair by pair; ``margin``: the smallest relevant difference.
+    """Compare runs pairwise on the episodes that all of them share.
 
-    Raises MeasureError if none match.
+    ``margin`` is the smallest relevant difference. Raises MeasureError if the runs share no episode.
     """
     from assay.report.comparison import compare_runs
     from assay.report.run_report import name_runs
@@ -48,7 +48,7 @@ def compare(*runs: Run | str | Path, margin: float = 0.05) -> Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """All episodes of one policy on one experiment, in one file."""
+    """All episodes of one policy on one experiment, stored in one file."""
 
     path: Path
     ending: Ending | None = None
@@ -74,7 +74,7 @@ class Run:
             return profile(store)
 
     def diagnose(self) -> tuple[Finding, ...]:
-        """Return the flaws found in the policy, the most certain first."""
+        """Return the flaws found in the policy, most certain first."""
         from assay.measures.diagnosis import diagnose
 
         return diagnose(self.profile())
@@ -90,7 +90,7 @@ class Run:
         )
 
     def show(self) -> RunStatus:
-        """Print success by condition, errors with tracebacks, clipped actions and refused episodes."""
+        """Print success rates by condition, errors with tracebacks, clipped actions and refused episodes."""
         from assay.runs.certificates import count_reasons, recall
         from assay.runs.display import (
             condition_table,
@@ -110,7 +110,7 @@ class Run:
             print_refused(count_reasons(refused))
             waiting = len(store.todo(retry="nothing"))
         if meta.get("settings", {}).get("certificates", "") is None:
-            say("uncertified: the oracle has not solved these scenes; no time limit is derived from it")
+            say("uncertified: the oracle has not solved these scenes, so no time limit is derived from it")
         if latency := meta.get("latency"):
             say(
                 f"latency: {number_of(latency['steps'], 'control step')}, from a median of "
@@ -132,14 +132,14 @@ class Run:
         font_size: float = 8.0,
         names: str | Path | None = None,
     ) -> Path:
-        """Write the report, with its figures and tables, into a folder; returns the page.
+        """Write the report, with its figures and tables, to a folder and return the path of its page.
 
         ``beside``: further runs to include. ``labels``: names of the runs, one for each. With ``paper``
-        ("libero-para") the report has the tables and figures of that paper instead, under the paper's numbers;
-        ``published`` adds the numbers of its authors. ``near_far``: the rule for near failures, "ours", "paper"
-        (LIBERO-Para's, which its page always uses), or "floor=0.01&least_successes=5&with_controls=true". With
-        ``figures`` ("pdf" or "svg") the subfolder ``paper`` has figures and tables for a paper: ``width``, ``font``,
-        ``font_size`` and ``names`` are the options of ``assay report``.
+        ("libero-para"), the report contains the tables and figures of that paper instead, numbered as in the paper;
+        ``published`` adds the numbers published by its authors. ``near_far``: the rule for near failures, "ours",
+        "paper" (LIBERO-Para's, which its page always uses), or "floor=0.01&least_successes=5&with_controls=true". With
+        ``figures`` ("pdf" or "svg"), figures and tables for a paper are written to the subfolder ``paper``; ``width``,
+        ``font``, ``font_size`` and ``names`` are the options of ``assay report``.
         """
         from assay.measures.failure.near_far import near_far_rule
         from assay.measures.views.printing import Print
@@ -169,7 +169,7 @@ class Run:
 
     @cached_property
     def episodes(self) -> Episodes:
-        """The recorded episodes by key, or by the beginning of a key."""
+        """Recorded episodes, accessible by key or by the beginning of a key."""
         return Episodes(self)
 
     def _reading(self) -> Store:
@@ -181,7 +181,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """Numbers of episodes of a run."""
+    """Episode counts of a run."""
 
     done: int
     errors: int
@@ -246,7 +246,7 @@ class RecordedEpisode:
         raise RunError(f"{self.run.path}: the trajectory of {self.key} cannot be read")
 
     def replay(self, video: str | Path | None = None) -> Episode:
-        """Execute the recorded actions again; ``video``: an mp4 file to write."""
+        """Execute the recorded actions again; ``video`` is the path of an mp4 file to write."""
         spec, row, actions = self.spec, self.row, self.trajectory.actions
         error = str(row["error"]) if row["outcome"] == Outcome.ERROR else ""
         with self.run._reading() as store:

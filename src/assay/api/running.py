@@ -1,4 +1,4 @@
-"""Execution of experiments: a complete one, one within a time budget, an audit, a duel, or a search."""
+"""Run experiments: in full, within a time budget, as an audit, as a duel or as a search."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def run(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Run:
-    """Run an experiment with a policy; the same call resumes it.
+    """Run an experiment with a policy; the same call resumes the run.
 
     ``experiment`` is a name with fields (``"para?per_cell=2"``), ``"python:module:object"`` or an `Experiment`.
     ``policy`` is an address (``"oracle"``, ``"python:mine:Policy"``, ``"openpi://host:port"``), or an object with
-    ``reset`` and ``act``, which acts in this process. The other keywords are the fields of `RunOptions`, the options
-    of ``assay run``. Without ``out`` the run is stored in ``runs/``; that of an object, which no later call could
-    recognise, in a temporary file that lives as long as the returned `Run`.
+    ``reset`` and ``act``, which runs in this process. The other keywords are the fields of `RunOptions`, which are the
+    options of ``assay run``. Without ``out``, the run is stored in ``runs/``; the run of a policy object, which a later
+    call could not recognise, is stored in a temporary file that exists as long as the returned `Run`.
 
-    ``label`` is the policy's name in reports. If the policy's source or checkpoint has changed since, ``out`` is
-    refused: one file holds the episodes of one policy. ``progress`` shows a progress bar and lets the first Ctrl-C
-    finish running episodes; by default on a terminal. An ``observer`` replaces it.
+    ``label`` is the policy's name in reports. If the policy's source or checkpoint has changed since the first call,
+    ``out`` is refused, because one file holds the episodes of one policy. ``progress`` shows a progress bar and lets
+    running episodes finish on the first Ctrl-C; it is on by default in a terminal. An ``observer`` replaces it.
     """
     options = RunOptions.of(options, **overrides)
     scratch = None
@@ -82,12 +82,11 @@ def evaluate(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Evaluated:
-    """Evaluate a policy briefly inside a training loop: success by condition with intervals, and the drop.
+    """Evaluate a policy briefly inside a training loop: success rates by condition with intervals, and the drop.
 
-    ``budget`` ("2min", "90s", seconds) decides how many of the seeds are executed, and if necessary how few of the
-    tasks; what is left out is in the result. With ``seeds`` and ``budget=None`` nothing depends on time. The same
-    policy gives the same episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run lives as
-    long as the result.
+    ``budget`` ("2min", "90s" or a number of seconds) limits the number of seeds and, if necessary, of tasks; the result
+    lists what was left out. With ``seeds`` and ``budget=None``, nothing depends on time. The same policy runs the same
+    episodes for the same tasks and seeds. ``out`` keeps the run; without it, the run exists as long as the result.
     """
     from assay.measures.summary import summarise
 
@@ -106,14 +105,14 @@ def evaluate(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evaluated(FittedRun):
-    """The result of a short evaluation."""
+    """Result of a short evaluation."""
 
     summary: Summary
     run: Run
 
     @property
     def rates(self) -> Mapping[str, ConditionRate]:
-        """Success rate with its interval by condition; ``control`` is unperturbed."""
+        """Condition -> success rate with its interval; ``control`` is unperturbed."""
         return self.summary.rates
 
     @property
@@ -145,12 +144,12 @@ def duel(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Duel:
-    """Run two policies on the same episodes until it is known whether the second is better, equivalent or worse.
+    """Run two policies on the same episodes until the second is known to be better, equivalent or worse.
 
-    ``out`` is a folder for ``A.assay`` and ``B.assay``; the same call resumes. ``each``: every condition has to be
-    decided as well. ``per_start``: episodes drawn of each task and seed; None for all. ``measure``: the score that is
-    compared, "success" or "progress". The other keywords are the fields of `RunOptions`. Raises DeclinedError if the
-    observer does not approve.
+    ``out`` is the folder of ``A.assay`` and ``B.assay``; the same call resumes the duel. With ``each``, every condition
+    has to be decided as well. ``per_start``: number of episodes drawn for each task and seed; None for all.
+    ``measure``: the score to compare, "success" or "progress". The other keywords are the fields of `RunOptions`.
+    Raises DeclinedError if the observer does not approve.
     """
     from assay.runs.schedulers.duel import duel as start_duel
 
@@ -171,9 +170,9 @@ def duel(
 def gate(
     run: Run | str | Path, baseline: Run | str | Path, *, margin: float = 0.05, each: bool = False
 ) -> Judgement:
-    """Judge whether a run may replace a baseline: better, equivalent, not worse by more than ``margin``, or worse.
+    """Decide whether a run may replace a baseline: better, equivalent, not worse by more than ``margin``, or worse.
 
-    ``each``: every condition has to pass as well. Raises MeasureError if no episode is shared.
+    With ``each``, every condition has to pass as well. Raises MeasureError if the runs share no episode.
     """
     from assay.measures.gate import gate as judge
     from assay.report.comparison import read_outcomes
@@ -181,7 +180,7 @@ def gate(
 
     paths = [side.path if isinstance(side, Run) else Path(side) for side in (baseline, run)]
     if paths[0].resolve() == paths[1].resolve():
-        raise RunError("gate: expected two different runs; the run is its own baseline")
+        raise RunError("gate: expected two different runs, but the run and the baseline are the same")
     outcomes = {name: read_outcomes(path) for name, path in name_runs(paths).items()}
     return judge(outcomes, margin=margin, each=each)
 
@@ -199,12 +198,12 @@ def search(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> SearchResult:
-    """Find the smallest change along each axis at which a policy loses success, task by task, with an interval.
+    """Find the smallest change along each axis at which a policy loses success on each task, with an interval.
 
-    ``budget``: the maximum number of episodes, controls included; 30 per task and axis by default. ``level``: the
-    share of the starts that succeed unchanged which must still succeed; ``confidence``: of each interval. The same
-    call resumes. The other keywords are the fields of `RunOptions`. Raises DeclinedError if the observer does not
-    approve.
+    ``budget``: maximum number of episodes, including controls; by default 30 per task and axis. ``level``: fraction of
+    the starts solved without a change that must still be solved. ``confidence``: confidence level of each interval. The
+    same call resumes the search. The other keywords are the fields of `RunOptions`. Raises DeclinedError if the
+    observer does not approve.
     """
     from assay.measures.run_data import RunData
     from assay.measures.world.thresholds import thresholds
@@ -228,7 +227,7 @@ def search(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult(SearchEnding):
-    """The result of a search."""
+    """Result of a search."""
 
     thresholds: Thresholds
 
@@ -257,11 +256,11 @@ def audit(
     options: RunOptions | None = None,
     **overrides: Unpack[RunOptionsDict],
 ) -> Audit:
-    """Measure how much of an experiment is solved without words, without sight, or by memory alone.
+    """Measure how much of an experiment can be solved without the instruction, without vision or from memory alone.
 
-    Ordinary runs of policies that lack an input, and of further ``policies``, into the folder ``out``; the same call
-    resumes. A condition is solved if the whole 95 % interval of its success rate is above ``least``. ``starting`` is
-    called before each run. The other keywords are the fields of `RunOptions`.
+    Runs policies that lack an input, and any further ``policies``, and stores the runs in the folder ``out``; the same
+    call resumes the audit. A condition is solved if the whole 95 % interval of its success rate is above ``least``.
+    ``starting`` is called before each run. The other keywords are the fields of `RunOptions`.
     """
     from assay.measures.shortcuts import check_least, shortcuts
 
@@ -280,7 +279,9 @@ def audit(
         runs[probe] = Run(path, ending)
         left += ending.left
         if ending.reason:
-            raise RunError(f"stopped: {ending.reason}; run it again to resume once the policy is reachable")
+            raise RunError(
+                f"stopped: {ending.reason}; run the audit again to resume once the policy is reachable"
+            )
         if observer.stopping():
             break
     solved = shortcuts({probe: run.frame() for probe, run in runs.items()}, least)
@@ -288,29 +289,29 @@ def audit(
 
 
 def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
-    """Return the policies that audit an experiment: those of its world, and further ones. Raises RunError."""
+    """Return the policies that audit an experiment: those declared by its world, and any others. Raises RunError."""
     from assay.measures.shortcuts import MEMORY, SIGHT, WORDS, Probe
 
     kinds = {"": None, "words": WORDS, "sight": SIGHT, "memory": MEMORY}
     auditors = WORLDS[design.world].traits.auditors
     if not auditors:
-        raise RunError(f"audit: the world '{design.world}' declares no policies that lack an input")
+        raise RunError(f"audit: the world '{design.world}' does not declare any policies that lack an input")
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(
-            f"audit: world '{design.world}': an auditor lacks '{odd[0]}'; choose one of {valid}, or ''"
+            f"audit: world '{design.world}': unknown missing input '{odd[0]}' of an auditor; choose from {valid}, or ''"
         )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
     probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]
     names = [probe.name for probe in probes]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise RunError(f"audit: {', '.join(twice)}: expected each policy once")
+        raise RunError(f"audit: {', '.join(twice)}: expected each policy only once")
     return probes
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Conditions of an experiment that policies without some input solve."""
+    """Conditions of an experiment that are solved by policies lacking an input."""
 
     shortcuts: Shortcuts
     """Success by condition and policy, with intervals; ``conditions(probe, Solved.YES)`` lists the blind spots."""

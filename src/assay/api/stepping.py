@@ -1,4 +1,4 @@
-"""Single tasks: inspect them, and step them manually."""
+"""Single tasks, for inspection and manual stepping."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.errors import StateError
 def load_task(task: str, *, seed: int = 0, perturbations: Sequence[Perturbation] = ()) -> Any:
     """Load a task by an id such as ``libero_goal/3`` or from a task file, with perturbations applied.
 
-    ``seed`` determines random choices. Raises TaskError with the valid values.
+    ``seed`` determines all random choices. Raises TaskError, which lists the valid values.
     """
     return task_of(EpisodeSpec(task, seed, perturbations=tuple(perturbations)))
 
@@ -27,7 +27,7 @@ def make_env(
     assets: str | None = None,
     states: str | Path | None = None,
 ) -> TaskEnv:
-    """Make an environment of one task for manual stepping; a context manager."""
+    """Create the environment of one task for manual stepping; use it as a context manager."""
     world = world_of(task)
     pack = assets or world.packs[0]
     world.pack_source(pack)
@@ -42,7 +42,7 @@ def make_env(
 
 
 class TaskEnv:
-    """One task that can be reset and stepped."""
+    """Environment of one task for manual stepping."""
 
     def __init__(
         self, env: Env, task: str, perturbations: tuple[Perturbation, ...], pack: str, initial: Initial
@@ -52,14 +52,14 @@ class TaskEnv:
         self._spec: EpisodeSpec | None = None
 
     def reset(self, seed: int = 0) -> Any:
-        """Start an episode; returns the first observation."""
+        """Start an episode and return the first observation."""
         self._spec = EpisodeSpec(
             self._id, seed, self._pack, perturbations=self._perturbations, initial=self._initial
         )
         return self._env.reset(self._spec)
 
     def step(self, action: np.ndarray | Sequence[float]) -> Any:
-        """Execute one action, (action size,); returns the next observation."""
+        """Execute one action, of shape (action size,), and return the next observation."""
         if self._spec is None:
             raise StateError("the environment has no state yet: call reset first")
         return self._env.step(np.asarray(action))

@@ -28,7 +28,7 @@ PROJECT = "assay"
 
 @dataclass(frozen=True, slots=True)
 class TrackedRun:
-    """The identity of a run for a tracker."""
+    """Identity of a run in a tracker."""
 
     id: str
     """Identifier, stable for the same file, policy, experiment and assets, so that a resumed run keeps it."""
@@ -42,10 +42,10 @@ class TrackedRun:
 
 @dataclass(frozen=True, slots=True)
 class TrackedEpisode:
-    """One episode, and the success rate of its condition so far."""
+    """An episode, and the success rate of its condition so far."""
 
     number: int
-    """Number of episodes sent before it."""
+    """Number of episodes sent before this one."""
     condition: str
     task: str
     seed: int
@@ -54,15 +54,15 @@ class TrackedEpisode:
     seconds: float
     instruction: str
     rate: float | None
-    """Success rate of the condition so far; None as long as all of its episodes are errors."""
+    """Success rate of the condition so far; None while all of its episodes are errors."""
     low: float | None
-    """Lower end of the 95 % Wilson interval, which ignores clustering; the final summary does not."""
+    """Lower bound of the 95 % Wilson interval, which, unlike the final summary, ignores clustering."""
     high: float | None
     episodes: int
-    """Number of episodes of the condition so far, without errors."""
+    """Number of episodes of the condition so far, excluding errors."""
 
     def scalars(self) -> dict[str, float]:
-        """Return the numbers by name."""
+        """Return the numeric values by name."""
         rates = {"rate": self.rate, "low": self.low, "high": self.high}
         return {
             "episode/success": float(self.outcome == Outcome.SUCCESS),
@@ -82,13 +82,13 @@ class Tracker(Protocol):
     """An experiment tracker."""
 
     def start(self, run: TrackedRun) -> int:
-        """Start or resume a run; returns the number of episodes already sent."""
+        """Start or resume a run and return the number of episodes already sent."""
 
     def episode(self, episode: TrackedEpisode) -> None:
-        """Add an episode."""
+        """Log an episode."""
 
     def finish(self, summary: Summary) -> None:
-        """Add the summary and close."""
+        """Log the summary and close the tracker."""
 
 
 def identify(store: Store, project: str = PROJECT) -> TrackedRun:
@@ -109,13 +109,13 @@ _COLUMNS = ("condition", "task", "seed", "outcome", "steps", "seconds", "instruc
 
 
 class Sender:
-    """Sends the episodes of a run to a tracker, each of them once, in any order.
+    """Sends the episodes of a run to a tracker, each exactly once, in any order.
 
-    A hidden file beside the run lists the episodes that were sent: key and outcome, one line each.
+    A hidden file beside the run lists the key and outcome of each episode sent, one per line.
     """
 
     def __init__(self, tracker: Tracker, store: Store, project: str = PROJECT) -> None:
-        """Start or resume the tracked run, and send recorded episodes that were not sent."""
+        """Start or resume the tracked run, and send recorded episodes that have not been sent."""
         self._tracker = tracker
         self._counts: dict[str, tuple[int, int]] = {}
         kind = type(tracker).__name__.lower()
@@ -126,7 +126,10 @@ class Sender:
         if not present:
             self._file.unlink(missing_ok=True)
         elif not self._file.exists():
-            say(f"warning: {self._file} is missing: the first {present} episodes count as sent", aside=True)
+            say(
+                f"warning: {self._file} is missing; assuming that the first {present} episodes were sent",
+                aside=True,
+            )
             self._file.write_text("".join(f"{line}\n" for line in lines[:present]), encoding="utf-8")
         self._sent = set(self._file.read_text(encoding="utf-8").splitlines() if self._file.exists() else ())
         missed = []
@@ -139,10 +142,10 @@ class Sender:
         for row in missed:
             self.send(**row)
         self.new = len(missed)
-        """Number of earlier recorded episodes that were sent at the start."""
+        """Number of previously recorded episodes that were sent at the start."""
 
     def send(self, key: str, condition: str, outcome: str, **values: Any) -> None:
-        """Send an episode unless it was sent; one that is repeated after an error is sent again."""
+        """Send an episode that has not been sent; an episode repeated after an error is sent again."""
         line = f"{key} {outcome}"
         if line in self._sent:
             return
@@ -175,14 +178,14 @@ class Sender:
 
 
 def export(store: Store, tracker: Tracker, project: str = PROJECT) -> int:
-    """Send a recorded run to a tracker, except episodes sent before; returns the number of new episodes."""
+    """Send the unsent episodes of a recorded run to a tracker, and return their number."""
     new = Sender(tracker, store, project).new
     tracker.finish(summarise(store))
     return new
 
 
 class Tracked(Observer):
-    """Sends a run to a tracker while it is executed. Errors of the tracker do not stop the run."""
+    """Sends a run to a tracker during execution. Errors in the tracker do not stop the run."""
 
     def __init__(self, inner: Observer, make: Callable[[], Tracker], project: str = PROJECT) -> None:
         self.inner = inner
@@ -192,7 +195,7 @@ class Tracked(Observer):
         self._path: Path | None = None
 
     def began(self, store: Store, waiting: int) -> None:
-        """Start or resume; episodes that were recorded before and not sent come first."""
+        """Start or resume the tracked run, sending previously recorded episodes first."""
         super().began(store, waiting)
         self._path = store.path
         self._sender = self._try(lambda tracker: Sender(tracker, store, self._project))
@@ -208,7 +211,7 @@ class Tracked(Observer):
         self._try(lambda tracker: sender.send(spec.key, **values))
 
     def close(self) -> None:
-        """Send the summary, and close the tracker."""
+        """Send the summary and close the tracker."""
         if self._path is None or self._tracker is None:
             return
         with Store.reading(self._path) as store:
@@ -217,7 +220,7 @@ class Tracked(Observer):
         self._tracker = None
 
     def _try(self, call: Callable[[Tracker], T]) -> T | None:
-        """Call the tracker; on the first failure it is disabled and a warning is printed."""
+        """Call the tracker; on the first failure, disable it and print a warning."""
         if self._tracker is None:
             return None
         try:
@@ -227,12 +230,15 @@ class Tracked(Observer):
         except Exception as error:
             self._tracker = None
             reason = one_line(error)
-            say(f"warning: tracking stopped: {reason}; assay export --to sends the rest", aside=True)
+            say(
+                f"warning: tracking stopped: {reason}; send the remaining episodes with assay export --to",
+                aside=True,
+            )
             return None
 
 
 def load_tracker(name: str) -> Callable[[], Tracker]:
-    """Load a tracker by name. Raises RunError if it is unknown, or its package is not installed."""
+    """Load a tracker by name. Raises RunError if it is unknown or its package is not installed."""
     trackers = registered_addresses("tracker")
     if name not in trackers:
         raise RunError(f"unknown tracker '{name}': {did_you_mean(name, trackers)}")

@@ -1,4 +1,4 @@
-"""Extensions: one folder each, registered like third-party plugins. The core imports none, and none imports another.
+"""Extensions, one per folder, registered like third-party plugins. The core imports none, and none imports another.
 
-Each folder's ``__init__`` says with `provide` what it adds; nothing else is imported until one of its names is used.
+Each folder's ``__init__`` declares with `provide` what it adds; the rest is imported when one of its names is used.
 """

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 PREFIX = "factor:"
 MOST_FACTORS = 8
-"""Maximum number of factors, since a design has 2 ** factors combinations."""
+"""Maximum number of factors; a design has ``2 ** factors`` combinations."""
 _OFF = ("", "none", "false", "0", "0.0", "off")
 
 
@@ -71,7 +71,7 @@ class FactorEffect(Result):
 
 @dataclass(frozen=True, slots=True)
 class FactorShare(Result):
-    """Shapley share of one factor in the drop."""
+    """Shapley share of the drop due to one factor."""
 
     factor: str
     loss: float
@@ -100,7 +100,7 @@ class FactorContrast(Result):
     """Number of episodes without the factor."""
     starts: int
     difference: float
-    """Success with the factor minus success without it."""
+    """Success rate with the factor minus success rate without it."""
     interval: Interval
     """Newcombe interval of the difference over starts, extended to include 0 if the test is not significant."""
     p: float
@@ -160,7 +160,7 @@ def attribution(frame: pl.DataFrame) -> Attribution:
     where = start, table["_cell"].to_numpy()
     hits[where], counts[where] = table["success"].to_numpy(), table["count"].to_numpy()
     if len(hits) < FEWEST:
-        raise MeasureError(f"{len(hits)} starts; needs at least {FEWEST}")
+        raise MeasureError(f"expected at least {FEWEST} starts, got {len(hits)}")
     on = (np.arange(2 ** len(names))[:, None] >> np.arange(len(names)) & 1).astype(float)
     design, terms_of, aliased = _design(on, counts.sum(axis=0) > 0, factors)
     tasks = rows.select(START).unique().sort(START)["task"].rank("dense").cast(pl.Int64) - 1
@@ -396,13 +396,13 @@ def attribution_figure(result: Attribution, report: ReportedRun) -> Drawing:
     if result.drop_interval:
         drop += f" (95 % interval {between(negate(result.drop_interval), 100)})"
     caption = (
-        f"{plural(result.episodes, 'episode')} of {plural(result.starts, 'start')}. Left: 95 % intervals "
+        f"{plural(result.episodes, 'episode')} from {plural(result.starts, 'start')}. Left: 95 % intervals "
         f"({methods(effect.interval for effect in result.effects)}); squares: interactions "
-        f"of two factors; filled: p < {SURE:g}. Right: part of each factor in the change from all off to all on, "
-        f"{drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
+        f"of two factors; filled: p < {SURE:g}. Right: share of each factor in the change from all factors off to "
+        f"all on, {drop}; lines: 95 % intervals ({methods(share.interval for share in result.shares)})."
     )
     if result.modelled:
-        caption += f" {plural(result.modelled, 'missing combination')} predicted by the model."
+        caption += f" {plural(result.modelled, 'missing combination')} had to be predicted by the model."
     if result.aliased:
         names = listed(" x ".join(factors) for factors in result.aliased)
         caption += f" The design cannot separate {names} from other effects."

@@ -31,7 +31,7 @@ from assay.support.stats.significance import SURE, holm, least_p, normal_below, 
 COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
 """Columns required by a comparison, in addition to the label ``plausible``."""
 MARGIN = 0.05
-"""Largest difference in success, 0 to 1, that counts as irrelevant."""
+"""Largest difference in success rate, 0 to 1, that counts as irrelevant."""
 
 
 class Decision(StrEnum):
@@ -92,7 +92,7 @@ class PairContrast(Result):
     over_tasks: Interval | None
     """Student interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
-    """Exact p value over tasks, not adjusted."""
+    """Exact p value over tasks, unadjusted."""
     decision: Decision = Decision.UNDECIDED
     margin: float
     """Margin of equivalence, 0 to 1."""
@@ -121,7 +121,7 @@ class PairContrast(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContrast(PairContrast):
-    """Success of two runs on the same episodes."""
+    """Success rates of two runs on the same episodes."""
 
     count: Annotated[int, Column("n", "count")]
     """Number of shared specs."""
@@ -207,7 +207,7 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
     share no episode.
     """
     if len(frames) < 2:
-        raise MeasureError(f"compare: {len(frames)} run; needs at least two")
+        raise MeasureError(f"compare: expected at least two runs, got {len(frames)}")
     if not 0 < margin < 1:
         raise MeasureError(f"compare: margin {margin:g}: expected a number between 0 and 1")
     tables = {}
@@ -428,7 +428,7 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
         if contrast.least_p >= SURE:
             text += f"; {plural(contrast.starts, 'start')} are too few for any difference to be significant"
         if seeds := contrast.additional_seeds:
-            text += f"; {plural(seeds, 'more seed')} per task would decide a difference of this size"
+            text += f"; {plural(seeds, 'more seed')} per task would be enough to confirm a difference of this size"
     return f"{text}."
 
 
@@ -450,7 +450,7 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
     by_condition = f"{title} by condition"
     yield _contrast_table(f"comparison-conditions{suffix}", by_condition, comparison.conditions, note)
     if comparison.implausible:
-        name, title = f"comparison-implausible{suffix}", f"{title} where success is not expected"
+        name, title = f"comparison-implausible{suffix}", f"{title} in which success is not expected"
         note = f"Conditions in which success is not expected; they are excluded elsewhere. {note}"
         yield _contrast_table(name, title, comparison.implausible, note)
     yield Table(
@@ -461,18 +461,18 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
             (name, comparison.shared, unmatched, comparison.errors[name])
             for name, unmatched in comparison.unmatched.items()
         ),
-        "Not matched: episodes that another run did not finish.",
+        "Not matched: episodes that another run did not complete.",
     )
 
 
 def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
     """Make a table of the drops, or of the retained successes, of each pair of runs, with their difference."""
-    title = "Successes that each run retains"
-    definition = "Kept: success under perturbation if the run's own control succeeds"
+    title = "Successes retained by each run"
+    definition = "Kept: success rate under perturbation where the run's control succeeds"
     kind: Kind = "share"
     if aspect is Aspect.DROP:
         title, kind = "Drop of each run", "change"
-        definition = "Drop: success under perturbation minus success of the run's own controls"
+        definition = "Drop: success rate under perturbation minus success rate of the run's controls"
     by_condition = contrasts[0].condition is not None
     return Table.of(
         name,
@@ -520,10 +520,10 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         for pair in overall
     }
     caption = (
-        "Cost of changes for one run minus their cost for the other, against each run's own controls; "
+        "Cost of changes for one run minus their cost for the other, relative to the controls of each run; "
         f"{plural(max(result.pairs for result in overall), 'pair')}. Lines: 95 % intervals over starts and wordings. "
         f"p: exact, over starts, Holm-adjusted; filled marks: p < {SURE:g}."
     )
-    along = "difference between the drops, points (right: the second is more robust)"
+    along = "difference between the drops, points (right: second run is more robust)"
     title = "Comparison of robustness"
     return change_drawing(f"robustness{suffix}", title, caption, groups, along=along, heads=("Holm p",))

@@ -43,8 +43,8 @@ class Flaw(StrEnum):
     ROOM = "room", "Depends on background and lighting", Change.ROOM
     CAMERA = "camera", "Depends on the camera pose", Change.CAMERA
     ROBOT = "robot", "Depends on the robot pose", Change.ROBOT
-    SENSES = "senses", "Not robust to disturbed observations or actions", Change.SENSES
-    LATENCY = "latency", "Fails with delayed decisions", Change.LATENCY
+    SENSES = "senses", "Not robust to disturbances of observations or actions", Change.SENSES
+    LATENCY = "latency", "Fails when its decisions are delayed", Change.LATENCY
     NO_SECOND_LOOK = "never looks again", "Does not react when objects move mid-episode", Change.MEANWHILE
     NOT_LISTENING = (
         "never listens again",
@@ -53,8 +53,8 @@ class Flaw(StrEnum):
     )
     CANNOT_STOP = "cannot stop", "Does not stop when the instruction is cancelled", Change.CANCEL
     INTERRUPTED = "thrown off", "Distracted by irrelevant mid-episode changes", Change.INTERRUPTION
-    KIND = "kind of task", "Worse at one kind of task"
-    CHANGE = "other change", "Depends on another property that was changed"
+    KIND = "kind of task", "Performs worse on one kind of task"
+    CHANGE = "other change", "Depends on another changed property"
     """Loss under a change not listed above, such as one from a plugin."""
     PARTICULAR = "particular cases", "Fails in particular cases"
     """Loss in one task, for one phrasing of the action or in one condition, found by search."""
@@ -68,7 +68,7 @@ class OwnFlaw:
     """Flaw defined by a measure, with its text for reports."""
 
     name: str
-    """Name in tests and in JSON."""
+    """Name of the flaw in tests and in JSON."""
     claim: str
     """Claim about a policy that has the flaw, such as ``Walks in circles``."""
     absent: str

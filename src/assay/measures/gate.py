@@ -88,7 +88,9 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
         verdicts = [f"{verdict} in {', '.join(names)}" for verdict, names in parts.items() if names]
         texts.append(f"By condition, B is {'; '.join(verdicts)}.")
     if judgement.measure != "success":
-        texts.append(f"The compared measure is {judgement.measure}, from 0 to 100 %; a success is 100 %.")
+        texts.append(
+            f"The measure compared is {judgement.measure}, from 0 to 100 %; a success counts as 100 %."
+        )
     errors = f"; {plural(judgement.errors, 'error')} excluded" if judgement.errors else ""
     if judgement.anytime:
         planned = f"{judgement.played:,} of {judgement.planned:,} planned episodes"
@@ -97,7 +99,7 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
         shared = plural(judgement.overall.pairs, "shared episode")
         basis = f"{shared}{errors}. Tests and intervals are those of assay compare"
     level = percent(1 - judgement.alpha, 0)
-    return [*texts, f"{basis}, at {level}, also for all conditions jointly; tasks are fixed."]
+    return [*texts, f"{basis}, at {level}, and hold jointly for all conditions; tasks are fixed."]
 
 
 def format_line(judgement: Judgement, line: Line) -> str:
@@ -107,7 +109,7 @@ def format_line(judgement: Judgement, line: Line) -> str:
     )
     where = "" if line.condition is None else f"{line.condition}: "
     if line.change is None:
-        return f"{where}{claim}: no episode ended without an error in both."
+        return f"{where}{claim}: no episode ended without an error in both runs."
     does = "succeeds in" if judgement.measure == "success" else "makes progress of"
     return (
         f"{where}{claim}: B {does} {percent(line.second_rate)}, A {'in' if does == 'succeeds in' else 'of'} "

@@ -114,7 +114,7 @@ def format_finding(finding: Finding) -> Sentence:
             rates = {
                 task.task: f"{percent(task.control, 0)} to {percent(task.perturbed, 0)}" for task in worst
             }
-            tasks = f"mainly in {_name_tasks(rates)}, of {where.of} tasks"
+            tasks = f"mainly in {_name_tasks(rates)}, out of {where.of} tasks"
     if finding.degree and abs(first.value) < 1 - 1e-9:  # all or nothing needs no degree
         claim += _DEGREES[finding.degree]
     return Sentence(claim, evidence, "; ".join(filter(None, (caveat, tasks))))
@@ -128,7 +128,7 @@ def _name_tasks(tasks: Mapping[str, str]) -> str:
 
 def _reason_untested(untested: Untested | None) -> str:
     if untested is None:
-        return "the runs have no episodes that would test it"
+        return "the runs have no episodes that test it"
     if untested.notes:  # the measure's own reason
         return "; ".join(untested.notes)
     if untested.too_few:
@@ -145,12 +145,12 @@ def _no_flaw(finding: Finding) -> Sentence:
         return f"{claim[0].lower()}{claim[1:]}"
 
     if isinstance(detail, Unnoticed):
-        claim, caveat = f"No flaw found, of {detail.looked_for} tested", ""
+        claim, caveat = f"No flaw found among {detail.looked_for} tested", ""
         if detail.too_few:
             claim += f"; {plural(detail.too_few, 'further flaw')} cannot be tested with this number of starts"
         if detail.flaw is not None and detail.loss is not None:
             widest = f"95 % intervals; the widest: {lower_claim(detail.flaw)}"
-            caveat = f"a loss of up to {100 * detail.loss:.0f} points is not excluded ({widest})"
+            caveat = f"a loss of up to {100 * detail.loss:.0f} points cannot be excluded ({widest})"
         return Sentence(claim, "", caveat)
     if not isinstance(detail, Fall):
         reason = "a test compares perturbed episodes with their controls, some of which must succeed"
@@ -160,7 +160,7 @@ def _no_flaw(finding: Finding) -> Sentence:
     claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
     if detail.hits * detail.control_count >= detail.control_hits * detail.count:
         claim = f"No drop was observed ({before} unperturbed, {after} perturbed)"
-        purpose = "find even a large one"
+        purpose = "detect even a large one"
     starts = plural(detail.control_count, "start")
     if detail.telling < detail.control_count:
         starts = f"{detail.telling:,} of {starts} can show a loss (the control succeeds),"
@@ -168,7 +168,7 @@ def _no_flaw(finding: Finding) -> Sentence:
         starts += " is" if detail.control_count == 1 else " are"
     if detail.likely is not None and detail.likely_p is not None:
         cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)})"
-        purpose = f"identify a cause; the likeliest is: {cause}"
+        purpose = f"identify a cause; the most likely one is: {cause}"
     return Sentence(claim, "", f"{starts} too few to {purpose}")
 
 
@@ -222,10 +222,10 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
                 if evidence.measure == "actions" and evidence.shows is Shows.LOSS
             ]
             text = f"{_hits(first)} succeed with the action phrased as {part}, {format_unperturbed(first)} otherwise"
-            return f"{text}, all names kept", listed(also) if present else ""
+            return f"{text}, with all names kept", listed(also) if present else ""
         case "surface":
             form, usual = FORMS.get(part, part), f"{format_unperturbed(first)} unperturbed"
-            text = f"the worst of all forms is {form}: {_hits(first)} succeed, {usual}"
+            text = f"the worst variant is {form}: {_hits(first)} succeed, {usual}"
             if present:
                 text = f"{form} alone costs {100 * -first.value:.0f} points: {_hits(first)} succeed, {usual} "
                 text += f"({format_difference(first)})"
@@ -276,7 +276,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
             how, usual = describe_change(case.part), f"{percent(case.reference, 0)} unperturbed"
             if case.measure == PatternKind.SAYING.name.lower():
                 how = f"phrased as {case.part}"
-                usual = f"{format_unperturbed(case)} otherwise, all names kept"
+                usual = f"{format_unperturbed(case)} otherwise, with all names kept"
             cases.append(f"{case.task} {how}: {_hits(case)} succeed, {usual}".lstrip())
         return "; ".join(cases), f"and {more} more" if more > 0 else ""
     counts = f"{_hits(first)} " if first.count is not None else ""
@@ -299,7 +299,7 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
     words = asked or nonsense
     repeated = "it repeated the control's trajectory"
     if finding.flaw == Flaw.MEMORISES and moved is not None:
-        text = f"in {_hits(moved)} episodes with the object moved {repeated}"
+        text = f"in {_hits(moved)} episodes with the object moved, {repeated}"
         also = f", and in {_hits(words)} {instructed(call)}" if words else ""
         return text + also, _repeating_tasks(finding, Calls.MOVED)
     assert words is not None
@@ -314,11 +314,11 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
         elif Degree.of(moved.interval) is Degree.RARELY:
             reacted = format_counts((moved.count or 0) - (moved.hits or 0), moved.count)
             caveats.append(f"it does use vision: {reacted} trajectories changed when the object moved")
-    return f"in {_hits(words)} episodes {instructed(call)} {repeated}", "; ".join(filter(None, caveats))
+    return f"in {_hits(words)} episodes {instructed(call)}, {repeated}", "; ".join(filter(None, caveats))
 
 
 def _repeating_tasks(finding: Finding, call: Calls) -> str:
-    """Name the tasks in which trajectories are repeated; empty if there are many, or if these are all tasks."""
+    """Name the tasks in which trajectories are repeated; empty if there are many or if all tasks are affected."""
     if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
@@ -327,8 +327,10 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
         return ""
     names = _name_tasks({task.task: format_counts(task.alike, task.count) for task in repeating})
     if len(repeating) < len(judged):
-        return f"all of them in {names}, of {len(judged)} judged tasks"
-    return f"all of them in {names}, the only judged {'task' if len(repeating) == 1 else 'tasks'} of {total}"
+        return f"all of them in {names}, out of {len(judged)} tasks judged"
+    return (
+        f"all of them in {names}, the only {'task' if len(repeating) == 1 else 'tasks'} judged out of {total}"
+    )
 
 
 def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
@@ -347,7 +349,7 @@ def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
     ]
     harmless = [f"the {part.part}" for part in parts.values() if part.shows is Shows.NO_HARM]
     caveats = [f"unknown: {listed(unknown)}"] if unknown else []
-    caveats += [f"other names for {listed(harmless)} do no harm"] if harmless else []
+    caveats += [f"other names for {listed(harmless)} cause no loss"] if harmless else []
     return text, "; ".join(caveats)
 
 
@@ -361,14 +363,14 @@ def describe_ability(ability: Ability) -> str:
         return _name_tasks({task: counts[task] for task in sorted(tasks, key=natural)})
 
     done = ability.done_tasks
-    text = f"it performs {name(done)}" if done else "no task succeeds in half of its controls"
+    text = f"it performs {name(done)}" if done else "no task reaches a success rate of 50 % in its controls"
     never = [task for task in ability.never if task not in done]
     return f"{text}, never {name(never)}" if never else text
 
 
 @dataclass(frozen=True, slots=True)
 class SeedsWanted:
-    """Number of seeds that would make an insignificant loss significant."""
+    """Number of seeds that would make an observed loss significant."""
 
     needed: int
     """Total number of seeds."""
@@ -397,7 +399,7 @@ def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
         what, size = "all losses that are not significant", "they are as large as observed"
     elif not overall:
         what = f"the loss {describe_change(unsure[0].evidence[0].part)}"
-    text = f"With {plural(most.more, 'more seed')} {what} would be significant with a probability of 80 %, if {size}"
+    text = f"With {plural(most.more, 'more seed')}, {what} would be significant with a probability of 80 % if {size}"
     return SeedsWanted(most.needed, text)
 
 
@@ -406,7 +408,7 @@ class Diagnosis:
     """Sentences of a diagnosis, grouped as they are displayed."""
 
     found: tuple[str, ...]
-    """Flaws that were found, or the reason why none was."""
+    """Flaws that were found, or the reason why none were."""
     explained: tuple[str, ...]
     """Flaws caused by another one."""
     unsure: tuple[str, ...]

@@ -62,7 +62,7 @@ class Solved(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProbeCell(Result):
-    """Success of one policy in one condition."""
+    """Success rate of one policy in one condition."""
 
     rate: Rate | None
     """Success rate; None if there are no episodes."""
@@ -91,7 +91,7 @@ class ProbeCell(Result):
 
 @dataclass(frozen=True, slots=True)
 class ConditionRow(Result):
-    """Success of all policies in one condition."""
+    """Success rates of all policies in one condition."""
 
     condition: str
     expected: bool
@@ -169,7 +169,7 @@ class Shortcuts(Result):
 
 
 def check_least(least: float) -> None:
-    """Raise MeasureError for an invalid threshold."""
+    """Raise MeasureError if the threshold is invalid."""
     if not 0 < least < 1:
         raise MeasureError(f"audit: least {least:g}: expected a number between 0 and 1, such as 0.5")
 
@@ -179,7 +179,7 @@ def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Sho
     check_least(least)
     played = {probe.name: frame for probe, frame in frames.items() if len(frame)}
     if not played:
-        raise MeasureError("audit: there is no episode")
+        raise MeasureError("audit: the runs have no episodes")
 
     def judge(rate: Rate | None) -> ProbeCell:
         if rate is None or rate.interval is None:
@@ -222,8 +222,8 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
         Column("n", "count", value=lambda row: row.most_episodes),
         *map(cell_of, result.probes),
         Column("blind to", value=missing_inputs),
-        note="Success in per cent with its 95 % Wilson interval; n: number of episodes without an error, of the policy "
-        "with the most. Blind to: inputs without which a policy still succeeds in significantly more than "
+        note="Success rate in per cent with its 95 % Wilson interval; n: largest number of episodes without an error "
+        "among the policies. Blind to: inputs without which a policy still succeeds in significantly more than "
         f"{percent(result.least, 0)} of the episodes.",
     )
 
@@ -237,7 +237,7 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
             result.conditions(probe, solved)
             for solved in (Solved.YES, Solved.NO, Solved.OPEN, Solved.UNKNOWN)
         )
-        parts = [f"{probe.title}: no episode without an error in {_join_names(broken)}"] if broken else []
+        parts = [f"{probe.title}: all episodes ended in an error in {_join_names(broken)}"] if broken else []
         judged = len(expected) - len(broken)
         if judged and len(undecided) == judged:
             scope = "the only condition" if judged == 1 else f"all {plural(judged, 'condition')}"
@@ -261,8 +261,8 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
     if few := result.too_few:
         counts = ", ".join(dict.fromkeys(map(str, few.values())))
         sentences.append(
-            f"Undecidable because of too few episodes: {_join_names(list(few))} (n = {counts}, needs at least "
-            f"{result.fewest} per condition). Use more --seeds or tasks."
+            f"Too few episodes to decide: {_join_names(list(few))} (n = {counts}; at least "
+            f"{result.fewest} per condition are needed). Use more --seeds or tasks."
         )
     weak = [
         row.condition

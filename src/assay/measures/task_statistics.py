@@ -70,7 +70,7 @@ def label_table(result: Census) -> Table:
             Column("of all tasks", "share"),
         ),
         tuple(rows),
-        "A task may have several labels of a family.",
+        "A task may have several labels from one family.",
     )
 
 
@@ -105,7 +105,9 @@ def tree_figure(result: Census, of: str = "", name: str = "tree") -> Drawing:
             _connect(axes, (0.09, root), (0.21, middle), SERIES[place % len(SERIES)])
         axes.text(0.085, root, plural(result.all.tasks, "task"), va="center", ha="right", fontweight="bold")
 
-    caption = "Number of tasks with each label; a task may have several of a family. Bars: fraction of tasks."
+    caption = (
+        "Number of tasks with each label; a task may have several from one family. Bars: fraction of tasks."
+    )
     title = f"{of}: labels of the tasks" if of else "Labels of the tasks"
     return Drawing(name, title, caption, (WIDTH, 0.24 * (leaves + len(result.labels)) + 0.3), paint)
 
@@ -178,13 +180,13 @@ def flow_figure(result: Census, of: str = "", name: str = "flows") -> Drawing:
                 used[1][far] += count
 
     merged_note = " ".join(
-        f"The {len(part) - MOST_CATEGORIES} rarest {what} are merged to {OTHERS}."
+        f"The {len(part) - MOST_CATEGORIES} rarest {what} are merged into {OTHERS}."
         for what, part in (("objects", result.objects), ("containers", result.containers))
         if len(part) > MOST_CATEGORIES
     )
     caption = (
-        f"{plural(result.all.tasks, 'task')}; numbers are tasks. Bands: one line of a goal, as wide as its number of "
-        f"tasks, in the colour of its predicate; {NOTHING}: the predicate has no container. {merged_note}"
+        f"{plural(result.all.tasks, 'task')}; numbers count tasks. Each band is one line of a goal, as wide as its "
+        f"number of tasks, in the colour of its predicate. {NOTHING}: the predicate has no container. {merged_note}"
     ).strip()
     title = f"{of}: predicates, objects and containers" if of else "Predicates, objects and containers"
     rows = max(len(column) for column in columns)

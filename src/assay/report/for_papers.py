@@ -113,7 +113,7 @@ def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda n
         cells.append((*(called(str(row[place])) for place in shown), *numbers))
     return Table(
         "main",
-        "Success without and with perturbations" + (f" ({same})" if same else ""),
+        "Success with and without perturbations" + (f" ({same})" if same else ""),
         (
             *(Column(headings[place]) for place in shown),
             Column("control", "share", bare=True),
@@ -123,7 +123,7 @@ def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda n
             Column("starts", "count"),
         ),
         tuple(cells),
-        "Success, in per cent, of the controls and of the paired perturbed episodes in which success is expected; "
+        "Success rate, in per cent, of the controls and of the paired perturbed episodes in which success is expected; "
         "difference in percentage points with its 95 % interval over starts. Instructions of other tasks are excluded.",
         narrow=True,
     )

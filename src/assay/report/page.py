@@ -41,19 +41,19 @@ SECTIONS: Mapping[str, str] = {
     "Reliance on the prompt": "If the prompt no longer specifies the task, a policy that "
     "follows the prompt succeeds only by chance.",
     "Tasks and levels": "L1 has new positions, L2 new combinations of shapes and textures, L3 new objects, L4 new "
-    "tasks. With mistakes allowed an episode has ten actions, or twice the minimum; without, the minimum.",
+    "tasks. With mistakes allowed, an episode has ten actions, or twice the minimum; otherwise, it has the minimum.",
     "Success and drops": "Every perturbed episode is paired with its control: the same task and "
     "seed without perturbations.",
-    "Beyond success": "Progress of failed episodes, whether success lasts after the gripper opens, and which "
-    "objects are moved, toppled or left open on the way.",
+    "Beyond success": "Progress of failed episodes, persistence of success after the gripper opens, and "
+    "objects that are moved, toppled or left open along the way.",
     "Words": "Paraphrases change how objects are named and how the action is expressed; a good policy is invariant "
-    "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by it.",
+    "to both. PD is the distance of an instruction from the original; PRIDE is success weighted by PD.",
     "World": "The perturbation grows from left to right.",
     "Events": "Changes during the episodes. Whether an event is triggered depends on the policy and is reported "
     "separately from its effect.",
-    "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for another one.",
+    "Memorisation": "Whether the policy repeats the control's trajectory when a change calls for a different one.",
     "Failures": "Near failures are execution errors: the trajectory stays close to the successful one. Far "
-    "failures follow another plan.",
+    "failures follow a different plan.",
     "Grounding": "The object that the robot approached, compared with the one in the instruction. The first object "
     "moved is the better evidence; a first touch may be incidental.",
     "Attribution": "The cost of each factor when several change at once.",
@@ -199,7 +199,7 @@ def keep_units(value: object) -> object:
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
-    """Return the configuration of a run as names and values."""
+    """Return the configuration of a run as pairs of name and value."""
     profile, meta = report.profile, report.meta
     values = {**meta, "started": in_utc(str(meta.get("started") or ""))}
     names = [
@@ -289,10 +289,10 @@ def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
         ],
     }
     caption = (
-        "Success of each run, on its controls and on its perturbed episodes in which success is "
+        "Success rate of each run on its controls and on its perturbed episodes in which success is "
         "expected; errors are excluded. Lines: 95 % Wilson intervals."
     )
-    parts: list[Any] = [attempt(rates_drawing, "overview", "Success of the runs", caption, rates)]
+    parts: list[Any] = [attempt(rates_drawing, "overview", "Success rates of the runs", caption, rates)]
     for measure in (MEASURES[name] for name in MEASURES):
         results = {run: result for run, profile in profiles.items() if (result := profile.get(measure.name))}
         if len(results) > 1:

@@ -196,7 +196,7 @@ def of_each(
         except MeasureError as error:
             missing.append(Missing(f"of {run.name}: {error}"))
     if not results:
-        raise MeasureError("; ".join(line.missing for line in missing) or "there is no run")
+        raise MeasureError("; ".join(line.missing for line in missing) or "there are no runs")
     return results, tuple(missing)
 
 
@@ -229,7 +229,7 @@ class PaperReport:
 
     paper: Paper
     runs: tuple[tuple[str, str], ...]
-    """Name and description (policy, experiment, episodes) of each run."""
+    """Name and description (policy, experiment, number of episodes) of each run."""
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
     """Limitations of each run that affect its interpretation, and plugins that are missing or have changed."""
@@ -285,6 +285,6 @@ def build_paper(name: str, paths: Mapping[str, Path], *, published: bool = False
         sections = tuple(make(runs))
         exhibits = [exhibit for section in sections for exhibit in section.exhibits]
         if not any(exhibit.tables or exhibit.drawings for exhibit in exhibits):
-            why = next((line for exhibit in exhibits for line in exhibit.missing), "there is no run")
-            raise PaperError(f"none of the tables and figures of {name} can be made: {why}")
+            why = next((line for exhibit in exhibits for line in exhibit.missing), "there are no runs")
+            raise PaperError(f"none of the tables and figures of {name} can be generated: {why}")
         return PaperReport(paper, tuple(about), sections, tuple(problems))

@@ -103,7 +103,7 @@ class RunReport:
             try:
                 return cls._measure(store, name, near_far)
             except UNREADABLE as error:
-                damage = f"none of its trajectories can be read: {error}"
+                damage = f"none of the trajectories can be read: {error}"
             try:
                 return cls._measure(store, name, near_far, damage)
             except UNREADABLE as error:
@@ -147,7 +147,7 @@ class RunReport:
 
     @property
     def title(self) -> str:
-        """Policy and experiment."""
+        """Title of the report: policy and experiment."""
         late = lateness(self.meta)
         title = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
         return f"{title} ({late})" if late else title
@@ -197,7 +197,9 @@ def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Pa
     If several runs share a label, latency and experiment are appended; if that is still ambiguous, the path is used.
     """
     if labels and len(labels) != len(paths):
-        raise RunError(f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}: needs one per run")
+        raise RunError(
+            f"{plural(len(labels), 'label')} for {plural(len(paths), 'run')}; expected one label per run"
+        )
     metas: list[dict[str, Any]] = []
     for path in paths:
         try:

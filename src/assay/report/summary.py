@@ -71,7 +71,7 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
     settings = meta.get("settings") or {}
     if "certificates" in settings and settings["certificates"] is None:
         lines.append(
-            "Uncertified: it was not checked that an oracle can solve these scenes, so some of them may be unsolvable."
+            "Uncertified: no check was made that an oracle can solve these scenes, so some of them may be unsolvable."
         )
     if "start" in settings:
         lines.append(
@@ -105,7 +105,7 @@ def banners(report: RunReport) -> list[str]:
         rest = "" if over is None else f", of which {percent(over.success_rate)} succeed"
         why = "the metadata lacks their wordings" if report.meta.get("imported") else "they cannot be scored"
         lines.append(
-            f"{pride.unscored:,} of {total:,} paraphrased episodes have no distance because {why}: PRIDE and "
+            f"{pride.unscored:,} of {total:,} paraphrased episodes have no distance because {why}; PRIDE and "
             f"overestimation cover the others{rest}."
         )
     if report.stopped:
@@ -119,7 +119,7 @@ def banners(report: RunReport) -> list[str]:
     if is_demonstrator and rate is not None and rate.successes < rate.count:
         lines.append(
             f"The demonstrator itself fails in {rate.count - rate.successes:,} of {plural(rate.count, 'episode')} in "
-            "which success is expected, so it is not shown that they can be solved within the time limit."
+            "which success is expected, so these may not be solvable within the time limit."
         )
     lines += report.problems
     if report.damage:
@@ -180,7 +180,7 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
         if starts is not None and is_perturbed:
             yield Advice(
                 f"No control succeeds ({starts.count:,} of {starts.count:,} fail), so robustness cannot be measured. "
-                "Choose tasks that the policy can solve, or find out first why it fails."
+                "Choose tasks that the policy can solve, or first find out why it fails."
             )
         return
     able = ability([starts])
@@ -202,7 +202,9 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
     if solved:
         seeds = -(-able.starts // len(solved))  # as many starts as now
         command = command_for_more(report, tasks=solved, seeds=seeds)
-        yield Advice(f"{text} To spend the same number of episodes on the tasks it can solve:", command)
+        yield Advice(
+            f"{text} To run the same number of episodes on the tasks that the policy can solve:", command
+        )
     else:
         yield Advice(text)
 

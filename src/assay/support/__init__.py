@@ -1,1 +1,1 @@
-"""Utilities for all other packages: statistics, files, random streams, processes."""
+"""Utilities for all other packages: statistics, files, random streams and processes."""

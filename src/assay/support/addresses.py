@@ -1,4 +1,4 @@
-"""Names with fields: ``clumsy?miss=0.3``, ``para?per_cell=2``."""
+"""Addresses, which are names with fields: ``clumsy?miss=0.3``, ``para?per_cell=2``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.errors import AssayError, did_you_mean
 
 
 def call_with_fields(made: Callable[..., Any], query: str, address: str, error: type[AssayError]) -> Any:
-    """Call ``made`` with the fields set by a query; exceptions of ``made`` itself are propagated."""
+    """Call ``made`` with the fields set by a query; exceptions raised by ``made`` are propagated."""
     values = arguments(made, query, address, error)
     try:
         inspect.signature(made).bind(**values)
@@ -27,7 +27,7 @@ def call_with_fields(made: Callable[..., Any], query: str, address: str, error: 
 def arguments(
     made: Callable[..., Any], query: str, address: str, error: type[AssayError]
 ) -> dict[str, object]:
-    """Return the fields set by a query, each parsed by its type.
+    """Return the fields set by a query, each parsed according to its type.
 
     Raises ``error`` with a one-line message for an unknown field or an invalid value.
     """
@@ -36,7 +36,7 @@ def arguments(
     for part in parts:
         pairs = parse_qsl(part.replace("+", "%2B"), keep_blank_values=True)  # keep plus signs: a+b.pt
         if "=" not in part or len(pairs) != 1 or pairs[0][0] in texts:
-            raise error(f"'{address}': '{part}' should be a field=value, each field once")
+            raise error(f"'{address}': expected field=value, with each field once, got '{part}'")
         texts[pairs[0][0]] = pairs[0][1]
     hints = parameters(made)
     values: dict[str, object] = {}
@@ -55,7 +55,7 @@ def arguments(
 
 
 def parameters(made: Callable[..., Any]) -> dict[str, Any]:
-    """Return the fields that an address may set, with their types; without an annotation, the type of the default."""
+    """Return the fields that an address may set, with their types; an unannotated field has the type of its default."""
     try:
         hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]
         signature = inspect.signature(made).parameters.values()

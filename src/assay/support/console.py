@@ -1,9 +1,9 @@
-"""Console output of commands: results to standard output, everything else to standard error.
+"""Console output of commands: results go to standard output, everything else to standard error.
 
 Text is printed literally: ``[100]`` is not a style and ``:100:`` is not an emoji. Styled text is a ``Text`` (see
 ``style_text``). Characters that a terminal or a browser would interpret instead of displaying (escape sequences and
-other control characters, bidirectional marks, unpaired surrogates) are replaced one by one, in console output and in
-written pages: see ``readable``.
+other control characters, bidirectional marks, unpaired surrogates) are replaced individually, in console output and
+in generated pages: see ``readable``.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from rich.table import Column, Table
 from rich.text import Text
 
 EVERY = 30.0
-"""Seconds between progress lines without a terminal."""
+"""Interval, in seconds, between progress lines if there is no terminal."""
 NARROW = 60
 """Terminal width in characters below which all table columns may be wrapped."""
 LONGEST = 10_000
-"""Width used to measure text without wrapping, characters."""
+"""Width, in characters, used to measure text without wrapping."""
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
-"""Control characters that are interpreted instead of displayed, except tabs and line ends."""
+"""Pattern of control characters that are interpreted instead of displayed, except tabs and line ends."""
 _INSTEAD = "\ufffd"
 
 
 def readable(text: str) -> str:
-    """Return untrusted text with control characters replaced by U+FFFD."""
+    """Return untrusted text with its control characters replaced by U+FFFD."""
     return text if text.isascii() and text.isprintable() else _OBEYED.sub(_INSTEAD, text)
 
 
 class _Readable(Console):
-    """A console that prints control characters and markup literally."""
+    """A console that prints markup literally and replaces control characters."""
 
     def render_str(self, text: str, **how: Any) -> Text:
         """Convert untrusted text for measuring and printing."""
         return super().render_str(readable(text), **how)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Yield the printed segments; control sequences come from rich only."""
+        """Yield the printed segments; the only control sequences are those from rich."""
         for piece in super().render(renderable, options):
             text = piece.text if piece.control else readable(piece.text)
             yield piece if text == piece.text else Segment(text, piece.style)
@@ -67,7 +67,7 @@ errors = _Readable(stderr=True, markup=False, emoji=False)
 
 
 def say(line: str, *, aside: bool = False) -> None:
-    """Print a line literally, without wrapping; ``aside`` prints to standard error."""
+    """Print a line literally, without wrapping; with ``aside``, print to standard error."""
     (errors if aside else output).print(line, highlight=False, soft_wrap=True)
 
 
@@ -87,9 +87,9 @@ def number_of(count: int, noun: str) -> str:
 
 
 def table_of(*columns: Column | str, **style: Any) -> Table:
-    """Return a table for standard output that breaks lines between words only and truncates nothing.
+    """Return a table for standard output that wraps lines only between words and truncates nothing.
 
-    Ids can be copied and searched: if the longest words do not fit, lines are wider than the terminal.
+    Ids can be copied and searched for: if the longest words do not fit, lines are wider than the terminal.
     """
     if style.get("box") is SIMPLE:  # nothing is drawn at its sides: no room is left for it
         style = {"show_edge": False, "pad_edge": False, "collapse_padding": True, **style}
@@ -103,7 +103,7 @@ def table_of(*columns: Column | str, **style: Any) -> Table:
 def print_rows(
     columns: Iterable[Column | str], rows: Iterable[Iterable[RenderableType]], **style: Any
 ) -> None:
-    """Print a table to standard output; without a ``box`` in ``style``, only the heading is underlined."""
+    """Print a table to standard output; without a ``box`` in ``style``, only the header is underlined."""
     table = table_of(*columns, **{"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0), **style})
     for row in rows:
         table.add_row(*row)
@@ -137,20 +137,20 @@ class _WholeWords(Table):
 
 
 class Pulse:
-    """Prints progress to standard error every 30 seconds if there is no terminal."""
+    """Prints progress to standard error every 30 seconds when there is no terminal."""
 
     def __init__(self) -> None:
         self._latest = time.monotonic()
 
     def beat(self, line: str) -> None:
-        """Print the line if the interval has elapsed."""
+        """Print a line if the interval has elapsed."""
         if not errors.is_terminal and time.monotonic() - self._latest >= EVERY:
             self._latest = time.monotonic()
             say(line, aside=True)
 
 
 class _Bar(Progress):
-    """A progress bar, or periodic lines without a terminal."""
+    """A progress bar on a terminal, periodic lines otherwise."""
 
     def __init__(self, *columns: Any, **settings: Any) -> None:
         super().__init__(*columns, **settings)
@@ -162,7 +162,7 @@ class _Bar(Progress):
         self._say(task_id)
 
     def advance(self, task_id: TaskID, advance: float = 1) -> None:
-        """Advance by some steps, or by 0 to show activity."""
+        """Advance by a number of steps; 0 only shows activity."""
         super().advance(task_id, advance)
         self._say(task_id)
 
@@ -173,9 +173,9 @@ class _Bar(Progress):
 
 
 def progress_bar() -> Progress:
-    """Return a progress bar on standard error: description, progress, remaining time.
+    """Return a progress bar on standard error with a description, the progress and the remaining time.
 
-    Without a terminal it prints lines.
+    If there is no terminal, lines are printed instead.
     """
     return _Bar(
         SpinnerColumn(),

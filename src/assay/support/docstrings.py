@@ -1,4 +1,4 @@
-"""Docstrings below the fields of dataclasses, from which help texts and reference pages are made."""
+"""Docstrings of dataclass fields, from which help texts and reference pages are generated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 
 
 def field_docs(cls: type) -> dict[str, str]:
-    """Return the docstrings below the fields of a dataclass and its bases, by field name."""
+    """Return the docstrings of the fields of a dataclass and its bases, by field name."""
     docs: dict[str, str] = {}
     for base in reversed(cls.__mro__[:-1]):
         if not hasattr(base, "__dataclass_fields__"):

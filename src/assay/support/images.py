@@ -12,7 +12,7 @@ from assay.errors import PolicyError, did_you_mean
 
 
 class Orientation(StrEnum):
-    """How the rows and columns of a stored or transmitted image are ordered."""
+    """Order of the rows and columns of a stored or transmitted image."""
 
     ROTATED = "rotated"
     """LIBERO's raw image rotated by 180 degrees, the convention of nearly all training data.
@@ -21,9 +21,9 @@ class Orientation(StrEnum):
     image of an upright image.
     """
     RAW = "raw"
-    """As LIBERO renders it: the bottom row first."""
+    """The image as LIBERO renders it: bottom row first."""
     UPRIGHT = "upright"
-    """As the camera sees it: the top row first."""
+    """The image as the camera sees it: top row first."""
     MIRRORED = "mirrored"
     """LIBERO's raw image with left and right swapped: an upright image rotated by 180 degrees."""
 
@@ -40,22 +40,22 @@ _SLICES = MappingProxyType(
 
 
 def parse_orientation(text: str) -> Orientation:
-    """Look up an orientation by name. Raises PolicyError."""
+    """Return the orientation with a name. Raises PolicyError if there is none."""
     try:
         return Orientation(text)
     except ValueError:
-        raise PolicyError(f"there is no orientation '{text}': {did_you_mean(text, Orientation)}") from None
+        raise PolicyError(f"unknown orientation '{text}': {did_you_mean(text, Orientation)}") from None
 
 
 def orient(image: np.ndarray, orientation: Orientation) -> np.ndarray:
-    """Convert an upright image (height, width, ...) to an orientation, or back: the conversion is its own inverse."""
+    """Convert an upright image (height, width, ...) to an orientation, or back; the conversion is its own inverse."""
     return np.ascontiguousarray(image[_SLICES[orientation]])
 
 
 def letterbox(image: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Scale an image (h, w, 3) to fit into (height, width, 3) without distortion, on black; bilinear.
+    """Resize an image (h, w, 3) bilinearly to fit into (height, width, 3) without distortion, padded with black.
 
-    Pixel for pixel equal to openpi's client.
+    The result is identical, pixel for pixel, to that of openpi's client.
     """
     h, w = image.shape[:2]
     if (h, w) == (height, width):

@@ -17,9 +17,9 @@ _LOCK = RLock()
 
 
 def machine_code(function: Function) -> Function:
-    """Compile a function on its first call; a thread-safe decorator.
+    """Decorator that compiles a function on its first call; thread-safe.
 
-    The function may call other compiled functions of its module by name. The machine code is cached on disk if
+    The function may call other compiled functions in its module by name. The machine code is cached on disk if
     possible.
     """
     return _Compiled(function)
@@ -37,8 +37,9 @@ class _Compiled:
         return (self._code or self.code())(*arguments)
 
     def code(self) -> Function:
-        """Return the function compiled by Numba, after the compiled functions that it calls, which Numba looks up by
-        name.
+        """Return the function compiled by Numba.
+
+        The compiled functions that it calls, which Numba looks up by name, are compiled first.
         """
         with _LOCK:
             if self._code is None:

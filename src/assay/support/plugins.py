@@ -1,10 +1,10 @@
-"""Named components: those of the core, of the extensions, of installed plugins, and ``python:module:object``.
+"""Named components from the core, from extensions, from installed plugins, and from ``python:module:object``.
 
 Each kind of component (experiment, world, asset pack, ...) has one `Registry`. A plugin is a module that registers
-components when it is imported, either objects (`register`) or addresses that are imported on first use (`provide`).
-The folders under ``assay/extensions`` are plugins in this sense; an installed package names its module in the
-entry-point group ``assay.plugins``. Anything importable is reached by ``python:module:object`` wherever a name is
-accepted.
+components when it is imported, either as objects (`register`) or as addresses that are imported on first use
+(`provide`). The folders under ``assay/extensions`` are plugins in this sense; an installed package names its module in
+the entry-point group ``assay.plugins``. Wherever a name is accepted, ``python:module:object`` refers to any importable
+object.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from assay.errors import AssayError, PluginError, did_you_mean, one_line
 GROUP = "assay.plugins"
 """Entry-point group in which an installed package declares its plugin module."""
 PYTHON = "python:"
-"""Prefix of an address of any importable object: ``python:module:object``."""
+"""Prefix of the address of an importable object: ``python:module:object``."""
 SCRIPT = "__main__"
 """Module name of a script or a notebook, whose objects cannot be imported again by name."""
 _OWN = "assay"
@@ -38,11 +38,11 @@ T = TypeVar("T")
 
 
 _provided: dict[str, dict[str, str]] = {}
-"""Kind -> name -> ``module:object``, as collected by `provide`."""
+"""Addresses (``module:object``) by kind and name, as collected by `provide`."""
 _registries: dict[str, Registry[Any]] = {}
-"""Kind -> the registry of that kind, once the module that defines it is imported."""
+"""Registries by kind, each present once the module that defines it has been imported."""
 _pending: dict[str, dict[str, Any]] = {}
-"""Kind -> name -> component registered before its registry was imported."""
+"""Components, by kind and name, that were registered before their registry was imported."""
 KINDS = (
     "world",
     "experiment",
@@ -62,10 +62,10 @@ KINDS = (
 """Kinds of components that plugins can add, with the form of their names:
 
 ``policy``          ``world/name``: a class with `reset` and `act`
-``policy server``   ``world/scheme``: a client class for policy servers, created with the address
-``sheet``           ``world``: a function that draws an experiment's conditions into a PNG
+``policy server``   ``world/scheme``: a client class for policy servers, constructed with the address
+``sheet``           ``world``: a function that draws an experiment's conditions into a PNG file
 ``disturbance``     ``world``: a perturbation under which the demonstrator must solve a scene again
-``command``         ``Heading/name``: a command of the command line
+``command``         ``Heading/name``: a command of the command-line interface
 ``perturbations``   any: a module that defines perturbations
 """
 
@@ -75,7 +75,7 @@ def provide(kind: str, components: Mapping[str, str]) -> None:
 
         provide("experiment", {"shouting": "my_plugin.designs:shouting"})
 
-    Raises PluginError for an unknown kind, or if another component has the name.
+    Raises PluginError if the kind is unknown or a name is already taken by another component.
     """
     _check_kind(kind)
     addresses = _provided.setdefault(kind, {})
@@ -85,7 +85,7 @@ def provide(kind: str, components: Mapping[str, str]) -> None:
 
 
 def registered_addresses(kind: str) -> Mapping[str, str]:
-    """Return name -> address of the components that extensions and plugins provide."""
+    """Return the components that extensions and plugins provide, as a mapping from name to address."""
     discover_plugins()
     return MappingProxyType(_provided.get(kind, {}))
 
@@ -96,7 +96,7 @@ def register(kind: str, name: str) -> Callable[[T], T]:
         @register("experiment", "shouting")
         def shouting(loud: bool = True) -> Experiment: ...
 
-    Perturbations have a decorator of their own, `assay.perturbation`, because their name is their kind.
+    Perturbations have a separate decorator, `assay.perturbation`, because their name is their kind.
     """
     _check_kind(kind)
 
@@ -116,7 +116,7 @@ def _check_kind(kind: str) -> None:
 
 
 class PluginWarning(UserWarning):
-    """A plugin cannot be used; everything else works."""
+    """Warning that a plugin cannot be used; everything else works."""
 
 
 class Registry(Generic[T]):
@@ -125,7 +125,7 @@ class Registry(Generic[T]):
     def __init__(
         self, noun: str, error: type[AssayError], built_in: Mapping[str, str] = MappingProxyType({})
     ) -> None:
-        """``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are used in messages."""
+        """Create a registry; ``built_in`` maps names to ``module:object``; ``noun`` and ``error`` are for messages."""
         self.noun = noun
         self._error = error
         self._built_in = dict(built_in)
@@ -140,7 +140,7 @@ class Registry(Generic[T]):
         return {**self._built_in, **_provided.get(self.noun, {})}
 
     def register(self, name: str, thing: T) -> T:
-        """Register a component under a name. Raises PluginError if the name is taken by another one."""
+        """Register a component under a name. Raises PluginError if another component has the name."""
         registered = self._known.get(name)
         # A function or class of a reimported module is another object with the same source.
         is_same = registered is thing or (
@@ -148,7 +148,7 @@ class Registry(Generic[T]):
         )
         if name in self._addresses or (registered is not None and not is_same):
             raise PluginError(
-                f"two {self.noun}s are named '{name}': {_source(thing)} must choose another name"
+                f"the {self.noun} '{name}' already exists: choose another name for {_source(thing)}"
             )
         self._known[name] = thing
         return thing
@@ -181,18 +181,18 @@ class Registry(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An external module, as recorded in a run."""
+    """A module outside Assay, as recorded in a run."""
 
     module: str
     distribution: str
-    """Installed distribution that contains the module; empty for a single file."""
+    """Installed distribution that contains the module; empty for a standalone file."""
     version: str
     digest: str
-    """Digest of the source of its top-level package or module, 12 hexadecimal digits."""
+    """Digest of the source of the plugin's top-level package or module, 12 hexadecimal digits."""
 
     @classmethod
     def of(cls, thing: object) -> Plugin | None:
-        """Return the plugin that defines a class, function or instance; None for Assay's own."""
+        """Return the plugin that defines a class, function or instance; None for Assay's own objects."""
         module = getattr(thing, "__module__", None) or type(thing).__module__
         if module.partition(".")[0] in (_OWN, "builtins", "functools"):
             return None
@@ -201,7 +201,7 @@ class Plugin:
     @staticmethod
     @cache
     def from_module(module: str) -> Plugin:
-        """Return the plugin of a module name."""
+        """Return the plugin for a module name."""
         from assay.support.files import digest_of  # imports locks and SQLite, which only plugins need
 
         top = module.partition(".")[0]
@@ -222,26 +222,26 @@ class Plugin:
         return Plugin(module, distribution, number, digest)
 
     def as_json(self) -> dict[str, str]:
-        """Return a JSON object; a script, whose source may change, has only its name."""
+        """Return the plugin as a JSON object; a script, whose source may change, is recorded by name only."""
         record = asdict(self)
         return record if self.module != SCRIPT else {**record, "distribution": _script(), "digest": ""}
 
 
 def plugins_of(things: Iterable[object]) -> tuple[Plugin, ...]:
-    """Return the plugins that define some objects, without duplicates, sorted by module."""
+    """Return the plugins that define the given objects, without duplicates, sorted by module."""
     plugins = {plugin for thing in things if (plugin := Plugin.of(thing)) is not None}
     return tuple(sorted(plugins, key=lambda plugin: plugin.module))
 
 
 def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Import the plugins that a run used; return a line for each that cannot be imported or has changed."""
+    """Import the plugins that a run used, and return one line for each that cannot be imported or has changed."""
     problems = []
     for record in records:
         module = str(record.get("module"))
         if module == SCRIPT:
             if record.get("distribution") != _script():
                 problems.append(
-                    f"the run used objects defined in {record.get('distribution')}, which cannot be imported: its "
+                    f"the run used objects defined in {record.get('distribution')}, which cannot be imported, so its "
                     "episodes cannot be replayed"
                 )
             continue
@@ -260,9 +260,9 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 @cache
 def discover_plugins() -> tuple[str, ...]:
-    """Import the providers of the core, the extensions and the plugins of installed packages, once.
+    """Import the modules that register components, in the core, the extensions and installed packages, once.
 
-    Return a line for each plugin that cannot be imported, which is also issued as a warning.
+    Return one line for each plugin that cannot be imported; it is also issued as a warning.
     """
     _load_extensions()
     problems = []
@@ -277,7 +277,7 @@ def discover_plugins() -> tuple[str, ...]:
 
 @cache
 def _load_extensions() -> None:
-    """Import the modules that register built-in components; fast, because they register addresses only."""
+    """Import the modules that register built-in components; this is fast, because they register only addresses."""
     importlib.import_module("assay.policies")
     for extension in pkgutil.iter_modules(importlib.import_module(_EXTENSIONS).__path__):
         importlib.import_module(f"{_EXTENSIONS}.{extension.name}")
@@ -303,7 +303,7 @@ def from_python(address: str, error: type[AssayError] = PluginError) -> Any:
 
 
 def import_module(module: str) -> ModuleType:
-    """Import a user's module, also from the current folder. Raises PluginError with its name."""
+    """Import a user's module, from the current folder if necessary. Raises PluginError with the module's name."""
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))  # as Python does for a script
     try:
@@ -313,7 +313,7 @@ def import_module(module: str) -> ModuleType:
 
 
 def import_object(address: str) -> Any:
-    """Return the object at ``module:object``, for Assay's own modules."""
+    """Return the object at ``module:object`` in one of Assay's own modules."""
     module, _, name = address.partition(":")
     return getattr(importlib.import_module(module), name)
 

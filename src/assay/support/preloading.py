@@ -1,9 +1,9 @@
 """Modules that the fork server imports before it forks workers. Only the fork server imports this module.
 
-The kernel terminates the server, and thereby its workers, when the process that started it ends, however busy the
-machine is; if that process ended before the request to the kernel, the server has another parent, and exits. The
-kernel also does so when the *thread* that started the server ends: if that is not the main thread, the request is
-withdrawn after the imports, and the server itself detects the end of its parent.
+The kernel terminates the server, and with it its workers, when the process that started it ends, however busy the
+machine is. If that process ends before this is requested from the kernel, the server has another parent, and exits.
+The kernel also terminates the server when the *thread* that started it ends. If that is not the main thread, the
+request is withdrawn after the imports, and the server itself detects the end of its parent.
 """
 
 from __future__ import annotations

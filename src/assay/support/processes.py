@@ -1,12 +1,11 @@
 """Child processes that start quickly and end with their parent.
 
-On Linux they are forked from a server process that has imported the simulator and has rendered nothing, because a GL
+On Linux they are forked from a server process that has imported the simulator but has rendered nothing, because a GL
 context does not survive a fork. A worker starts in milliseconds instead of a second, and workers share memory.
-Elsewhere each is a new interpreter.
+On other systems each child is a new interpreter.
 
-Children inherit only allowed environment variables: settings of the system, of Python, of graphics, of numerical
-libraries, of the network and of Assay, but none that may hold a secret. ``ASSAY_PASS=NAME,NAME`` allows additional
-ones.
+Children inherit only allowed environment variables: settings of the system, Python, graphics, numerical libraries,
+the network and Assay, but none that may hold a secret. ``ASSAY_PASS=NAME,NAME`` allows additional ones.
 """
 
 from __future__ import annotations
@@ -47,32 +46,32 @@ ALLOWED = re.compile(
     "|(LC|XDG|LD|DYLD|CONDA|SLURM|RAY|OMP|MKL|OPENBLAS|KMP|NUMBA|CUDA|NVIDIA|NCCL|HIP|ROCR|MUJOCO|PYOPENGL|EGL|MESA|GALLIUM|LP"
     "|LIBGL|__EGL|__GLX|TORCH|PYTORCH|TRITON|TF|JAX|XLA|TRANSFORMERS|HF_HUB|COVERAGE|PYTEST|ASSAY|LIBERO)_[A-Za-z0-9_]*"
 )
-"""Environment variables that child processes inherit."""
+"""Pattern of the environment variables that child processes inherit."""
 SECRET = re.compile(
     "KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|BEARER|JWT|AUTH(?!ORITY)", re.IGNORECASE
 )  # XAUTHORITY names a file
-"""Pattern of variable names that may hold secrets, which are passed on only if named explicitly."""
+"""Pattern of variables that may hold secrets, which are passed on only if named explicitly."""
 ADDRESS = re.compile("HF_ENDPOINT|.*_PROXY", re.IGNORECASE)
-"""Variables that hold URLs; they are not passed on if they contain credentials (before an @)."""
+"""Pattern of variables that hold URLs, which are not passed on if they contain credentials (before an @)."""
 PASS_VARIABLE = "ASSAY_PASS"
 """Variable with a comma-separated list of additional variables to pass on."""
 LONGEST_SOCKET = 100
-"""Maximum length of a socket path, bytes; systems allow 104 or 108."""
+"""Maximum length of a socket path, in bytes; systems allow 104 or 108."""
 DEATHS = 5
 """Number of consecutive process deaths after which a pool, or the fork server, is abandoned."""
 FIRST_PAUSE = 0.05
-"""Pause after the first death, seconds; doubled for each further death."""
+"""Pause after the first death, in seconds; doubled after each further death."""
 STARTED_BY = "ASSAY_STARTED_BY"
-"""Variable with the id of the process that started the server, and whether its main thread did."""
+"""Variable with the id of the process that started the server, and whether its main thread started it."""
 MAIN = "main"
 _DIE_WITH_PARENT = 1
-"""Value of prctl's PR_SET_PDEATHSIG."""
+"""Value of PR_SET_PDEATHSIG for prctl."""
 _changing = threading.RLock()
 """Lock held while variables are removed from this process's environment."""
 
 
 def context() -> ForkServerContext | SpawnContext:
-    """Return the multiprocessing context for processes, pipes and shared values."""
+    """Return the multiprocessing context used for processes, pipes and shared values."""
     # Two threads that create it at the same time would get two folders, one of which is removed too early.
     with _changing:
         return _context()
@@ -93,7 +92,7 @@ def _context() -> ForkServerContext | SpawnContext:
 
 @cache
 def _sockets() -> TemporaryDirectory[str] | None:
-    """Return a folder with a path short enough for sockets; None to use multiprocessing's default."""
+    """Return a folder whose path is short enough for sockets; None to use multiprocessing's default."""
     from tempfile import gettempdir
 
     from assay.support.files import scratch_folder
@@ -110,7 +109,7 @@ def _sockets() -> TemporaryDirectory[str] | None:
 def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str] = ()) -> BaseProcess:
     """Start a process that calls ``target`` and ends with this process.
 
-    ``variables`` are additional variables to pass on.
+    ``variables`` are environment variables to pass on in addition.
     """
     for deaths in range(1, DEATHS + 1):
         process = context().Process(
@@ -121,7 +120,7 @@ def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str]
             process.start()
             return process
         _pause(deaths)
-    raise RunError(f"the server that starts workers keeps dying: {DEATHS} times in a row")
+    raise RunError(f"the server that starts workers died {DEATHS} times in a row")
 
 
 def pool(
@@ -138,7 +137,7 @@ def pool(
 def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iterator[T]:
     """Yield a function's results for several jobs, computed by child processes, in the order of the jobs.
 
-    If a process is killed, its pool is lost and the remaining jobs restart on a new pool. Raises RunError if that
+    If a process is killed, its pool is lost and the remaining jobs restart in a new pool. Raises RunError if this
     happens repeatedly without a result in between.
     """
     from concurrent.futures.process import BrokenProcessPool
@@ -161,18 +160,18 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
                 several.shutdown(cancel_futures=True)
         deaths += not futures
         if deaths == DEATHS:
-            raise RunError(f"workers keep dying: {deaths} times without a result")
+            raise RunError(f"workers died {deaths} times in a row without a result")
         if not futures:
             _pause(deaths)
 
 
 def _pause(deaths: int) -> None:
-    """Wait until a killed process has ended: until then multiprocessing takes it for alive, and starts no other."""
+    """Wait until a killed process has ended; before that, multiprocessing considers it alive and starts no other."""
     time.sleep(FIRST_PAUSE * 2 ** (deaths - 1))
 
 
 def environment(variables: Iterable[str] = ()) -> dict[str, str]:
-    """Return the environment of child processes: allowed variables, and the given ``variables``."""
+    """Return the environment of child processes: the allowed variables, and the given ``variables``."""
     with _changing:
         # One thread per process: there are as many processes as cores, and a sum over threads has no fixed order, so
         # results would differ from run to run. LP_NUM_THREADS does the same for Mesa's software renderer.
@@ -189,7 +188,7 @@ def environment(variables: Iterable[str] = ()) -> dict[str, str]:
 
 @contextmanager
 def environment_of_others() -> Iterator[None]:
-    """Reduce this process's environment to that of child processes, which inherit it on start."""
+    """Context manager that reduces this process's environment to that of child processes, which inherit it on start."""
     with _changing:
         before, allowed = dict(os.environ), environment()
         hidden, more = before.keys() - allowed.keys(), allowed.keys() - before.keys()

@@ -1,4 +1,4 @@
-"""Random streams that depend on names and numbers only, never on global state or the order of execution."""
+"""Random streams that depend only on names and numbers, never on global state or the order of execution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def stream(*key: str | int) -> np.random.Generator:
-    """Return the random stream of a key, e.g. ``stream(7, "layout", "plate_1")``.
+    """Return the random stream for a key, e.g. ``stream(7, "layout", "plate_1")``.
 
     Equal keys give equal streams in any process on any machine; different keys give independent ones.
     """

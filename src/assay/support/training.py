@@ -1,6 +1,6 @@
 """Shared training code for torch networks: schedule, optimiser step, and checkpoint files.
 
-Torch, the extra ``learn``, is imported on use.
+Torch, which the extra ``learn`` installs, is imported on first use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 _WARM_UP_SHARE = 0.03
-"""Fraction of the training during which the learning rate rises."""
+"""Fraction of the training during which the learning rate increases."""
 _HEADER_KEY = "assay"
 D = TypeVar("D", bound=BaseModel)
 N = TypeVar("N", bound="nn.Module")
@@ -31,17 +31,17 @@ N = TypeVar("N", bound="nn.Module")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Length of a training, which ends at the first limit that is reached."""
+    """Length of the training, which ends at the first limit that is reached."""
 
     steps: int = 0
     """Maximum number of batches; 0 for no limit."""
     minutes: float = 0.0
-    """Maximum duration, minutes; 0 for no limit."""
+    """Maximum duration, in minutes; 0 for no limit."""
     batch: int = 64
     rate: float = 1.5e-3
 
     def share(self, step: int, seconds: float) -> float:
-        """Return the elapsed fraction of the training, 0 to 1."""
+        """Return the completed fraction of the training, 0 to 1."""
         by_steps = step / self.steps if self.steps else 0.0
         by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
         return min(1.0, max(by_steps, by_time))
@@ -55,7 +55,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """The state of a training as shown to the user."""
+    """Training progress as shown to the user."""
 
     step: int = 0
     share: float = 0.0
@@ -69,7 +69,7 @@ class TrainingProgress:
 
 
 def require_torch() -> None:
-    """Raise PolicyError with the command to install torch, if it is missing."""
+    """Raise PolicyError with the installation command if torch is missing."""
     require("learn", "learned policies need torch", PolicyError)
 
 
@@ -92,7 +92,7 @@ def count_parameters(network: nn.Module) -> int:
 
 
 def save_checkpoint(path: Path, network: nn.Module, description: BaseModel) -> None:
-    """Write a safetensors file with a description in its header; it appears when it is complete."""
+    """Write a safetensors file with a description in its header; the file appears only once it is complete."""
     from safetensors.torch import save_model
 
     with replacing(path) as unfinished:
@@ -100,12 +100,12 @@ def save_checkpoint(path: Path, network: nn.Module, description: BaseModel) -> N
 
 
 def load_checkpoint(path: Path, kind: type[D], build: Callable[[D], N], command: str) -> tuple[N, D]:
-    """Read a checkpoint that ``command`` wrote: the network, built from its description. Raises PolicyError."""
+    """Return the network in a checkpoint written by ``command``, built from its description. Raises PolicyError."""
     from safetensors import SafetensorError, safe_open
     from safetensors.torch import load_model
 
     if not path.is_file():
-        raise PolicyError(f"there is no checkpoint {path}; make one: {command}")
+        raise PolicyError(f"there is no checkpoint {path}; train one with '{command}'")
     try:
         with safe_open(str(path), "pt") as file:
             header = file.metadata() or {}
@@ -115,10 +115,10 @@ def load_checkpoint(path: Path, kind: type[D], build: Callable[[D], N], command:
     except (SafetensorError, RuntimeError, OSError, KeyError, ValueError) as error:
         if isinstance(error, ValidationError):
             fields = {".".join(map(str, detail["loc"])) for detail in error.errors()}
-            reason = f"missing or invalid in its header: {', '.join(sorted(fields))}"
+            reason = f"missing or invalid fields in its header: {', '.join(sorted(fields))}"
         else:
             reason = "its header has no description" if isinstance(error, KeyError) else str(error)
         raise PolicyError(
-            f"{path} is damaged, or not a checkpoint of {command}: {one_line(reason, 120)}"
+            f"{path} is damaged, or is not a checkpoint written by {command}: {one_line(reason, 120)}"
         ) from None
     return network.eval(), description

@@ -1,6 +1,6 @@
-"""Videos in mp4 (H.264): written frame by frame, or spliced from others without re-encoding.
+"""MP4 videos (H.264), written frame by frame or spliced from other videos without re-encoding.
 
-A file gets its final name when it is complete, so a killed run leaves no partial videos. Equal frames give equal
+A file gets its final name only once it is complete, so a killed run leaves no partial videos. Equal frames give equal
 files.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FPS = 20
 """Default frame rate: one frame per control step."""
 JUMP = 48
-"""Number of frames from which seeking is faster than decoding the frames in between."""
+"""Number of frames above which seeking is faster than decoding the frames in between."""
 ENCODER = {
     "crf": "18",  # mean error of rendered scenes: 2 of 255, at 4 kB per frame of 256 x 256
     "bf": "0",  # frames are stored in temporal order, so that packets can be counted
@@ -50,9 +50,9 @@ class Clip:
 
 
 class VideoWriter:
-    """Writes frames of one size; a context manager.
+    """Writer for frames of one size; a context manager.
 
-    Every ``keyframes`` frames one is a key frame: small values make seeking fast, large values make files small. An
+    Every ``keyframes``-th frame is a key frame: small values make seeking fast, large values make files small. An
     odd width or height, which the format does not support, is padded by one pixel. ``quick`` encodes in a third of
     the time, for previews.
     """
@@ -70,10 +70,10 @@ class VideoWriter:
         self._stream: VideoStream
 
     def add(self, picture: np.ndarray) -> None:
-        """Add the next frame: uint8, (height, width, 3), top row first."""
+        """Add the next frame: uint8, shape (height, width, 3), top row first."""
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise ValueError(
-                f"expected a frame of uint8 (height, width, 3), got {picture.dtype} {picture.shape}"
+                f"expected a uint8 frame of shape (height, width, 3), got {picture.dtype} {picture.shape}"
             )
         if not self._shape:
             self._shape = picture.shape
@@ -100,7 +100,7 @@ class VideoWriter:
 
 
 def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
-    """Concatenate clips into a new video. They must have equal size and frame rate."""
+    """Concatenate clips into a new video. All clips must have the same size and frame rate."""
     tick = Fraction(1, fps)
     with _growing(path) as target:
         spliced: VideoStream | None = None
@@ -109,7 +109,7 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
             try:
                 source: InputContainer = _open(clip.path)
             except _av().FFmpegError as error:
-                raise AssayError(f"{clip.path}: cannot be read as a video: {error.strerror}") from error
+                raise AssayError(f"{clip.path} cannot be read as a video: {error.strerror}") from error
             with source:
                 stream = source.streams.video[0]
                 if spliced is None:
@@ -137,7 +137,7 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
 def stills(
     path: Path, frames: Sequence[int], *, start: float, fps: float
 ) -> Iterator[tuple[int, av.VideoFrame]]:
-    """Yield frames of a video, counted from ``start`` seconds on, each with its number, in order.
+    """Yield frames of a video in order, each with its number, counted from ``start`` seconds.
 
     Raises AssayError if a frame does not exist.
     """
@@ -160,7 +160,7 @@ def stills(
                 else:
                     raise AssayError(f"{path.name} ends before frame {frame}")
                 if picture.time > time + 0.5 / fps:
-                    raise AssayError(f"{path.name} lacks frame {frame}")
+                    raise AssayError(f"frame {frame} is missing from {path.name}")
                 last = frame
                 yield frame, picture
     except (_av().FFmpegError, OSError, IndexError) as error:
@@ -169,7 +169,7 @@ def stills(
 
 
 def _av() -> Any:
-    """Return PyAV, imported on first use: codecs load slowly and most commands need none."""
+    """Return PyAV, imported on first use, because codecs load slowly and most commands do not need them."""
     require("video", "videos need PyAV")
     import av
 
@@ -185,7 +185,7 @@ def _open(path: Path) -> Any:
 
 @contextmanager
 def _growing(path: Path) -> Iterator[OutputContainer]:
-    """Open a new file that gets its final name when it is complete, and is removed on failure."""
+    """Open a new file that gets its final name once it is complete, and is removed on failure."""
     # The index goes to the front, so that a browser can start playing at once. The bit rate is omitted: it would be
     # that of the first clip's file, and equal frames would not give equal files.
     options = {"movflags": "faststart", "write_btrt": "0"}

@@ -1,7 +1,7 @@
 """Tasks for policies: scenes, goals and instructions as immutable data.
 
 task = load("libero_goal/3")            # a built-in task
-task = load("my_task.bddl")             # a task file of LIBERO or one of its descendants, or one of Assay's own
+task = load("my_task.bddl")             # a task file from LIBERO, from one of its descendants, or from Assay
 save(task, "my_task.json")
 tasks = resolve("libero_goal,libero_10/0,my_folder")
 """

@@ -1,4 +1,4 @@
-"""Audit a collection of task files: can each be read, and does it survive being written and read again?"""
+"""Audit a collection of task files: can each be read, and is it unchanged when written and read again?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ARCHIVE_SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".tar.gz", ".tar.bz2", ".t
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """A failure or warning about one file."""
+    """A failure or a warning about one file."""
 
     file: str
     line: int | None
@@ -35,7 +35,7 @@ class FileAudit:
     read: int = 0
     """Number of files that could be read."""
     round_trip: int = 0
-    """Number of files that give an equal task when written and read again."""
+    """Number of files whose task is unchanged when written and read again."""
     failures: list[FileProblem] = field(default_factory=list)
     """Files that could not be read or written, and archives that could not be opened."""
     warnings: list[FileProblem] = field(default_factory=list)
@@ -43,7 +43,7 @@ class FileAudit:
 
 
 def audit(path: Path) -> FileAudit:
-    """Read and write again every ``.bddl`` file at or below ``path``, in folders and in tar archives.
+    """Read, write and read again every ``.bddl`` file at or below ``path``, in folders and in tar archives.
 
     Links to folders are not followed. Raises TaskError if the path does not exist or contains no task file.
     """
@@ -64,14 +64,14 @@ def audit(path: Path) -> FileAudit:
         except TaskError as error:
             result.failures.append(FileProblem(str(file), None, str(error)))
     if not result.files and not result.failures:
-        raise TaskError(f"{path}: no .bddl file found, neither in folders nor in tar archives")
+        raise TaskError(f"{path}: no .bddl file found in folders or tar archives")
     return result
 
 
 def read_archive(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of the ``.bddl`` files of a tar archive; nothing is unpacked to disk.
+    """Yield the name and content of each ``.bddl`` file in a tar archive; nothing is unpacked to disk.
 
-    A content is cut off just above the allowed size. Raises TaskError if the archive cannot be read.
+    Content that is too large is cut off just above the allowed size. Raises TaskError if the archive cannot be read.
     """
     try:
         with tarfile.open(path) as archive:

@@ -1,7 +1,7 @@
 """Validation of tasks: every name is declared once, and every relation refers to declared objects.
 
-The same checks serve task files (which add the line number), the catalogue (which adds file and key) and tasks built
-by programs (`check`).
+The same checks apply to task files (which add the line number), the catalogue (which adds the file and key) and tasks
+built by programs (`check`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PREDICATES = {predicate.value.lower(): predicate for predicate in Predicate}
 
 
 class TaskFlaw(NamedTuple):
-    """One error in a task."""
+    """An error in a task."""
 
     where: tuple[str | int, ...]
     """Path of the invalid value: ``("regions", 3, "rectangles", 0)``."""
@@ -39,7 +39,7 @@ class TaskFlaw(NamedTuple):
 
 
 def check(task: Task, *, silent: bool = False) -> None:
-    """Raise TaskError with the first error in a task.
+    """Raise TaskError for the first error in a task.
 
     ``silent`` permits an empty instruction.
     """
@@ -52,7 +52,9 @@ def check(task: Task, *, silent: bool = False) -> None:
 def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[TaskFlaw]:
     """Yield all errors in a scene, its goal and its objects of interest, in reading order."""
     if not _STYLE.fullmatch(scene.style):
-        yield TaskFlaw(("style",), f"{quote(scene.style)} is not a style (letters, digits, '_', '-', '.')")
+        yield TaskFlaw(
+            ("style",), f"{quote(scene.style)} is not a valid style (allowed: letters, digits, '_', '-', '.')"
+        )
     owners = {scene.arena.workspace: "the workspace"}
     workspaces = {arena.workspace for arena in Arena} - {scene.arena.workspace}
     for section, kind, entities in (
@@ -62,7 +64,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
         for index, entity in enumerate(entities):
             reason = _name_flaw(entity.name) or _name_flaw(entity.category)
             if not all(0 <= value <= 1 for value in entity.finish.colour or ()):
-                reason = f"the colour of {quote(entity.name)} needs three numbers from 0 to 1"
+                reason = f"the colour of {quote(entity.name)} must be three numbers from 0 to 1"
             if not 0 < entity.size < math.inf:
                 reason = f"the size of {quote(entity.name)} is {entity.size:g}; expected a factor above 0"
             if entity.name in workspaces:
@@ -71,7 +73,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
                     f"the arena '{scene.arena}' has '{scene.arena.workspace}'"
                 )
             if entity.name in owners:
-                reason = f"the name {quote(entity.name)} is taken: it is {owners[entity.name]} already"
+                reason = f"the name {quote(entity.name)} is already taken by {owners[entity.name]}"
             owners[entity.name] = kind
             if reason:
                 yield TaskFlaw((section, index), reason)
@@ -79,9 +81,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
     for index, region in enumerate(scene.regions):
         name = region.full_name
         if name in owners:
-            yield TaskFlaw(
-                ("regions", index), f"the name {quote(name)} is taken: it is {owners[name]} already"
-            )
+            yield TaskFlaw(("regions", index), f"the name {quote(name)} is already taken by {owners[name]}")
         owners[name], targets[name] = "a region", region.target
         for where, reason in _region_flaws(region, scene.arena.workspace):
             yield TaskFlaw(("regions", index, *where), reason)
@@ -101,41 +101,41 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
                 yield TaskFlaw((section, index), reason)
             yield from name_flaws(atom.arguments, section, index)
     if not goal.atoms:
-        yield TaskFlaw(("goal",), "the goal is empty: it would hold at once")
+        yield TaskFlaw(("goal",), "the goal is empty, so it would already be satisfied at the start")
     for index, name in enumerate(of_interest):
         yield from name_flaws([name], "of_interest", index)
 
 
 def _region_flaws(region: Region, workspace: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the errors in a region, each with its path in the region."""
+    """Yield the errors in a region, each with its path within the region."""
     if reason := _name_flaw(region.name) or _name_flaw(region.target):
         yield (), reason
     for number, (x_min, y_min, x_max, y_max) in enumerate(region.rectangles):
         where = ("rectangles", number)
         if not all(map(math.isfinite, (x_min, y_min, x_max, y_max))):
-            yield where, f"a rectangle needs finite numbers, not {(x_min, y_min, x_max, y_max)}"
+            yield where, f"a rectangle must have finite numbers, not {(x_min, y_min, x_max, y_max)}"
         for axis, low, high in (("x", x_min, x_max), ("y", y_min, y_max)):
             if low > high:
-                yield where, f"the rectangle ends before it begins: {axis} from {low} to {high}"
+                yield where, f"the minimum {axis} of a rectangle, {low}, exceeds its maximum, {high}"
     if region.target == workspace and not region.rectangles:
         yield (
             (),
-            f"region {quote(region.name)} lies on the workspace {quote(region.target)}: it needs a rectangle",
+            f"region {quote(region.name)} lies on the workspace {quote(region.target)}, so it needs a rectangle",
         )
     for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):
         if not all(map(math.isfinite, numbers or ())):
-            yield (key,), f"{key} needs finite numbers, not {numbers}"
+            yield (key,), f"{key} must have finite numbers, not {numbers}"
 
 
 def _name_flaw(name: str) -> str:
-    """Return the error in a new name, or an empty string."""
+    """Return what is wrong with a new name, or an empty string."""
     if _NAME.fullmatch(name):
         return ""
-    return f"{quote(name)} is not a name (lower-case letters, digits, '_', '-', '.')"
+    return f"{quote(name)} is not a valid name (allowed: lower-case letters, digits, '_', '-', '.')"
 
 
 def _arity_flaw(predicate: Predicate, count: int) -> str:
-    """Return the error in giving a predicate ``count`` names, or an empty string."""
+    """Return what is wrong with passing ``count`` names to a predicate, or an empty string."""
     if count == predicate.arity:
         return ""
     names = "one name" if predicate.arity == 1 else f"{predicate.arity} names"
@@ -154,7 +154,7 @@ def parse_predicate(word: str) -> Predicate:
 def parse_atom(words: Sequence[str]) -> Atom:
     """Parse a relation such as ``On plate_1 main_table_plate_region``. Raises TaskError.
 
-    Names are not checked, which would need a scene.
+    Names are not checked, because that would require a scene.
     """
     predicate = parse_predicate(words[0])
     names = tuple(word.lower() for word in words[1:])
@@ -164,13 +164,13 @@ def parse_atom(words: Sequence[str]) -> Atom:
 
 
 def validation_reason(error: ValidationError) -> str:
-    """Return the place and the message of the first error in a file's content, on one line."""
+    """Return the location and the message of the first error in a file's content, on one line."""
     first = error.errors()[0]
     place = ".".join(map(str, first["loc"]))
     return one_line(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}".removeprefix(": "))
 
 
 def quote(text: str, *, limit: int = 60) -> str:
-    """Quote an external name for a message: on one line, at most ``limit`` characters."""
+    """Quote an external name for a message, on one line and with at most ``limit`` characters."""
     text_ = text if len(text) <= limit else text[: limit - 3] + "..."
     return "'" + "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text_) + "'"

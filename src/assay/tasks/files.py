@@ -1,7 +1,7 @@
 """Tasks in files: LIBERO's ``.bddl``, and Assay's ``.json``, which also stores finishes, sizes and staging.
 
 The id of a task from a file is its path and the first twelve hexadecimal digits of the SHA-256 of its content,
-``scenes/007/2.json@5f0c3b1a9d2e``: it identifies the same task, or an error reports that the file has changed.
+``scenes/007/2.json@5f0c3b1a9d2e``. It always identifies the same task: if the file has changed, loading fails.
 
     {"format": "assay-task/1",
      "instruction": "put the small red bowl on the plate",
@@ -9,7 +9,7 @@ The id of a task from a file is its path and the first twelve hexadecimal digits
      "goal": ["On bowl_1 plate_1"],
      "of_interest": ["bowl_1", "plate_1"]}
 
-A scene has the fields of `Scene` and of its parts; fields with default values may be omitted.
+A scene has the fields of `Scene` and its parts; fields with default values may be omitted.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from assay.tasks.scene import Goal, Scene, Task
 FORMAT = "assay-task/1"
 ENDINGS = (".bddl", ".json")
 MAX_NAME_CHARACTERS = 150
-"""Maximum length of a file name within a derived file name, characters; file systems allow 255."""
+"""Maximum number of characters of a file name used in a derived file name; file systems allow 255."""
 STATES_ENDINGS = (".pruned_init", ".init", ".pruned_init.npz", ".init.npz")
-"""Suffixes of files with initial states, in order of preference."""
+"""Suffixes of initial state files, in order of preference."""
 INDEX = "index.json"
-"""Name of an index file that a folder of tasks may contain."""
+"""Name of the index file that a folder of tasks may contain."""
 
 _ID = re.compile(r"(?P<path>.+?\.(?:bddl|json))(?:@(?P<digest>[0-9a-f]{12}))?", re.IGNORECASE | re.DOTALL)
 _STATES_FOLDERS = {"bddl": "init", "bddl_files": "init_files"}
-"""Folder of task files -> folder of their initial states."""
+"""Mapping from the folder of task files to the folder of their initial states."""
 
 
 class _TaskFile(BaseModel, extra="forbid", allow_inf_nan=False):
-    """The content of a ``.json`` file; atoms are written as text."""
+    """Content of a ``.json`` file; atoms are written as text."""
 
     format: Literal["assay-task/1"]
     instruction: str
@@ -70,7 +70,7 @@ def names_file(id: str) -> bool:
 
 
 def resolve_id(id: str) -> str:
-    """Return an id with the absolute path of its file, so that one file has one id however its path is written."""
+    """Return an id with the absolute path of its file, so that each file has one id however its path is written."""
     match = _ID.fullmatch(id)
     if match is None:
         return id
@@ -90,7 +90,7 @@ def display_name(task: str) -> str:
 
 
 def load_file(id: str) -> Task:
-    """Load the task at a path, optionally with a digest; the path with the digest becomes the task's id.
+    """Load the task at a path, optionally with a digest; its id is the path with the digest.
 
     Raises TaskError if the file cannot be read, is not a task file, or does not match the digest.
     """
@@ -101,7 +101,7 @@ def load_file(id: str) -> Task:
 
 
 def find_files(path: Path | str, endings: tuple[str, ...] = ENDINGS) -> Iterator[Path]:
-    """Yield a file, or the files with some suffixes below a folder, sorted by name within each folder."""
+    """Yield a file, or the files with the given suffixes below a folder, sorted by name within each folder."""
     if not Path(path).is_dir():
         yield Path(path)
         return
@@ -113,10 +113,10 @@ def find_files(path: Path | str, endings: tuple[str, ...] = ENDINGS) -> Iterator
 
 
 def states_file(id: str) -> Path | None:
-    """Return the file of stored initial states for a task file, in the layout of LIBERO and LIBERO-X.
+    """Return the file of stored initial states for a task file, in the layout of LIBERO or LIBERO-X.
 
     ``bddl_files/SUITE/NAME.bddl`` belongs to ``init_files/SUITE/NAME.pruned_init``, ``bddl/LEVEL1/NAME.bddl`` to
-    ``init/LEVEL1/NAME.init``. Returns None if the file does not exist.
+    ``init/LEVEL1/NAME.init``. Returns None if there is no such file.
     """
     match = _ID.fullmatch(id)
     path = Path(match["path"] if match else id)
@@ -130,24 +130,24 @@ def states_file(id: str) -> Path | None:
 
 
 def save(task: Task, path: Path | str) -> Task:
-    """Write a task as a ``.json`` file, creating its folder; return the task as read back from the file.
+    """Write a task to a ``.json`` file, creating its folder, and return the task as read back from the file.
 
     Raises TaskError if the task is invalid or cannot be written.
     """
     check(task)
     path = Path(path)
     if path.suffix != ".json":
-        raise TaskError(f"{path}: a task is saved as a .json file")
+        raise TaskError(f"{path}: a task must be saved as a .json file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(to_json(task), encoding="utf-8")
     except OSError as error:
-        raise TaskError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise TaskError(f"{path} cannot be written: {error.strerror or error}") from None
     return load_file(str(path))
 
 
 def to_json(task: Task) -> str:
-    """Return the JSON text of a task file; the id is not stored."""
+    """Return a task as the JSON text of a task file; the id is not stored."""
     scene = TypeAdapter(Scene).dump_python(task.scene, mode="json", exclude_defaults=True)
     content = {
         "format": FORMAT,
@@ -160,7 +160,7 @@ def to_json(task: Task) -> str:
 
 
 def from_json(text: str, *, id: str, file: str) -> Task:
-    """Parse the JSON text of a task file. Raises TaskError that names ``file``."""
+    """Parse the JSON text of a task file. Raises TaskError with the name ``file``."""
     try:
         content = _TaskFile.model_validate(json.loads(text))
         goal = Goal(tuple(parse_atom(atom.split() or [""]) for atom in content.goal))
@@ -170,7 +170,7 @@ def from_json(text: str, *, id: str, file: str) -> Task:
     except ValidationError as error:
         raise TaskError(f"{file}: {validation_reason(error)}") from None
     except (ValueError, RecursionError) as error:
-        raise TaskError(f"{file}: is not JSON: {one_line(str(error), 120)}") from None
+        raise TaskError(f"{file} is not valid JSON: {one_line(str(error), 120)}") from None
     except TaskError as error:
         raise TaskError(f"{file}: {str(error).removeprefix(f'{id}: ')}") from None
     return task
@@ -182,8 +182,8 @@ def _of_digest(path: str, digest: str) -> Task:
     task = _read(path)
     if task.id != f"{path}@{digest.lower()}":
         raise TaskError(
-            f"{path}: has changed: its content is {task.id.rpartition('@')[2]} now, not {digest}; "
-            "put the old file back, or name the task without '@'"
+            f"{path} has changed: its digest is now {task.id.rpartition('@')[2]}, not {digest}; "
+            "restore the old file, or omit '@' and the digest"
         )
     return task
 
@@ -193,18 +193,18 @@ def _read(path: str) -> Task:
         with Path(path).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise TaskError(f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError:  # a zero byte in the path
-        raise TaskError(f"{quote(path)}: is not a path") from None
+        raise TaskError(f"{quote(path)} is not a path") from None
     id = f"{path}@{hashlib.sha256(data).hexdigest()[:12]}"
     if path.lower().endswith(".bddl"):
         return parse_document(data, id=id, file=path).task
     if len(data) > MAX_BYTES:
-        raise TaskError(f"{path}: is larger than {MAX_BYTES:,} bytes: not a task file")
+        raise TaskError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is not a task file")
     try:
         return from_json(data.decode("utf-8-sig"), id=id, file=path)
     except UnicodeDecodeError:
-        raise TaskError(f"{path}: is not a text file in UTF-8") from None
+        raise TaskError(f"{path} is not a UTF-8 text file") from None
 
 
 HORIZONS = {
@@ -214,26 +214,26 @@ HORIZONS = {
     "libero_10": 520,
     "libero_90": 400,
 }
-"""Time limits used in the literature, control steps, by suite."""
+"""Time limits used in the literature, in control steps, by suite."""
 DEFAULT_HORIZON = 400
 STEPS_PER_ATOM = 200
-"""Control steps per atom of a goal with three or more atoms, for tasks outside the suites."""
+"""Number of control steps per atom for goals with three or more atoms in tasks outside the suites."""
 
 
 def horizon(task_id: str) -> int:
-    """Return the time limit of a task in control steps; for a task file it depends on the goal."""
+    """Return the time limit of a task in control steps; for task files it depends on the goal."""
     if names_file(task_id):
         return goal_horizon(load_file(task_id).goal)
     return HORIZONS.get(task_id.split("/")[0], DEFAULT_HORIZON)
 
 
 def goal_horizon(goal: Goal) -> int:
-    """Return the time limit of a goal in control steps, for tasks outside the suites."""
+    """Return the time limit for a goal in control steps, for tasks outside the suites."""
     return max(DEFAULT_HORIZON, STEPS_PER_ATOM * len(goal.atoms))
 
 
 def to_plain(task: Task) -> dict[str, Any]:
-    """Return a task as plain data; atoms as text, lengths in metres, angles in radians."""
+    """Return a task as plain data, with atoms as text, lengths in metres and angles in radians."""
     scene = task.scene
     fixtures, objects = (
         [{"name": entity.name, "category": entity.category} for entity in entities]

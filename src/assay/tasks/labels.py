@@ -1,7 +1,7 @@
 """LIBERO-X's task labels: four families, in each of which a task may have several labels.
 
-`assay.experiments.labels` derives them from a task; runs keep them as the labels ``label:FAMILY`` of their episodes,
-those of one family as one text: ``container, left-right``.
+`assay.experiments.labels` derives them from a task; runs store them in the episode labels ``label:FAMILY``, with the
+labels of one family joined into one text: ``container, left-right``.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "relation": ("surface", "container", "left-right", "ordinal", "relative distance"),
     "attribute": ("colour", "size", "pattern", "category"),
 }
-"""Label family -> its labels, in the paper's order."""
+"""Labels of each family, in the paper's order."""
 UNSEEN, CONFOUNDING = "unseen", "confounding"
-"""The two halves of level 4: targets of unseen categories, and target variants among similar objects."""
+"""The two halves of level 4: targets from unseen categories, and target variants among similar objects."""
 COLUMN = "label:"
-"""Prefix of the episode labels that hold a label family."""
+"""Prefix of the episode labels that store a label family."""
 SEPARATOR = ", "
-"""Separator between the labels of one family."""
+"""Separator between labels of the same family."""
 _WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")
 
 
 def read(text: str | None) -> tuple[str, ...]:
-    """Split the text of an episode label into its labels."""
+    """Split the text of an episode label into individual labels."""
     return tuple(text.split(SEPARATOR)) if text else ()
 
 
 def family_order(family: str) -> tuple[int, str]:
-    """Return the sort key of a family: the paper's order, then alphabetical."""
+    """Return the sort key of a family: in the paper's order, then alphabetical."""
     return _rank(family, tuple(FAMILIES)), family
 
 
 def label_order(family: str, label: str) -> tuple[int, str]:
-    """Return the sort key of a label in its family: the paper's order, then alphabetical."""
+    """Return the sort key of a label in its family: in the paper's order, then alphabetical."""
     return _rank(label, FAMILIES.get(family, ())), label
 
 
@@ -59,17 +59,17 @@ class Asked:
     goal: tuple[str, ...]
     """Atoms of the goal: ``In bowl_1 cabinet_1_top_region``."""
     labels: Mapping[str, tuple[str, ...]]
-    """Label family -> labels of the task."""
+    """Labels of the task, by family."""
     scene: Hashable = None
-    """Scene identifier, equal for tasks in the same scene; None if unknown."""
+    """Scene identifier, shared by tasks in the same scene; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frequency:
-    """Number of scenes and tasks in which an item occurs."""
+    """Number of scenes, and of tasks, in which an item occurs."""
 
     scenes: int | None
-    """Number of scenes; None if scenes are unknown."""
+    """Number of scenes; None if they are unknown."""
     tasks: int
 
 
@@ -79,16 +79,16 @@ class Census:
 
     all: Frequency
     labels: Mapping[str, Mapping[str, Frequency]]
-    """Label family -> label -> frequency; a task counts for each of its labels."""
+    """Frequency of each label, by family; a task counts for each of its labels."""
     predicates: Mapping[str, Frequency]
     objects: Mapping[str, Frequency]
     """Frequencies of the categories that are placed, opened or turned (first argument of an atom), in descending
     order.
     """
     containers: Mapping[str, Frequency]
-    """Frequencies of the categories that objects are placed on or in (second argument of an atom)."""
+    """Frequencies of the categories on or in which objects are placed (second argument of an atom)."""
     flows: Mapping[tuple[str, str, str], Frequency]
-    """Frequencies of predicate, object and container of an atom; the container is empty for unary predicates."""
+    """Frequencies of (predicate, object, container) triples; the container is empty for unary predicates."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the census as plain JSON types."""
@@ -147,7 +147,7 @@ def _plain(counts: Mapping[str, Frequency]) -> dict[str, dict[str, int | None]]:
 
 
 def category_of(name: str) -> str:
-    """Return the category of a name in a goal: ``chefmate_8_frypan_1`` has the category chefmate_8_frypan.
+    """Return the category of a name in a goal: ``chefmate_8_frypan`` for ``chefmate_8_frypan_1``.
 
     A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
     """
@@ -161,6 +161,6 @@ def _frequency(asked: list[Asked]) -> Frequency:
 
 
 def _frequencies(requests_by_name: Mapping[K, list[Asked]]) -> dict[K, Frequency]:
-    """Return frequencies in descending order; ties keep the order of first occurrence."""
+    """Return frequencies in descending order; ties are kept in order of first occurrence."""
     counts = {name: _frequency(requests) for name, requests in requests_by_name.items()}
     return dict(sorted(counts.items(), key=lambda item: -item[1].tasks))

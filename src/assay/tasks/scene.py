@@ -1,6 +1,6 @@
-"""Scene description: objects, relations, appearance, lights, cameras and the robot's initial pose. Pure data.
+"""Scene description as plain data: objects, relations, appearance, lights, cameras and the robot's initial pose.
 
-All defaults are LIBERO's own.
+All defaults are those of LIBERO.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assay.episodes.instruction import Instruction
 
 Colour = tuple[float, float, float]
-"""Red, green, blue, each from 0 to 1."""
+"""Red, green and blue, each from 0 to 1."""
 Vector3 = tuple[float, float, float]
 
 
@@ -28,14 +28,14 @@ class Pattern(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Pattern | None:
-        """Look up a pattern by LIBERO-X's adjective for it: a speckle book, a striped mug."""
+        """Return the pattern that LIBERO-X calls by an adjective, as in "a speckle book" or "a striped mug"."""
         words = {"striped": cls.STRIPES, "checkered": cls.CHECKER, "speckle": cls.SPECKLES}
         return words.get(str(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Appearance of an object or a surface, if changed."""
+    """Changes to the appearance of an object or a surface."""
 
     colour: Colour | None = None
     pattern: Pattern | None = None
@@ -60,29 +60,29 @@ class Surface(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lighting:
-    """Changes to every lamp of a room."""
+    """Changes to all lamps in a room."""
 
     intensity: float = 1.0
-    """Factor on the brightness."""
+    """Brightness factor."""
     colour: Colour = (1.0, 1.0, 1.0)
-    """Factors on red, green and blue."""
+    """Factors for red, green and blue."""
     tilt: tuple[float, float] = (0.0, 0.0)
-    """Rotation of the light about the world's x and y axes, radians."""
+    """Rotation of the light about the world's x and y axes, in radians."""
     shadows: bool | None = None
     """Whether the lamps cast shadows; None for the room's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class CameraChange:
-    """A change of a camera's position, orientation or field of view."""
+    """Change to a camera's position, orientation or field of view."""
 
     name: str
     shift: Vector3 = (0.0, 0.0, 0.0)
-    """Displacement in the frame of the body that the camera is attached to, metres."""
+    """Displacement in the frame of the body to which the camera is attached, in metres."""
     turn: Vector3 = (0.0, 0.0, 0.0)
-    """Rotation about the camera's own axes, radians: pitch, yaw, roll."""
+    """Rotation about the camera's own axes (pitch, yaw, roll), in radians."""
     zoom: float = 1.0
-    """Factor on the field of view."""
+    """Factor applied to the field of view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class RobotStart:
     """Initial pose of the robot, relative to the default."""
 
     joints: tuple[float, float, float, float, float, float, float] = (0.0,) * 7
-    """Offsets added to the arm's default joint angles, radians."""
+    """Offsets added to the arm's default joint angles, in radians."""
     base: tuple[float, float] = (0.0, 0.0)
-    """Displacement of the base along x and y, metres."""
+    """Displacement of the base along x and y, in metres."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Staging:
     cameras: tuple[CameraChange, ...] = ()
     robot: RobotStart = RobotStart()
     lift: float = 0.0
-    """Height by which fixtures are raised, metres: LIBERO's placement sinks them into some surfaces."""
+    """Height, in metres, by which fixtures are raised, because LIBERO's placement sinks them into some surfaces."""
 
 
 USUAL_STAGING = Staging()
@@ -138,10 +138,10 @@ _WORKSPACES = {
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A movable object or a fixture of a scene."""
+    """A movable object or a fixture in a scene."""
 
     name: str
-    """Unique in the scene, e.g. ``plate_1``."""
+    """Name, unique in the scene, e.g. ``plate_1``."""
     category: str
     """Kind of object, e.g. ``plate``; asset packs provide a model for each category."""
     finish: Finish = USUAL_FINISH
@@ -151,7 +151,7 @@ class Entity:
 
 
 class Rectangle(NamedTuple):
-    """An axis-aligned rectangle on the workspace, in metres, relative to its centre."""
+    """An axis-aligned rectangle on the workspace, in metres relative to the workspace's centre."""
 
     x_min: float
     y_min: float
@@ -161,16 +161,16 @@ class Rectangle(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A named place: a rectangle on the workspace, or a site that is part of an entity."""
+    """A named region: rectangles on the workspace, or a site that is part of an entity."""
 
     name: str
-    """Name within its target, e.g. ``plate_region``."""
+    """Name, unique within the target, e.g. ``plate_region``."""
     target: str
-    """The workspace or the entity it belongs to, e.g. ``main_table``."""
+    """Workspace or entity to which the region belongs, e.g. ``main_table``."""
     rectangles: tuple[Rectangle, ...] = ()
     """Areas in which objects are placed; empty for a region that is part of an entity."""
     yaw: tuple[float, float] | None = None
-    """Lower and upper bound of the yaw of a fixture placed here, radians; None if unspecified."""
+    """Lower and upper bound, in radians, of the yaw of a fixture placed here; None if unspecified."""
     rgba: tuple[float, float, float, float] | None = None
     """Colour in which the region is drawn; None if unspecified (invisible)."""
 
@@ -181,7 +181,7 @@ class Region:
 
 
 class Predicate(StrEnum):
-    """Predicates over the objects of a scene. The value is the spelling in task files."""
+    """Predicates over the objects in a scene. The value is the spelling in task files."""
 
     ON = "On"
     IN = "In"
@@ -226,41 +226,41 @@ class Scene:
 
     arena: Arena
     fixtures: tuple[Entity, ...]
-    """Immovable entities, without the workspace itself."""
+    """Immovable entities, excluding the workspace."""
     objects: tuple[Entity, ...]
     """Movable entities."""
     regions: tuple[Region, ...]
     initial: tuple[Atom, ...]
-    """Relations that hold at the start; they determine the placement of objects."""
+    """Relations that hold initially; they determine the placement of objects."""
     style: str = ""
     """Variant of the arena's appearance, by its name in task files; empty for the default."""
     absent: tuple[str, ...] = ()
-    """Entities that a goal may name but that are deliberately absent: every atom about them is false."""
+    """Entities that a goal may name but that are deliberately absent; every atom about them is false."""
     staging: Staging = USUAL_STAGING
     """Lights, cameras, surfaces and the robot's initial pose, if they differ from the defaults."""
 
     def region(self, full_name: str) -> Region | None:
-        """Return the region with this full name, or None."""
+        """Return the region with this full name, or None if there is none."""
         return next((region for region in self.regions if region.full_name == full_name), None)
 
     def owner(self, name: str) -> str:
-        """Return the entity that a region belongs to; other names are returned unchanged."""
+        """Return the entity to which a region belongs; other names are returned unchanged."""
         region = self.region(name)
         return region.target if region is not None else name
 
     @property
     def entities(self) -> tuple[Entity, ...]:
-        """All objects, then all fixtures: their order in a compiled model."""
+        """All objects, then all fixtures, in the order used in a compiled model."""
         return self.objects + self.fixtures
 
     @property
     def categories(self) -> dict[str, str]:
-        """Category of each entity, by its name."""
+        """Category of each entity, by name."""
         return {entity.name: entity.category for entity in self.entities}
 
     @property
     def names(self) -> frozenset[str]:
-        """All names that an atom may use."""
+        """All names that may occur in an atom."""
         return frozenset(
             {entity.name for entity in self.entities}
             | {region.full_name for region in self.regions}
@@ -280,7 +280,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Scene + Goal + Instruction, with a stable id such as ``libero_goal/3``."""
+    """A scene, a goal and an instruction, with a stable id such as ``libero_goal/3``."""
 
     id: str
     scene: Scene
@@ -291,6 +291,6 @@ class Task:
 
     @property
     def goal_entities(self) -> tuple[str, ...]:
-        """Names of the entities in the goal, without duplicates, in its order; those that own a region for regions."""
+        """Names of the entities in the goal, in order and without duplicates; a region is replaced by its owner."""
         names = (self.scene.owner(name) for atom in self.goal.atoms for name in atom.arguments)
         return tuple(dict.fromkeys(names))

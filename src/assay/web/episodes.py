@@ -31,7 +31,7 @@ router = APIRouter()
 EPISODE = f"{RUN}/episodes/{{key}}"
 PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
 GALLERY_SIZE = 24
-"""Number of episodes on a page of the gallery."""
+"""Number of episodes per page of the gallery."""
 MAX_DIFF_WORDS = 400
 """Maximum number of words for which instructions are compared word by word; longer ones would take too long."""
 DIVERGENCE_M = 0.05
@@ -188,7 +188,7 @@ def _find_replay(request: Request, site: TheSite, name: str, key: str) -> Render
     """Return the video or last frame of an episode, requesting it if necessary."""
     # Pages of other sites must not be able to keep this machine busy.
     if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-        raise HTTPException(403, "videos are only served to the pages of this app")
+        raise HTTPException(403, "videos are served only to the pages of this app")
     path = site.library.path(name)
     with reading(path) as run:
         row = queries.read_episode(run, key)

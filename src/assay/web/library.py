@@ -33,7 +33,7 @@ _RATE_COLUMNS = (
 
 
 def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
-    """Return ``compute(*paths)`` with a cache of ``size`` values, each valid until one of its runs changes."""
+    """Wrap ``compute(*paths)`` in a cache of ``size`` values, each valid until one of its runs changes."""
     lock = Lock()
     remembered = lru_cache(size)(lambda signatures, *paths: compute(*paths))
 
@@ -46,7 +46,7 @@ def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One line of the list of runs."""
+    """One row in the list of runs."""
 
     name: str
     """Path relative to the folder, without the suffix."""
@@ -90,7 +90,7 @@ class Library:
                 return path
         except (OSError, ValueError):  # not a valid file name
             pass
-        raise NotFoundError(f"no run '{name[:100]}' in this folder")
+        raise NotFoundError(f"there is no run '{name[:100]}' in this folder")
 
     def names(self, experiment: str | None = None) -> list[str]:
         """Return the sorted names of all readable runs, or of those of one experiment."""
@@ -113,12 +113,12 @@ class Library:
     def _summary(self, name: str, path: Path) -> RunSummary:
         text = os.fsencode(name).decode(errors="replace")
         if text != name:
-            return RunSummary(text, problem="its name is not UTF-8")
+            return RunSummary(text, problem="the file name is not valid UTF-8")
         try:
             file = self.path(name)
             summary = self._summarise(file)
         except NotFoundError:
-            problem = "a folder" if path.is_dir() else "a link to a file outside the folder"
+            problem = "it is a folder" if path.is_dir() else "it is a link to a file outside the folder"
             return RunSummary(text, problem=problem)
         except (AssayError, sqlite3.Error, ValueError) as error:
             return RunSummary(text, problem=str(error).removeprefix(f"{file}: "))

@@ -134,7 +134,7 @@ class Replays:
             problem = "No actions are recorded, so the episode cannot be replayed."
             return RenderStatus("failed", message=problem)
         if steps > MAX_STEPS:
-            problem = f"{steps} steps are too many to render here (at most {MAX_STEPS})."
+            problem = f"The episode has {steps} steps, but at most {MAX_STEPS} can be rendered here."
             return RenderStatus("failed", message=problem)
         path, note = (self.folder / f"{episode.name}{end}" for end in (ending, NOTE))
         if path.is_file():
@@ -160,7 +160,7 @@ class Replays:
                 except CancelledError:
                     pass
                 except BrokenProcessPool:
-                    return RenderStatus("failed", message="the process that renders ended unexpectedly")
+                    return RenderStatus("failed", message="the rendering process ended unexpectedly")
                 except Exception as error:
                     reason = str(error) if isinstance(error, AssayError) else error
                     return RenderStatus("failed", message=one_line(reason, 400))
@@ -201,7 +201,7 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
     episode = replay(env, recorded.spec, recorded.actions, error=recorded.error, watch=video)
     if episode.outcome != recorded.outcome or episode.steps != len(recorded.actions):
         note = (
-            f"The replay ended in {episode.outcome} after {episode.steps} steps, the recorded episode in "
+            f"The replay ended in {episode.outcome} after {episode.steps} steps, but the recorded episode ended in "
             f"{recorded.outcome} after {len(recorded.actions)}: the assets or the MuJoCo version differ."
         )
         with replacing(folder / f"{recorded.name}{NOTE}") as part:  # first, so that no page misses it
@@ -216,7 +216,7 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
 
 @lru_cache(maxsize=2)
 def _open_env(world: str, states: Path | None) -> Env:
-    """Return an environment, which is reused because an episode and its control often share a compiled scene."""
+    """Return an environment, cached because an episode and its control often share a compiled scene."""
     return WORLDS[world].open(states)
 
 

@@ -242,7 +242,7 @@ def test_errors_and_unplayed_tasks_are_reported(assay: Callable, tmp_path: Path)
     said = assay("libero", "--experiment", "pro", *asked, "--out", out, "--", "python", file)
     assert said.status == 1
     assert "1 x error: step 1: the action contains values that are not finite" in said.out
-    assert "--retry-errors repeats" in said.out
+    assert "use --retry-errors to repeat" in said.out
     assert f"1 episode recorded in {out}, 1 planned episode left\n" in said.out
     assert "did not run task 0 of libero_goal" in said.out
 

@@ -66,7 +66,7 @@ def test_invalid_options_of_learn_and_a_missing_torch_are_reported(
         (("x", "--out", "x.pt"), "expected a file name that ends in .safetensors"),
         ((*checkpoint, "--head", "bin"), "'bin' is not one of"),
         ((*checkpoint, "--without", "word"), "choose one of words, images, state"),
-        ((*checkpoint, "--orientation", "upside"), "there is no orientation 'upside'"),
+        ((*checkpoint, "--orientation", "upside"), "unknown orientation 'upside'"),
         ((*checkpoint, "--pixels", "40"), "--pixels 40: Input should be a multiple of 16"),
     ):
         said = assay("learn", *arguments)

@@ -204,7 +204,9 @@ def test_a_run_without_levels_is_refused(tmp_path: Path):
         store.plan([EpisodeSpec("libero_goal/1", 0)])
         store.append(1, Episode(Outcome.SUCCESS, 10, no_trajectory()))
         store.describe(experiment="libero", policy="mine")
-    with pytest.raises(PaperError, match=r"none of the tables and figures of libero-x can be made: .*level"):
+    with pytest.raises(
+        PaperError, match=r"none of the tables and figures of libero-x can be generated: .*level"
+    ):
         build_paper("libero-x", {"plain": path})
 
 

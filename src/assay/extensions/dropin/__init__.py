@@ -4,7 +4,7 @@
 consists of thin modules with LIBERO's names, which import from this package. An installed `libero` is shadowed inside
 that command only.
 
-session        settings from the command: assets, folders, the plan of an experiment; task files and initial states
+session        settings from the command (assets, folders, the plan of an experiment), task files and initial states
 benchmark      suites and tasks
 observations   a dict whose images are rendered on access
 simulator      env.sim, env.robots[0], env.objects_dict: MuJoCo's model and data under robosuite's names
@@ -15,7 +15,7 @@ planned        the episodes of an experiment as a LIBERO suite
 recorder       one episode of the plan, from its start to its end
 executor       starts the script and collects its episodes
 
-Attributes that the stand-in lacks raise an error on use, see `Partial`.
+Accessing an attribute that the stand-in lacks raises an error; see `Partial`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ provide("command", {"Evaluate a policy/libero": "assay.extensions.dropin.command
 
 DOCS = "docs/libero.md"
 _PRIVATE = ("_check_success", "_get_observations", "_post_process", "_update_observables", "_eval_predicate")
-"""Private attributes that LIBERO scripts use, listed among the valid names in error messages."""
+"""Private attributes that LIBERO scripts use; error messages list them among the valid names."""
 
 
 class MissingError(AttributeError):
@@ -37,10 +37,10 @@ class MissingError(AttributeError):
 
 
 class Partial:
-    """Base class of stand-ins that implement a part of the original class."""
+    """Base class of stand-ins that implement only part of the original class."""
 
     shown_as = ""
-    """Name of the original class in error messages; the class's own name if empty."""
+    """Name of the original class in error messages; if empty, the name of this class."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):

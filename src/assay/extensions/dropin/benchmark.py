@@ -1,4 +1,4 @@
-"""LIBERO's suites and tasks; with an experiment, suites of its control and perturbed tasks instead."""
+"""LIBERO's suites and tasks or, with an experiment, suites of its control and perturbed tasks."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def get_benchmark_dict(help: bool = False) -> dict[str, Any]:
 
 
 def get_benchmark(benchmark_name: str) -> Any:
-    """Return the suite class of a name. Raises TaskError with the valid names."""
+    """Return the suite class with a given name. Raises TaskError, which lists the valid names."""
     if benchmark_name.lower() not in BENCHMARK_MAPPING:
         raise TaskError(
             f"there is no suite '{benchmark_name}': {did_you_mean(benchmark_name.lower(), BENCHMARK_MAPPING)}"
@@ -113,15 +113,15 @@ class NoSuchTaskError(TaskError, IndexError):
 
 
 class InitialStates(np.ndarray):
-    """Initial states of a planned task; an invalid index raises an error with advice."""
+    """Initial states of a planned task; an invalid index raises an error with a hint."""
 
     def __getitem__(self, key: Any) -> Any:
         try:
             return super().__getitem__(key)
         except IndexError:
             raise NoSuchStateError(
-                f"the script requests initial state {key}, but the task has {len(self)}, one per seed, from 0 on: "
-                f"run {len(self)} trials per task, or increase --seeds"
+                f"the script requests initial state {key}, but the task has {len(self)}, one per seed, numbered "
+                f"from 0: run {len(self)} trials per task, or increase --seeds"
             ) from None
 
 
@@ -139,7 +139,7 @@ class Benchmark(Partial, abc.ABC):
         if not suite:
             present = ", ".join(dict.fromkeys(task.suite for task in plan()))
             raise TaskError(
-                f"the script requests {self.name}, of which the experiment has no unrecorded episodes: "
+                f"the script requests {self.name}, for which the experiment has no unrecorded episodes: "
                 f"request {present}, or choose other --tasks"
             )
         in_order = self.task_order_index and len(suite) == 10
@@ -172,7 +172,7 @@ class Benchmark(Partial, abc.ABC):
         return f"{self.tasks[i].problem_folder}/{self.tasks[i].name}_demo.hdf5"
 
     def get_task(self, i: int) -> Task:
-        """Return a task by index. Raises NoSuchTaskError, an IndexError."""
+        """Return a task by index. Raises NoSuchTaskError, a subclass of IndexError."""
         try:
             return self.tasks[i]
         except IndexError:
@@ -191,7 +191,7 @@ class Benchmark(Partial, abc.ABC):
         self.task_embs = task_embs
 
     def get_task_init_states(self, i: int) -> np.ndarray:
-        """Return the initial states of a task, (count, n)."""
+        """Return the initial states of a task, with shape (count, n)."""
         task = self.tasks[i]
         for planned in plan():
             if planned.name == task.name:
@@ -200,7 +200,7 @@ class Benchmark(Partial, abc.ABC):
 
 
 class Suite(Benchmark):
-    """Base class of LIBERO's own suites."""
+    """Base class of LIBERO's original suites."""
 
     def __init__(self, task_order_index: int = 0) -> None:
         super().__init__(task_order_index)

@@ -29,7 +29,7 @@ def libero(
     experiment: Annotated[
         str | None,
         typer.Option(
-            help="Let the script run this experiment's controls and perturbed tasks, and record them."
+            help="Run the script on this experiment's controls and perturbed tasks, and record its episodes."
         ),
     ] = None,
     out: RunFile = None,
@@ -41,7 +41,7 @@ def libero(
     ] = False,
     label: PolicyLabel = None,
 ) -> None:
-    """Run a LIBERO script on Assay's engine: `import libero` imports Assay's replacement.
+    """Run a LIBERO script on Assay's engine, with Assay's replacement for the package `libero`.
 
     With --experiment, the suite that the script requests consists of the experiment's controls and perturbed tasks,
     with its seeds as initial states, and every episode is recorded. The same command resumes an interrupted run.
@@ -50,7 +50,7 @@ def libero(
 
     assets = options.assets or PRIMITIVES
     note = "LIBERO's own" if assets == "libero" else "scores are not comparable with LIBERO's"
-    say(f"assay libero: Assay's engine in place of LIBERO; assets: {assets} ({note})", aside=True)
+    say(f"assay libero: using Assay's engine in place of LIBERO; assets: {assets} ({note})", aside=True)
     if experiment is None:
         plain = RunOptions(assets=options.assets, states=options.states)
         changed = [
@@ -77,7 +77,7 @@ def libero(
     status = run.show()
     frame = run.frame()
     if "error" in frame["outcome"] and not options.retry_errors:
-        say("--retry-errors repeats episodes that ended in an error")
+        say("use --retry-errors to repeat episodes that ended in an error")
     early = [row for row in frame.iter_rows(named=True) if (row["error"] or "").startswith(ENDED_EARLY)]
     if early:
         say(
@@ -98,14 +98,14 @@ def libero(
             "or select fewer with --tasks and --conditions."
         )
     if script.status:
-        say(f"the script ended with exit status {script.status}", aside=True)
+        say(f"the script exited with status {script.status}", aside=True)
         raise typer.Exit(script.status if script.status > 0 else 128 - script.status)
     if ending.left or status.has_only_errors:
         raise typer.Exit(1)
 
 
 def _format_numbers(unplayed: Mapping[str, Sequence[int]]) -> str:
-    """Format task numbers by suite: ``tasks 0 to 6 and 8 of libero_goal``."""
+    """Format task numbers by suite, for example ``tasks 0 to 6 and 8 of libero_goal``."""
     parts = []
     for suite, numbers in unplayed.items():
         ranges = []

@@ -28,19 +28,19 @@ from assay.tasks import Atom, Predicate, Task
 from assay.tasks.bddl.reader import problem_name, workspace_category
 
 ROBOT_PARTS = {"Panda0": ROBOT, "RethinkMount0": MOUNT, "PandaGripper0": GRIPPER}
-"""Instances of the robot in a segmentation, listed after the scene's objects, with the prefixes of their bodies."""
+"""Robot instances in a segmentation, listed after the scene's objects, with the prefixes of their body names."""
 SAMPLING_S = 1.0 / CONTROL_HZ
 SUBSTEP_S = SAMPLING_S / SUBSTEPS
 
 
 def load_task(path: str | os.PathLike[str]) -> Task:
-    """Return the planned task of a file, or parse the file if it is not in the plan. Raises TaskError."""
+    """Return the planned task for a task file, or parse the file if it is not in the plan. Raises TaskError."""
     planned = planned_task(path)
     return planned.task if planned is not None else tasks.load(os.fspath(path))
 
 
 def get_problem_info(problem_filename: str) -> dict[str, str]:
-    """Return the names of the problem and the domain, and the instruction of a task file."""
+    """Return the problem name, the domain name and the instruction of a task file."""
     task = load_task(problem_filename)
     return {
         "problem_name": problem_name(task.scene.arena, task.scene.style).lower(),
@@ -50,7 +50,7 @@ def get_problem_info(problem_filename: str) -> dict[str, str]:
 
 
 def _instruction(path: str, task: Task) -> str:
-    """Return the instruction in lower case, as LIBERO's parser does; an experiment's instruction is not changed."""
+    """Return the instruction in lower case, like LIBERO's parser; an experiment's instruction is returned unchanged."""
     text: str = task.instruction.text
     return text.lower() if planned_task(path) is None else text
 
@@ -61,7 +61,7 @@ def robosuite_parse_problem(problem_filename: str) -> dict[str, Any]:
 
 
 def describe_task(path: str, task: Task) -> dict[str, Any]:
-    """Describe a task in the form in which LIBERO's parser describes its file."""
+    """Describe a task in the format that LIBERO's parser returns for its file."""
 
     def flatten(atoms: Sequence[Atom]) -> list[list[str]]:
         return [[atom.predicate.value.lower(), *atom.arguments] for atom in atoms]
@@ -105,12 +105,12 @@ class SensorClock:
         self._read = False
 
     def force(self) -> None:
-        """Read the sensors outside of a step."""
+        """Read the sensors outside a step."""
         self._read = False
         self._tick()
 
     def step(self) -> int | None:
-        """Advance by a control step; returns the substep after which the sensors are read, or None."""
+        """Advance by one control step and return the substep after which the sensors are read, or None."""
         read = [substep for substep in range(SUBSTEPS) if self._tick()]
         return read[-1] if read else None
 
@@ -126,7 +126,7 @@ class SensorClock:
 
 
 class FreePlay:
-    """Plays a task without an experiment and records nothing. `Recorder` has the same methods."""
+    """Plays a task outside an experiment, without recording it. `Recorder` has the same methods."""
 
     restarts = False
     """Whether setting a state always starts a new episode, even in the middle of another."""
@@ -156,12 +156,12 @@ class FreePlay:
         return self.simulation.is_satisfied(self.task.goal)
 
     def end(self, *, closed: bool = False) -> None:
-        """Free the simulation."""
+        """Free the simulation's resources."""
         self.simulation.close()
 
 
 class Domain(Partial):
-    """LIBERO's environment of one task, which `ControlEnv` wraps."""
+    """LIBERO's environment for one task, which `ControlEnv` wraps."""
 
     shown_as = "env"
 
@@ -226,14 +226,14 @@ class Domain(Partial):
         self._sensors = Sensors(simulation.compiled, self._cameras, segment, self.use_object_obs)
 
     def _follow_scene(self) -> None:
-        """Rebuild the attributes if the scene has changed, but keep the controller's mode."""
+        """Rebuild the attributes if the scene has changed, keeping the controller's mode."""
         if self._play.simulation is not self._simulation:
             relative = self._is_relative
             self._set_up()
             self.robots[0].controller.use_delta = relative
 
     def seed(self, seed: int | None = None) -> None:
-        """Set the seed of the following resets."""
+        """Set the seed for subsequent resets."""
         self._seed, self._resets = int(seed or 0), 0
 
     def reset(self) -> Observations:
@@ -253,7 +253,7 @@ class Domain(Partial):
         return bool(self.robots[0].controller.use_delta)
 
     def set_init_state(self, numbers: Any) -> Observations:
-        """Start from a state; in the middle of an episode set only the physics and keep the controller."""
+        """Start from a state; in the middle of an episode, set only the physics state and keep the controller."""
         vector = np.asarray(numbers, dtype=np.float64).ravel()
         if self.timestep == 0 or self._play.restarts:
             self.timestep, self.done = 0, False
@@ -283,7 +283,7 @@ class Domain(Partial):
         return self._convert(seen if read is not None else self._seen), reward, success, {}
 
     def close(self) -> None:
-        """End the episode and free the simulation."""
+        """End the episode and free the simulation's resources."""
         if self._finalizer.detach() is not None:
             self._play.end(closed=True)
 
@@ -292,7 +292,7 @@ class Domain(Partial):
         return float(self._check_success())
 
     def render(self, **how: Any) -> np.ndarray:
-        """Render the first camera, top row first."""
+        """Render the first camera, with the top row first."""
         camera = self._cameras[0]
         return flip_rows(self.sim.render(camera.width, camera.height, camera_name=camera.name))
 
@@ -311,7 +311,7 @@ class Domain(Partial):
             self._seen = self._play.observe()
 
     def _post_process(self) -> None:
-        """Do nothing: the renderer draws glowing burners."""
+        """Do nothing, because the renderer already draws glowing burners."""
 
     def check_success(self) -> bool:
         """Return whether the goal holds."""
@@ -331,11 +331,11 @@ class Domain(Partial):
         return object_name in self.fixtures_dict
 
     def get_object(self, object_name: str) -> SceneObject | None:
-        """Return the object or fixture of a name."""
+        """Return the object or fixture with a given name."""
         return self.objects_dict.get(object_name) or self.fixtures_dict.get(object_name)
 
     def check_contact(self, geoms_1: Any, geoms_2: Any = None) -> bool:
-        """Return whether named geoms of one list touch those of the other, or any geom if there is no other list."""
+        """Return whether a named geom of one list touches one of the other list, or any geom without such a list."""
         ones, others = _geom_names(geoms_1), None if geoms_2 is None else _geom_names(geoms_2)
         model, data = self._simulation.model, self._simulation.data
         for pair in data.contact.geom[: data.ncon]:
@@ -359,7 +359,7 @@ class Domain(Partial):
 
 
 def _number_instances(simulation: Simulation) -> tuple[np.ndarray, list[str]]:
-    """Return the instance number of each geom (ngeom,), from 1, 0 for the room; and the names in that order."""
+    """Return the instance number of each geom, (ngeom,), and the instance names from number 1; the room is 0."""
     model = simulation.model
     names = [entity.name for entity in simulation.compiled.scene.entities]
     roots = {simulation.compiled.entities[name].body: number for number, name in enumerate(names, start=1)}

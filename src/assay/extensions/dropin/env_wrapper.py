@@ -60,7 +60,7 @@ def _delegate(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class ControlEnv(Partial):
-    """A task that is reset and stepped. Other attributes are forwarded to its `Domain`, `env`."""
+    """Environment of one task. Attributes not defined here are forwarded to `env`, its `Domain`."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class ControlEnv(Partial):
 
     @property
     def language_instruction(self) -> str:
-        """Instruction of the task file, or the current one if a mid-episode event has changed it."""
+        """Instruction from the task file, or the current one if a mid-episode event has changed it."""
         note_language_read()
         current = self.env.language_instruction
         return self._language if current == self._first_language else current
@@ -140,11 +140,11 @@ class ControlEnv(Partial):
     set_init_state = regenerate_obs_from_state = _delegate(Domain.set_init_state)
 
     def get_sim_state(self) -> np.ndarray:
-        """Return time, joint positions and velocities in one vector."""
+        """Return time, joint positions and joint velocities in one vector."""
         return self.env.sim.get_state().flatten()
 
     def set_state(self, mujoco_state: Any) -> None:
-        """Set time, joint positions and velocities."""
+        """Set time, joint positions and joint velocities."""
         self.env.sim.set_state_from_flattened(mujoco_state)
 
 
@@ -166,7 +166,7 @@ class SegmentationRenderEnv(OffScreenRenderEnv):
         self.segmentation_robot_id: int | None = None
 
     def reset(self) -> Observations:
-        """Start an episode, and number the objects of its scene."""
+        """Start an episode and number the objects of its scene."""
         observations: Observations = super().reset()
         names = self.env.instance_names
         self.segmentation_robot_id = names.index("Panda0")
@@ -197,7 +197,7 @@ TASK_MAPPING: dict[str, Callable[..., Any]] = dict.fromkeys(
     (problem_name(arena, "").lower() for arena in Arena),
     lambda bddl_file_name, controller_configs=None, **options: ControlEnv(bddl_file_name, **options).env,
 )
-"""Functions that create LIBERO's problems, by the name of the problem; the controller is always LIBERO's."""
+"""Functions that create LIBERO's problems, by problem name; the controller is always LIBERO's."""
 
 
 def register_problem(target_class: AnyClass) -> AnyClass:

@@ -29,15 +29,15 @@ from assay.support.console import number_of, say
 from assay.support.files import scratch_folder
 
 POLL_S = 0.5
-"""Interval between checks for new episodes, seconds."""
+"""Interval between checks for new episodes, in seconds."""
 STOP_TIMEOUT_S = 5.0
-"""Time for a script to stop after a signal, seconds; then the next stronger signal is sent."""
+"""Time in seconds for a script to stop after a signal, before the next stronger signal is sent."""
 PYTHONS = ("python", "python3")
 """Commands that are replaced by the Python interpreter in which Assay is installed."""
 
 
 def start(words: Sequence[str], session: DropinSession, folder: Path) -> subprocess.Popen[bytes]:
-    """Start a script in a session, whose file is written to ``folder``. Raises RunError."""
+    """Start a script in a session whose file is written to ``folder``. Raises RunError."""
     if not words:
         raise RunError("no command given; expected assay libero -- python main.py ...")
     command = [sys.executable if words[0] in PYTHONS else words[0], *words[1:]]
@@ -49,7 +49,7 @@ def start(words: Sequence[str], session: DropinSession, folder: Path) -> subproc
         return subprocess.Popen(command, env={**os.environ, VARIABLE: str(file), "PYTHONPATH": path})
     except OSError as error:
         fix = f"; did you mean assay libero -- python {words[0]} ...?" if words[0].endswith(".py") else ""
-        raise RunError(f"{words[0]}: cannot be started: {error.strerror or error}{fix}") from None
+        raise RunError(f"{words[0]} cannot be started: {error.strerror or error}{fix}") from None
 
 
 class ScriptStopper:
@@ -94,18 +94,18 @@ class Script:
     words: tuple[str, ...]
     pack: str
     apart: bool = False
-    """Whether each episode is a separate task with one initial state."""
+    """Whether each episode is presented as a separate task with one initial state."""
     status: int = field(default=0, init=False)
     """Exit status of the script."""
     workers: int = field(default=1, init=False)
     unplayed: dict[str, list[int]] = field(default_factory=dict, init=False)
-    """Indices of the tasks, by suite, of which the script has played no episode."""
+    """Suite -> indices of the tasks of which the script has run no episode."""
     _config: WorkerConfig | None = field(default=None, init=False)
     _specs: Sequence[EpisodeSpec] = field(default=(), init=False)
 
     @property
     def address(self) -> str:
-        """Policy name in the run: the script, module or program, without options, which may contain secrets."""
+        """Name of the policy in the run: the script, module or program, without options, which may contain secrets."""
         name = next(iter(self.words), "")
         for word, following in pairwise([*self.words, ""]):
             if word == "-m" or (word.endswith(".py") and not word.startswith("-")):
@@ -114,7 +114,7 @@ class Script:
         return f"script:{Path(name).name}"
 
     def identity(self) -> dict[str, str]:
-        """Return hashes of the command and of the content of the script."""
+        """Return hashes of the command and of the script's content."""
         hashes = {"command": hashlib.sha256(shlex.join(self.words).encode()).hexdigest()[:12]}
         for word in self.words:
             if word.endswith(".py") and Path(word).is_file():
@@ -122,7 +122,7 @@ class Script:
         return hashes
 
     def executor(self, config: WorkerConfig, planned: Sequence[EpisodeSpec]) -> Script:
-        """Store the worker configuration and the run's plan; returns the object itself as the executor."""
+        """Store the worker configuration and the run's plan, and return this object as the executor."""
         self._config, self._specs = config, planned
         return self
 
@@ -147,7 +147,7 @@ class Script:
         suites = ", ".join(dict.fromkeys(task.suite or "every suite" for task in suite_tasks))
         say(
             f"assay libero: the script gets {number_of(len(suite_tasks), 'task')} in {suites}, numbered from 0, with "
-            f"{most} each, and should run {number_of(len(suite_tasks[0].specs), 'trial')} per task",
+            f"{most} each; it should run {number_of(len(suite_tasks[0].specs), 'trial')} per task",
             aside=True,
         )
         states = None if self._config is None else self._config.states
@@ -196,7 +196,7 @@ class Script:
 def _collect(
     folder: Path, left: dict[int, EpisodeSpec], suffix: str = CERTAIN
 ) -> Iterator[tuple[int, Episode]]:
-    """Yield new episodes in the order of the plan and remove them from ``left``."""
+    """Yield new episodes in plan order and remove them from ``left``."""
     ready = sorted(int(file.stem) for file in folder.glob(f"*{suffix}") if not file.name.startswith("."))
     for number in ready:
         if left.pop(number, None) is not None:

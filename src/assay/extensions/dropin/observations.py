@@ -25,7 +25,7 @@ class _LazyValue(NamedTuple):
 
 
 class Observations(OrderedDict[str, Any]):
-    """A dict with lazy values; they are all computed when it is copied to a dict or sent to another process."""
+    """A dict of lazy values, all of which are computed when it is copied to a dict or sent to another process."""
 
     def __getitem__(self, key: str) -> Any:
         value = super().__getitem__(key)
@@ -174,7 +174,7 @@ ENDINGS = ("_pos", "_quat", "_to_robot0_eef_pos", "_to_robot0_eef_quat")
 
 
 def _pose_matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
-    """Return the homogeneous matrix (4, 4) of a position and a quaternion (x, y, z, w), in single precision."""
+    """Return the homogeneous matrix (4, 4) for a position and a quaternion (x, y, z, w), in single precision."""
     pose = np.eye(4, dtype=np.float32)
     pose[:3, :3] = single_precision_matrix(quaternion[[3, 0, 1, 2]])
     pose[:3, 3] = position
@@ -182,9 +182,10 @@ def _pose_matrix(position: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
 
 
 def _quaternion(matrix: np.ndarray) -> np.ndarray:
-    """Return the quaternion (x, y, z, w), w >= 0, of a rotation matrix (3, 3): the main eigenvector of a 4 x 4 matrix.
+    """Return the quaternion (x, y, z, w), with w >= 0, of a rotation matrix (3, 3).
 
-    Computed as robosuite does, in single precision, so that observations are equal to LIBERO's.
+    It is the principal eigenvector of a 4 x 4 matrix, computed in single precision as in robosuite, so that
+    observations are equal to LIBERO's.
     """
     m = matrix.astype(np.float32)
     k = np.array(

@@ -22,22 +22,22 @@ from assay.runs.plan import PlannedTask, planned_tasks
 from assay.tasks import Instruction, Task, short_name
 
 MARK = -18_001.0
-"""First number of every placeholder state, which identifies an episode of the plan."""
+"""First value of every placeholder state, which marks it as an episode of the plan."""
 _PLACEHOLDER_SIZE = 8
 EVERYWHERE = ""
-"""Suite name of tasks that belong to no LIBERO suite; they are added to every suite."""
+"""Suite name of tasks that belong to no LIBERO suite and are added to every suite."""
 
 
 @dataclass(frozen=True)
 class SuiteTask:
-    """One condition of one task, which a script sees as a LIBERO task."""
+    """One condition of one task, presented to a script as a LIBERO task."""
 
     suite: str
     name: str
-    """Name of the task, and of its files without the extension."""
+    """Name of the task and stem of its file names."""
     language: str
     specs: tuple[str, ...]
-    """Episode specs in JSON, one for each initial state."""
+    """Episode specs as JSON, one for each initial state."""
     numbers: tuple[int, ...]
     """Index of each spec's episode in the run."""
 
@@ -53,7 +53,7 @@ class SuiteTask:
 
     @property
     def states(self) -> np.ndarray:
-        """Placeholders of the initial states, (episodes, 8)."""
+        """Placeholders for the initial states, (episodes, 8)."""
         rows = np.zeros((len(self.specs), _PLACEHOLDER_SIZE))
         rows[:, 0] = MARK
         rows[:, 1] = np.arange(len(self.specs))
@@ -72,12 +72,12 @@ class SuiteTask:
 def group_specs(
     specs: Sequence[EpisodeSpec], waiting: Mapping[EpisodeSpec, int], *, apart: bool = False
 ) -> list[SuiteTask]:
-    """Group the pending specs of a run into LIBERO tasks, in the order of the plan.
+    """Group the pending specs of a run into LIBERO tasks, in plan order.
 
-    ``apart`` makes one task of each spec. Specs are also separated if the seeds of a condition differ in instruction
-    or variant. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the same number of
-    initial states, because scripts do the same number of trials of every task: if some episodes are already recorded,
-    the others are repeated.
+    With ``apart``, each spec becomes a separate task. Specs are also separated if the seeds of a condition differ in
+    instruction or variant. ``waiting`` maps the pending episodes to their numbers in the run. All tasks have the same
+    number of initial states, because scripts run the same number of trials of every task: if some episodes are already
+    recorded, the remaining ones are repeated.
     """
     groups = planned_tasks(specs)
     apart = apart or _varies_by_seed(groups)
@@ -141,7 +141,7 @@ def write_plan(file: Path, folder: Path, suite_tasks: Sequence[SuiteTask]) -> No
 
 @cache
 def plan() -> tuple[SuiteTask, ...]:
-    """Return the plan of this session; empty without an experiment."""
+    """Return the plan of this session, which is empty without an experiment."""
     if not session().plan:
         return ()
     content: list[dict[str, Any]] = json.loads(Path(session().plan).read_text())
@@ -152,7 +152,7 @@ def plan() -> tuple[SuiteTask, ...]:
 
 
 def planned_task(path: str | os.PathLike[str]) -> SuiteTask | None:
-    """Return the planned task of a task file; None if the file does not belong to the plan."""
+    """Return the planned task for a task file; None if the file does not belong to the plan."""
     file = Path(path)
     if session().folder not in file.absolute().parents:
         return None

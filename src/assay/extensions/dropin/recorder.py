@@ -26,22 +26,22 @@ from assay.support.files import replacing
 from assay.tasks import Task
 
 LANGUAGE_READ = "language-was-read"
-"""Marker file: the script has read an instruction."""
+"""Name of the file that marks that the script has read an instruction."""
 WARNED = "said-so"
-"""Marker file: the script has been warned."""
+"""Name of the file that marks that the script has been warned."""
 MAX_SETTLING_STEPS = 50
 """Maximum number of idle control steps at the start that do not count towards the horizon."""
 CERTAIN, PROVISIONAL, CLAIMED = ".episode", ".unsure", ".claimed"
-"""Suffixes of episode files: final, valid only if the script exits normally, and claimed by an environment."""
+"""Suffixes of episode files: final, valid only if the script exits normally, or claimed by an environment."""
 ENDED_EARLY = "the script ended the episode after"
-"""First words of the note of a failed episode that the script ended before its horizon."""
+"""Beginning of the note on a failed episode that the script ended before its horizon."""
 
 
 class Recorder:
-    """Plays the episodes of one planned task, and records each that is not recorded yet.
+    """Plays the episodes of one planned task, and records those not yet recorded.
 
-    An episode ends with success, at the next reset or `set_init_state`, when its environment is closed or garbage-
-    collected, when the script exits, at its horizon, and with an error when an action is invalid or the simulation
+    An episode ends with success, at the next reset or `set_init_state`, when its environment is closed or
+    garbage-collected, when the script exits, at its horizon, or with an error if an action is invalid or the simulation
     fails.
     """
 
@@ -78,7 +78,7 @@ class Recorder:
         return self._begin(self._suite_task.find_episode(numbers))
 
     def step(self, action: np.ndarray, *, absolute: bool, observe_at: int) -> Observation:
-        """Execute one control step, with the action rounded to the precision in which it is stored."""
+        """Execute one control step, with the action rounded to the precision at which it is stored."""
         try:
             stored = np.asarray(action).astype(np.float32)
         except (TypeError, ValueError):
@@ -110,11 +110,11 @@ class Recorder:
         return self._senses.observe(self.simulation.observe())  # type: ignore[no-any-return]
 
     def is_success(self) -> bool:
-        """Return whether the current goal holds, which a mid-episode event may have replaced."""
+        """Return whether the current goal holds; a mid-episode event may have replaced the original goal."""
         return self._env.succeeded()
 
     def end(self, *, closed: bool = False) -> None:
-        """End the episode: the environment was closed or garbage-collected, possibly by an exception in the script."""
+        """End the episode when its environment is closed or garbage-collected, possibly by an exception."""
         self._close_episode(certain=closed and sys.exc_info()[0] is None)
         self._release_claim()
         self._env.close()
@@ -127,17 +127,17 @@ class Recorder:
         if self._open and self._actions:
             steps, most = len(self._actions), horizon(self._spec)
             if self._waiting() == steps:
-                reason = f"the script left the episode before it acted, after {steps} steps of waiting"
+                reason = f"the script left the episode before it acted, after {steps} idle steps"
                 error = PolicyError(reason)
                 error.transient = True
                 self._record(Outcome.ERROR, reason, broken=error, certain=certain)
             else:
-                note = f"{ENDED_EARLY} {steps} steps; usual are {most}" if steps < most else ""
+                note = f"{ENDED_EARLY} {steps} steps; the default horizon is {most}" if steps < most else ""
                 self._record(Outcome.FAILURE, note, certain=certain or steps >= most)
         self._open = False
 
     def _choose_next(self) -> int:
-        """Return the next episode neither recorded nor claimed by another environment; else any unrecorded one.
+        """Return the next episode neither recorded nor claimed by another environment, or else any unrecorded one.
 
         If all are recorded, they are repeated in turn.
         """
@@ -153,7 +153,7 @@ class Recorder:
         return (later or waiting or [(self._repeats - 1) % len(numbers)])[0]
 
     def _claim(self, number: int) -> bool:
-        """Claim an episode for this environment and release the previous one; returns False if already claimed."""
+        """Claim an episode for this environment and release the previous one; return False if it is already claimed."""
         if number != self._claimed:
             try:
                 _episode_file(number, CLAIMED).touch(
@@ -206,7 +206,7 @@ class Recorder:
         return seen
 
     def _waiting(self) -> int:
-        """Return the number of idle steps at the start, while objects settle; LIBERO's scripts do not count them."""
+        """Return the number of initial idle steps, in which objects settle; LIBERO's scripts do not count them."""
         moving = (index for index, action in enumerate(self._actions) if action[:6].any())
         return next(moving, len(self._actions))
 
@@ -235,7 +235,7 @@ class Recorder:
 
 
 _PROVISIONAL: dict[int, Episode] = {}
-"""Episodes that were garbage-collected before their end, while this process has started no other since."""
+"""Episodes garbage-collected before their end, if this process has started no other episode since."""
 
 
 def _episode_file(number: int, suffix: str = CERTAIN) -> Path:
@@ -248,7 +248,7 @@ def failed_start(reason: str) -> Episode:
 
 
 def write_episode(number: int, episode: Episode, suffix: str = CERTAIN) -> None:
-    """Write an episode file, atomically, for the command to collect."""
+    """Write an episode file atomically for the command to collect."""
     with replacing(_episode_file(number, suffix)) as place:
         place.write_bytes(pickle.dumps(episode))
 
@@ -277,7 +277,7 @@ _default_hook = sys.excepthook
 
 
 def _print_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print Assay's exceptions in one line, without a traceback unless ASSAY_DEBUG is set."""
+    """Print Assay's exceptions on one line, without a traceback unless ASSAY_DEBUG is set."""
     if isinstance(error, AssayError) and not os.environ.get("ASSAY_DEBUG"):
         print(f"assay libero: error: {error}", file=sys.stderr)
     else:

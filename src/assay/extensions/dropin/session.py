@@ -42,7 +42,7 @@ _FOLDERS = {
     "datasets": "datasets",
     "assets": "assets",
 }
-"""Keys of LIBERO's path configuration, and their folders."""
+"""Keys of LIBERO's path configuration, and the corresponding folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class DropinSession:
 
 @cache
 def session() -> DropinSession:
-    """Return the session of this process; outside of ``assay libero``, LIBERO's tasks with the built-in assets."""
+    """Return the session of this process; outside ``assay libero``, one with LIBERO's tasks and the built-in assets."""
     file = os.environ.get(VARIABLE)
     if not file:
         return replace(DropinSession(), pack=os.environ.get("ASSAY_ASSETS", "primitives"))
@@ -83,7 +83,7 @@ def session() -> DropinSession:
 
 
 def get_libero_path(query_key: str) -> str:
-    """Return the folder of a key in LIBERO's path configuration, and create it if necessary."""
+    """Return the folder for a key of LIBERO's path configuration, creating it if necessary."""
     if query_key not in _FOLDERS:
         raise AssertionError(f"Key {query_key} not found. Available keys are: {list(_FOLDERS)}")
     if query_key == "assets" and (libero := locate().libero):
@@ -107,7 +107,7 @@ def get_default_path_dict(custom_location: str | None = None) -> dict[str, str]:
 
 def set_libero_default_path(custom_location: str | None = None) -> None:
     """Ignore ``custom_location``: the folders are always Assay's."""
-    print(f"assay libero: the folders stay in {session().folder}")
+    print(f"assay libero: custom locations are ignored; the folders are in {session().folder}")
 
 
 @cache
@@ -125,9 +125,9 @@ def write_task(file: Path, task: Task) -> None:
 
 
 def states_file(suite: str, name: str) -> Path:
-    """Return the file of a task's initial states, written on first use.
+    """Return the file of a task's initial states, which is written on first use.
 
-    The states are LIBERO's own with its assets, otherwise sampled.
+    With LIBERO's assets, the states are LIBERO's own; otherwise, they are sampled.
     """
     file = session().folder / INIT / suite / f"{name}.pruned_init"
     if not file.is_file():

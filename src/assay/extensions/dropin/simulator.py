@@ -21,23 +21,23 @@ _OBJECTS = {kind: getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}") for kind in _K
 
 
 class MjSimState:
-    """Time, joint positions and velocities."""
+    """Time, joint positions and joint velocities."""
 
     def __init__(self, time: float, qpos: np.ndarray, qvel: np.ndarray) -> None:
         self.time, self.qpos, self.qvel = time, qpos, qvel
 
     def flatten(self) -> np.ndarray:
-        """Return time, positions and velocities in one vector."""
+        """Return time, joint positions and joint velocities in one vector."""
         return np.concatenate([[self.time], self.qpos, self.qvel])
 
 
 class _MujocoWrapper:
-    """Forwards attributes to one of MuJoCo's own structures."""
+    """Wrapper that forwards attributes to one of MuJoCo's structures."""
 
     _own: Any
     _name = ""
     _aliases: ClassVar[Mapping[str, str]] = {}
-    """Robosuite's names of MuJoCo's attributes."""
+    """Robosuite's names for MuJoCo's attributes."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -109,7 +109,7 @@ class MjData(_MujocoWrapper):
 
     @property
     def model(self) -> MjModel:
-        """The model of this data."""
+        """Model to which this data belongs."""
         return self._owner
 
     def get_body_xquat(self, name: str) -> np.ndarray:
@@ -123,7 +123,7 @@ class MjData(_MujocoWrapper):
 
 
 def _add_joint_methods(vector: str, addresses: str, sizes: Mapping[Any, int]) -> None:
-    """Add ``get_joint_qpos_addr``, ``get_joint_qpos`` and ``set_joint_qpos``, and the same for qvel."""
+    """Add ``get_joint_qpos_addr``, ``get_joint_qpos`` and ``set_joint_qpos``, and their qvel counterparts."""
 
     def address(self: MjModel, name: str) -> int | tuple[int, int]:
         joint = find_id(self._model, "joint", name)
@@ -197,16 +197,16 @@ class MjSim(Partial):
         self.data = MjData(self.model, simulation.data)
 
     def get_state(self) -> MjSimState:
-        """Return the current time, joint positions and velocities."""
+        """Return the current time, joint positions and joint velocities."""
         data = self._simulation.data
         return MjSimState(data.time, data.qpos.copy(), data.qvel.copy())
 
     def set_state(self, value: MjSimState) -> None:
-        """Set time, positions and velocities; call `forward` afterwards."""
+        """Set time, joint positions and joint velocities; call `forward` afterwards."""
         self._simulation.overwrite(np.concatenate([[value.time], value.qpos, value.qvel]))
 
     def set_state_from_flattened(self, value: np.ndarray) -> None:
-        """Set time, positions and velocities from one vector; additional values are ignored."""
+        """Set time, joint positions and joint velocities from one vector; additional values are ignored."""
         self._simulation.overwrite(
             np.asarray(value, dtype=np.float64)[: self._simulation.compiled.state_size]
         )
@@ -235,7 +235,7 @@ class MjSim(Partial):
         device_id: int = -1,
         segmentation: bool = False,
     ) -> Any:
-        """Render the current state, bottom row first; optionally with the depth buffer, or as geom types and ids."""
+        """Render the current state, bottom row first, optionally with the depth buffer or as geom types and ids."""
         renderer, now = self._simulation.renderer, self._simulation.data
         camera, high, wide = camera_name or CAMERAS[0], height or 256, width or 256
         if segmentation:
@@ -255,8 +255,8 @@ class RobotController(Partial):
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
         self.use_delta = True
-        """Whether actions are relative; absolute ones are a position in metres and a rotation vector, in the
-        world.
+        """Whether actions are relative; absolute actions are a position in metres and a rotation vector in the
+        world frame.
         """
         self.use_ori = True
         self.name = "OSC_POSE"
@@ -269,27 +269,27 @@ class RobotController(Partial):
         self.position_limits = self.orientation_limits = None
         self.control_limits = self.input_min, self.input_max
         self.initial_joint = np.array(simulation.compiled.home)
-        """Joint angles towards which the null-space term pulls the arm, radians, (7,)."""
+        """Joint angles, in radians, towards which the null-space term pulls the arm, (7,)."""
 
     ee_pos = property(lambda self: self._simulation.controller.seen_pose[0])
-    """Position of the grip site at the controller's last update, metres, (3,)."""
+    """Position of the grip site at the controller's last update, in metres, (3,)."""
     ee_ori_mat = property(lambda self: self._simulation.controller.seen_pose[1])
-    """Rotation of the grip site at the controller's last update, (3, 3)."""
+    """Rotation matrix of the grip site at the controller's last update, (3, 3)."""
     goal_pos = property(lambda self: self._simulation.controller.drive().goal_position)
-    """Target position, metres, (3,)."""
+    """Target position in metres, (3,)."""
     goal_ori = property(lambda self: self._simulation.controller.drive().goal_rotation)
-    """Target rotation, (3, 3)."""
+    """Target rotation matrix, (3, 3)."""
     joint_pos = property(lambda self: np.array(self._simulation.data.qpos[:ARM]))
-    """Joint angles of the arm, radians, (7,)."""
+    """Joint angles of the arm in radians, (7,)."""
     joint_vel = property(lambda self: np.array(self._simulation.data.qvel[:ARM]))
-    """Joint velocities of the arm, rad/s, (7,)."""
+    """Joint velocities of the arm in rad/s, (7,)."""
 
     def update(self, force: bool = False) -> None:
-        """Update the controller with the current pose of the arm."""
+        """Update the controller from the current pose of the arm."""
         self._simulation.controller.look()
 
     def reset_goal(self) -> None:
-        """Make the current pose of the arm the target."""
+        """Set the target to the current pose of the arm."""
         self._simulation.controller.hold()
 
 
@@ -341,7 +341,7 @@ class SceneObject(Partial):
 
 
 def _tests(predicate: Predicate, *, swapped: bool = False) -> Callable[..., bool]:
-    """Return a method that tests whether a predicate holds for an object and, if it relates two, another one."""
+    """Return a method that tests a predicate on an object or, if it relates two objects, on this and another one."""
 
     def holds(self: ObjectState, *others: ObjectState) -> bool:
         names = (self.object_name, *(other.object_name for other in others))
@@ -360,7 +360,7 @@ class ObjectState(Partial):
         self.object_name = name
 
     def get_geom_state(self) -> dict[str, np.ndarray]:
-        """Return position, metres, and orientation (w, x, y, z)."""
+        """Return the position in metres and the orientation (w, x, y, z)."""
         index = self._simulation.compiled.entities.get(self.object_name)
         position = self._simulation.pose(self.object_name)[0]
         quaternion = (
@@ -369,7 +369,7 @@ class ObjectState(Partial):
         return {"pos": position, "quat": quaternion}
 
     def get_joint_state(self) -> list[np.ndarray]:
-        """Return the positions of the joints of doors, drawers and knobs."""
+        """Return the joint positions of doors, drawers and knobs."""
         index = self._simulation.compiled.entities[self.object_name]
         addresses = self._simulation.model.jnt_qposadr
         return [np.array([self._simulation.data.qpos[addresses[joint]]]) for joint in index.inner_joints]

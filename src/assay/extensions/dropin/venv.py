@@ -1,4 +1,4 @@
-"""Vectorised environments, in this process or one process each.
+"""Vectorised environments, in this process or in one process each.
 
 Processes are spawned, not forked, because a GL context does not survive a fork. The functions that create
 environments are pickled and sent to the processes, which do not run the script again.
@@ -30,7 +30,7 @@ _CALLS = (
     *("step", "reset", "seed", "render", "check_success", "get_sim_state", "set_init_state"),
     "get_segmentation_of_interest",
 )
-"""Methods of an environment that its worker has as well."""
+"""Methods of an environment that its worker provides as well."""
 
 
 try:
@@ -40,7 +40,7 @@ except ImportError:
 
 
 class CloudpickleWrapper:
-    """A picklable function, including lambdas if cloudpickle is installed."""
+    """Wrapper that makes a function picklable, including lambdas if cloudpickle is installed."""
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -64,7 +64,10 @@ def _perform(env: Any, name: str, *arguments: Any, **named: Any) -> Any:
 
 
 class EnvWorker(Partial):
-    """Base class of workers, each with one environment. Subclasses implement send_call, recv and close_env."""
+    """Base class of workers, each of which holds one environment.
+
+    Subclasses implement send_call, recv and close_env.
+    """
 
     is_closed = False
 
@@ -146,9 +149,9 @@ class SubprocEnvWorker(EnvWorker):
         try:
             succeeded, answer = self.parent_remote.recv()
         except (EOFError, ConnectionResetError):
-            raise SpecError("the process of an environment has died; see its output above") from None
+            raise SpecError("an environment's process died; see its output above") from None
         if not succeeded:
-            raise SpecError(f"in the process of an environment: {answer}")
+            raise SpecError(f"in an environment's process: {answer}")
         return answer
 
     def close_env(self) -> None:
@@ -210,7 +213,7 @@ class BaseVectorEnv(Partial):
     ) -> None:
         if given := [name for name, value in options.items() if value is not None]:
             raise SpecError(
-                f"{type(self).__name__}({given[0]}=...) is not supported: all environments are stepped together here"
+                f"{type(self).__name__}({given[0]}=...) is not supported: all environments are always stepped together"
             )
         self._env_fns = list(env_fns)
         self.workers = [worker_fn(env_fn) for env_fn in env_fns]
@@ -230,11 +233,11 @@ class BaseVectorEnv(Partial):
         return [self.workers[int(number)] for number in numbers]
 
     def _call_all(self, id: Ids, name: str, *arguments: Any, **named: Any) -> list[Any]:
-        """Call a method of several environments at once; each of the ``arguments`` has a value for each of them."""
+        """Call a method of several environments at once; each of the ``arguments`` has one value per environment."""
         workers = self._select(id)
         for column in arguments:
             if len(column) != len(workers):
-                raise AssertionError(f"{len(column)} values for {len(workers)} environments")
+                raise AssertionError(f"got {len(column)} values for {len(workers)} environments")
         for worker, *values in zip(workers, *arguments, strict=True):
             worker.send_call(name, *values, **named)
         results: list[Any] = []
@@ -249,16 +252,16 @@ class BaseVectorEnv(Partial):
         return results
 
     def reset(self, id: Ids = None, **named: Any) -> np.ndarray:
-        """Start episodes and return the observations of each environment."""
+        """Start an episode in each environment and return the observations."""
         return _stack(self._call_all(id, "reset", **named))
 
     def step(self, action: Any, id: Ids = None) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Step all environments; returns observations, rewards, whether the goals hold, and empty dicts."""
+        """Step all environments; return observations, rewards, whether the goals hold, and empty dicts."""
         seen, reward, done, info = zip(*self._call_all(id, "step", action), strict=True)
         return _stack(seen), np.stack(reward), np.stack(done), _stack(info)
 
     def seed(self, seed: int | Sequence[int | None] | None = None) -> list[Any]:
-        """Seed the environments: a list has one seed for each, a single seed is increased by one for each."""
+        """Seed each environment from a list, or with a single seed that is increased by one for each environment."""
         seeds = seed if isinstance(seed, Sequence | np.ndarray) else [None] * self.env_num
         if isinstance(seed, int | np.integer):
             seeds = range(int(seed), int(seed) + self.env_num)
@@ -277,11 +280,11 @@ class BaseVectorEnv(Partial):
         return self._call_all(None, "get_sim_state")
 
     def get_segmentation_of_interest(self, segmentation_images: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the objects of interest of each task in its segmentation."""
+        """Return the mask of the task's objects of interest for each environment."""
         return self._call_all(None, "get_segmentation_of_interest", segmentation_images)
 
     def render(self, **named: Any) -> list[Any]:
-        """Return the image of each environment."""
+        """Return a rendered image of each environment."""
         return self._call_all(None, "render", **named)
 
     def get_env_attr(self, key: str, id: Ids = None) -> list[Any]:
@@ -301,7 +304,7 @@ class BaseVectorEnv(Partial):
 
 
 def _stack(values: Sequence[Any]) -> np.ndarray:
-    """Stack values into an array (n, ...), dicts into an object array (n,)."""
+    """Stack values into an array (n, ...), or dicts into an object array (n,)."""
     if values and isinstance(values[0], dict):
         stacked = np.empty(len(values), dtype=object)
         stacked[:] = values
@@ -310,7 +313,7 @@ def _stack(values: Sequence[Any]) -> np.ndarray:
 
 
 class DummyVectorEnv(BaseVectorEnv):
-    """Several environments in this process, one after the other."""
+    """Several environments in this process, stepped one after the other."""
 
     def __init__(self, env_fns: Sequence[MakeEnv], **options: Any) -> None:
         super().__init__(env_fns, DummyEnvWorker, **options)

@@ -1,6 +1,6 @@
 """Building blocks of generated scenes: furniture, receptacles, kinds of objects, and their frequencies.
 
-The data are in ``kit.yaml``.
+The data is in ``kit.yaml``.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ObjectKind:
-    """A kind of object with one noun; its instances are distinguished by colour, size or pattern."""
+    """A kind of object, named by one noun; instances are distinguished by colour, size or pattern."""
 
     noun: str
     category: str
     resized: bool = True
     """Whether the gripper can grasp the object at every size."""
     similar_groceries: tuple[str, ...] = ()
-    """Groceries that the noun also describes."""
+    """Groceries to which the noun also applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetPlace:
-    """A place in or on a receptacle or a piece of furniture where objects can be put."""
+    """A location in or on a receptacle or a piece of furniture where objects can be put."""
 
     words: str
-    """The phrase for the place in an instruction: ``on top of the cabinet``."""
+    """Phrase for the location in an instruction: ``on top of the cabinet``."""
     takes: frozenset[str]
     """Nouns and names of the objects that can be put there."""
     predicate: Predicate = Predicate.ON
-    """Predicate that holds for an object placed there."""
+    """Predicate that holds for an object placed at this location."""
     region: str = ""
-    """The region of the receptacle; empty for the receptacle itself."""
+    """Region of the receptacle; empty for the receptacle as a whole."""
     capacity: int = 1
     """Number of objects that fit."""
 
     @property
     def inside(self) -> bool:
-        """Whether objects are placed inside, not on top."""
+        """Whether objects are placed inside rather than on top."""
         return self.predicate in (Predicate.IN, Predicate.EXACT_IN)
 
 
@@ -64,7 +64,7 @@ class Receptacle:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The regions of the receptacle's places."""
+        """Regions of the receptacle in which objects can be put."""
         return tuple(place.region for place in self.places if place.region)
 
 
@@ -73,11 +73,11 @@ class Opening:
     """A drawer or a door."""
 
     words: str
-    """The phrase for the opening in an instruction: ``the top drawer of the cabinet``."""
+    """Phrase for the opening in an instruction: ``the top drawer of the cabinet``."""
     region: str
     takes: frozenset[str]
     whole: bool = False
-    """Whether the goal names the piece of furniture itself as open, not one of its regions."""
+    """Whether the goal refers to the piece of furniture as a whole as open, rather than to one of its regions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +87,16 @@ class Furniture:
     noun: str
     category: str
     stations: tuple[tuple[float, float, float], ...]
-    """Possible poses: x, y in metres from the workspace's centre, and yaw in radians."""
+    """Possible poses: x and y in metres relative to the centre of the workspace, and yaw in radians."""
     places: tuple[TargetPlace, ...] = ()
     openings: tuple[Opening, ...] = ()
     switches: bool = False
     front: float = 0.0
-    """Depth of the free space in front of the furniture, metres."""
+    """Depth of the free space in front of the furniture, in metres."""
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """The regions of the furniture's places and openings."""
+        """Regions of the furniture's target places and openings."""
         parts: tuple[TargetPlace | Opening, ...] = (*self.places, *self.openings)
         return tuple(dict.fromkeys(part.region for part in parts))
 
@@ -112,22 +112,22 @@ class Variation(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Relative frequencies of the contents of a scene; the entries of a list are equally likely."""
+    """Relative frequencies of a scene's contents; the entries of a list are equally likely."""
 
     rooms: tuple[Arena, ...]
     furniture: Mapping[Arena, tuple[Furniture, ...]]
-    """Furniture of each room; one or two pieces are drawn."""
+    """Furniture available in each room; one or two pieces are drawn."""
     kinds: tuple[ObjectKind, ...]
     ways: tuple[Variation, ...]
     """Attributes in which the objects of the first kind may differ."""
     doubled: float
     """Probability that an object of the first kind is duplicated, if the objects differ in colour or pattern."""
     alike: tuple[int, ...]
-    """Possible numbers of objects of the second kind, which all look the same."""
+    """Possible numbers of objects of the second kind, which are identical in appearance."""
     coloured: float
-    """Probability that objects of the second kind have a colour that instructions name."""
+    """Probability that objects of the second kind have a colour mentioned in instructions."""
     groceries: tuple[int, ...]
-    """Possible maximum numbers of objects that instructions call by their product name."""
+    """Possible upper limits on the number of objects that instructions refer to by product name."""
 
 
 _DATA: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("kit.yaml").read_text(encoding="utf-8"))
@@ -141,13 +141,13 @@ def _read(kind: type[T], key: str) -> Mapping[str, T]:
 COLOURS: Mapping[str, Colour] = MappingProxyType(
     {name: (red, green, blue) for name, (red, green, blue) in _DATA["colours"].items()}
 )
-"""Colour name -> red, green, blue from 0 to 1."""
+"""Mapping from colour name to red, green and blue values from 0 to 1."""
 SIZES, SUPERLATIVES = _read(float, "sizes"), _read(float, "superlatives")
-"""Size adjective -> scale factor, for two sizes and for three sizes."""
+"""Mappings from size adjective to scale factor, for two sizes and for three sizes."""
 PATTERNS = _read(Pattern, "patterns")
 _KINDS = _read(ObjectKind, "kinds")
 GROCERIES = _read(str, "groceries")
-"""Category -> product name."""
+"""Mapping from category to product name."""
 RECEPTACLES = _read(Receptacle, "receptacles")
 FURNITURE = _read(Furniture, "furniture")
 LIBERO_X_LABELS: Mapping[str, Mapping[str, int]] = _DATA["libero_x_labels"]
@@ -155,7 +155,7 @@ LIBERO_X_TASKS = 600
 
 
 def load_composition(name: str) -> Composition:
-    """Return the composition ``even`` (some of everything) or ``libero-x`` (as in LIBERO-X's training set)."""
+    """Return the composition ``even`` (a balanced mix) or ``libero-x`` (as in LIBERO-X's training set)."""
     data = _DATA["compositions"][name]
     rooms = {
         Arena(room): tuple(FURNITURE[piece] for piece in pieces) for room, pieces in data["furniture"].items()

@@ -1,4 +1,4 @@
-"""Draw a scene: a room, furniture, and objects distinguished from similar ones by colour, size or position."""
+"""Draw a random scene: a room, furniture, and objects distinguished from similar ones by colour, size or position."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ from assay.tasks.scene import Finish, Staging
 T = TypeVar("T")
 
 JITTER_M = 0.01
-"""Variation of object positions between episodes, metres."""
+"""Variation of object positions between episodes, in metres."""
 GRIPPER_GAP_M = 0.03
-"""Free space that the gripper needs between objects, metres."""
+"""Free space that the gripper needs between objects, in metres."""
 X_RANGE_M, Y_RANGE_M = (-0.28, 0.22), (-0.32, 0.32)
-"""Range of object positions from the workspace's centre, metres."""
+"""Range of object positions relative to the centre of the workspace, in metres."""
 LOW_FURNITURE_M = 0.1
-"""Maximum height of furniture that hides no objects, metres."""
+"""Maximum height, in metres, of furniture that does not occlude objects."""
 PLACEMENT_TRIES = 300
 MAX_OBJECTS = 8
 """Maximum number of objects in a scene."""
 ROW_SPACING_M = 0.11
-"""Preferred spacing, from left to right, of objects that look the same, metres."""
+"""Preferred left-to-right spacing, in metres, of objects that look the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneObject:
-    """An entity and its description in instructions."""
+    """An entity, and the words that describe it in instructions."""
 
     entity: Entity
     noun: str
@@ -59,12 +59,12 @@ class SceneObject:
 
     @property
     def name(self) -> str:
-        """The name of the entity."""
+        """Name of the entity."""
         return self.entity.name
 
     @property
     def description(self) -> str:
-        """The object's appearance in words: ``small red bowl``. It may fit several objects."""
+        """Appearance of the object in words, such as ``small red bowl``; may apply to several objects."""
         return " ".join((*self.adjectives, self.noun))
 
 
@@ -84,7 +84,7 @@ class SceneDraft:
 def draw_room(
     rng: np.random.Generator, categories: frozenset[str], composition: Composition
 ) -> tuple[Arena, tuple[Furniture, ...]]:
-    """Draw a room and up to two pieces of furniture from those available in an asset pack."""
+    """Draw a room and up to two of the pieces of furniture available in an asset pack."""
     arena = _choice(rng, composition.rooms)
     pieces = [piece for piece in composition.furniture.get(arena, ()) if piece.category in categories]
     most = 1 if arena is Arena.STUDY else 2  # a caddy takes half of its desk
@@ -98,7 +98,7 @@ def draw(
     categories: frozenset[str],
     composition: Composition,
 ) -> SceneDraft:
-    """Draw a scene of objects in an asset pack. Raise PlacementError if a needed object has no free space."""
+    """Draw a scene with objects from an asset pack. Raise PlacementError if there is no space for a required object."""
     lift = LIFTS.get(arena, 0.0)
     builder = _Builder(Scene(arena, (), (), (), (), staging=Staging(lift=lift)), rng)
     for piece in furniture:
@@ -198,7 +198,7 @@ class _Builder:
         return Entity(name, category, finish or Finish(), size)
 
     def furnish(self, piece: Furniture) -> None:
-        """Place a piece of furniture at a free station, unless the scene has another with the same noun."""
+        """Place a piece of furniture at a free station, unless the scene already has one with the same noun."""
         if piece.noun in {obj.noun for obj in self.objects}:
             return
         entity = self.entity(piece.category)
@@ -241,10 +241,10 @@ class _Builder:
                 return
 
     def place(self, obj: SceneObject, *, beside: bool = False, needed: bool = True) -> None:
-        """Place an object where it and the gripper have free space.
+        """Place an object at a position with free space for both the object and the gripper.
 
         Prefer a position ``beside`` another object, and further left or right than objects with the same description.
-        Without free space, skip an object that is not ``needed``; otherwise raise PlacementError.
+        If there is no free space, skip an object that is not ``needed``; otherwise raise PlacementError.
         """
         ground = Ground(self.scene)
         half_x, half_y = (half * obj.entity.size for half in footprint(obj.entity.category).half)
@@ -276,7 +276,7 @@ class _Builder:
 
 
 def opening_name(entity: Entity, part: Opening) -> str:
-    """Return the name of an opening in goal atoms."""
+    """Return the name by which goal atoms refer to an opening."""
     return entity.name if part.whole else f"{entity.name}_{part.region}"
 
 

@@ -1,4 +1,4 @@
-"""Propose tasks for a scene: single steps or several combined, with unambiguous instructions."""
+"""Propose tasks for a scene, with one step or several, and with unambiguous instructions."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from assay.sim.footprints import footprint
 from assay.tasks import Atom, Goal, Instruction, Predicate, Rectangle, Region, Task
 
 BESIDE_HALF_M = 0.05
-"""Half the side of the square that counts as "to the left of" an object, metres."""
+"""Half the side length, in metres, of the square that counts as "to the left of" an object."""
 STACKING_RATIO = 0.9
-"""Maximum size ratio of a bowl to the larger bowl it is stacked on."""
+"""Maximum ratio of a bowl's size to that of the bowl it is stacked on."""
 
 
 class Family(StrEnum):
     """Families of tasks."""
 
     RELATION = "relation"
-    """The position identifies the object."""
+    """The object is identified by its position."""
     ATTRIBUTE = "attribute"
-    """The appearance identifies the object."""
+    """The object is identified by its appearance."""
     STATE = "state"
     BESIDE = "beside"
     STACK = "stack"
@@ -54,27 +54,27 @@ class TaskStep:
     what: str
     """Reference to the object of the step."""
     where: str
-    """Reference to the destination; empty if nothing is placed."""
+    """Reference to the destination; empty if no object is placed."""
     atom: Atom
     by: ReferenceBasis = ReferenceBasis.NOUN
     """The property by which the object is referred to."""
     obj: SceneObject | None = None
     """The object that is placed."""
     owner: SceneObject | None = None
-    """The destination, or the furniture that is opened, closed or switched."""
+    """The destination, or the piece of furniture that is opened, closed or switched."""
     capacity: int = 1
     """Number of objects that fit at the destination."""
 
     @property
     def text(self) -> str:
-        """The instruction."""
+        """Instruction for the step."""
         return " ".join(filter(None, (self.verb, self.what, self.where)))
 
 
 def single_steps(
     draft: SceneDraft, squares: Sequence[tuple[SceneObject, Side, Region]]
 ) -> Iterator[TaskStep]:
-    """Return the steps that place, stack, open, close or switch an object, or put it beside another one."""
+    """Return the steps that place or stack an object, put it beside another one, or open, close or switch furniture."""
     movable = movable_objects(draft)
     for obj in movable:
         for reference in references(draft, obj):
@@ -125,7 +125,7 @@ def single_steps(
 
 
 def free_squares(draft: SceneDraft) -> list[tuple[SceneObject, Side, Region]]:
-    """Return free squares of the workspace beside objects with an unambiguous reference."""
+    """Return free squares of the workspace next to objects that can be referred to unambiguously."""
     squares = []
     for obj in draft.objects:
         if name(draft, obj) is None:
@@ -152,18 +152,18 @@ def movable_objects(draft: SceneDraft) -> list[SceneObject]:
 
 
 def is_open(draft: SceneDraft, obj: SceneObject, part: Opening) -> bool:
-    """Return whether a drawer or door is open at the start."""
+    """Return whether a drawer or door is open initially."""
     return Atom(Predicate.OPEN, (opening_name(obj.entity, part),)) in draft.scene.initial
 
 
 def _switch(draft: SceneDraft, obj: SceneObject) -> tuple[str, Atom]:
-    """Return the verb and the goal atom that change the state of a switch."""
+    """Return the verb and goal atom for toggling a switch."""
     on, off = (Atom(predicate, (obj.name,)) for predicate in (Predicate.TURN_ON, Predicate.TURN_OFF))
     return ("turn off", off) if on in draft.scene.initial else ("turn on", on)
 
 
 def _places(draft: SceneDraft, owner: SceneObject) -> Iterator[TargetPlace]:
-    """Return the places of furniture or a receptacle that are accessible at the start."""
+    """Return the target places of furniture or a receptacle that are accessible initially."""
     if owner.receptacle is not None:
         yield from owner.receptacle.places
     if owner.furniture is not None:
@@ -174,7 +174,7 @@ def _places(draft: SceneDraft, owner: SceneObject) -> Iterator[TargetPlace]:
 
 
 DRAWS_PER_SIZE = 40
-"""Number of pairs, and of triples, of steps drawn per scene."""
+"""Number of pairs of steps, and of triples, drawn per scene."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +187,12 @@ class Proposal:
 
     @property
     def group(self) -> tuple[Family, str]:
-        """The family and the destination of the task."""
+        """Family and destination of the task."""
         return self.family, self.goal.atoms[-1].arguments[-1]
 
 
 def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
-    """Return candidate tasks in the order of attempts, in the scene extended by the regions of their goals."""
+    """Return candidate tasks in the order in which to try them; their scene also has the regions of their goals."""
     squares = free_squares(draft)
     scene = replace(draft.scene, regions=(*draft.scene.regions, *(region for _, _, region in squares)))
     single = list(single_steps(draft, squares))
@@ -228,9 +228,9 @@ def propose(draft: SceneDraft, id: str, rng: np.random.Generator) -> list[Task]:
 
 
 def in_turn(proposals: Sequence[Proposal], rng: np.random.Generator) -> list[Proposal]:
-    """Return proposals in the order of attempts: families alternate, and each goal occurs once.
+    """Return proposals in the order in which to try them: families alternate, and each goal occurs once.
 
-    Proposals with the family and the destination of an earlier one come last.
+    Proposals with the same family and destination as an earlier one come last.
     """
     families = [list(Family)[int(i)] for i in rng.permutation(len(Family))]
     piles = {
@@ -285,7 +285,7 @@ def _composites(draft: SceneDraft) -> Iterator[Proposal]:
 
 
 def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
-    """Return proposals that put all objects with a noun, or two named ones, in one place."""
+    """Return proposals that put all objects with a noun, or two named objects, in the same place."""
     places: dict[tuple[str, Predicate], dict[str, TaskStep]] = defaultdict(dict)
     for step in single:
         if step.obj is not None and step.capacity > 1:
@@ -304,7 +304,7 @@ def _sets(draft: SceneDraft, single: Sequence[TaskStep]) -> Iterator[Proposal]:
 
 
 def _combinations(single: Sequence[TaskStep], count: int, rng: np.random.Generator) -> Iterator[Proposal]:
-    """Return proposals of several compatible steps, joined by "and"."""
+    """Return proposals that join several compatible steps with "and"."""
     # References by position must have it before the noun, "the left book", so that sentences stay unambiguous.
     usable = [
         step

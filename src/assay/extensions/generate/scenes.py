@@ -1,7 +1,7 @@
 """Generate scenes, each with tasks that the oracle has solved.
 
-Each scene offers more tasks than it keeps. Scenes are processed in numerical order, and the tasks are kept that bring
-the label counts over all scenes closest to the targets.
+Each scene offers more tasks than are kept. Scenes are processed in numerical order, keeping the tasks that bring the
+label counts over all scenes closest to the targets.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from assay.tasks.files import INDEX, goal_horizon
 
 FORMAT = "assay-scenes/2"
 MAX_NAME_LENGTH = 80
-"""Maximum number of characters of an instruction in a file name."""
+"""Maximum number of characters of an instruction used in a file name."""
 EXTRA_TASKS = 3
-"""Number of tasks that a scene offers in addition to those it keeps."""
+"""Number of tasks that a scene offers beyond those that are kept."""
 RARE_SHARE = 0.1
 """Target fraction below which a label is offered more often, because few scenes can offer it."""
 RARE_FACTOR = 3.0
@@ -54,7 +54,7 @@ RARE_FACTOR = 3.0
 
 
 class Label(NamedTuple):
-    """A family and a value, such as ``relation`` and ``container``."""
+    """A label: its family and value, such as ``relation`` and ``container``."""
 
     family: str
     value: str
@@ -64,9 +64,9 @@ class LabelTargets(StrEnum):
     """Target frequencies of labels."""
 
     EVEN = "even"
-    """Families of tasks take turns."""
+    """Task families alternate."""
     LIBERO_X = "libero-x"
-    """The frequencies of LIBERO-X's training set."""
+    """Frequencies in LIBERO-X's training set."""
 
 
 SHARES: Mapping[Label, float] = MappingProxyType(
@@ -76,11 +76,11 @@ SHARES: Mapping[Label, float] = MappingProxyType(
         for value, count in counts.items()
     }
 )
-"""Fraction of LIBERO-X's tasks with each label; a task may have several labels from one family."""
+"""Fraction of LIBERO-X's tasks with each label; a task may have several labels from the same family."""
 
 
 def labels_of(task: Task) -> dict[str, list[str]]:
-    """Return the labels of a task by family, and the predicates of its goal."""
+    """Return the labels of a task by family, along with the predicates of its goal."""
     return {
         **{family: list(values) for family, values in label_sets(task).items()},
         "predicate": sorted({atom.predicate.value for atom in task.goal.atoms}),
@@ -88,13 +88,13 @@ def labels_of(task: Task) -> dict[str, list[str]]:
 
 
 def target_labels(labels: Mapping[str, Iterable[str]]) -> frozenset[Label]:
-    """Return the labels from `labels_of` that have a target."""
+    """Return those labels from `labels_of` that have a target frequency."""
     pairs = {Label(family, value) for family, values in labels.items() for value in values}
     return frozenset(pairs & SHARES.keys())
 
 
 def offer(size: int, rng: np.random.Generator) -> Counter[Label]:
-    """Return how many tasks with each label a scene should offer: on average at least ``size`` times its fraction."""
+    """Return how many tasks with each label a scene should offer: on average, at least ``size`` times its target."""
     chances = rng.random(len(SHARES))
     return Counter(
         {
@@ -109,7 +109,7 @@ def choose(
 ) -> list[int]:
     """Return the indices of the ``count`` tasks to keep so that label frequencies approach their targets.
 
-    ``before`` counts the labels of the ``tasks`` tasks of earlier scenes.
+    ``before`` holds the label counts over the ``tasks`` tasks of earlier scenes.
     """
     names = list(SHARES)
     weights = np.array([_weight(label) for label in names])
@@ -122,27 +122,27 @@ def choose(
 
 
 def _weight(label: Label) -> float:
-    """Return the weight of a label; rare labels weigh more without dominating."""
+    """Return the weight of a label: rare labels have more weight but do not dominate."""
     return 1 / sqrt(SHARES[label])
 
 
 MIN_VISIBLE_SHARE = 0.7
-"""Minimum visible fraction of an object or place in the main camera's image; other scenes are redrawn."""
+"""Minimum visible fraction of an object or region in the main camera's image; scenes with less are redrawn."""
 
 
 REGION_OBJECT_HEIGHT = 0.04
-"""Height of the virtual object used to measure the visibility of a region, metres."""
+"""Height, in metres, of the virtual object used to measure the visibility of a region."""
 
 
 def hidden_objects(world: Simulation) -> list[str]:
-    """Return the movable objects that the main camera does not show sufficiently: out of view or occluded."""
+    """Return the movable objects that are out of the main camera's view or too occluded."""
     return [
         name for name, (view,) in seen_now(world, (MAIN,)).items() if not view.is_visible(MIN_VISIBLE_SHARE)
     ]
 
 
 def hidden_regions(world: Simulation) -> set[str]:
-    """Return the workspace regions on which the main camera would not show a low object sufficiently."""
+    """Return the workspace regions in which a low object would not be sufficiently visible to the main camera."""
     model, data = world.model, world.data
     standing = [boxes_of(model, data, entity.geoms) for entity in world.compiled.entities.values()]
     standing.append(robot_boxes(model, data))
@@ -161,19 +161,19 @@ def hidden_regions(world: Simulation) -> set[str]:
 
 
 MAX_DRAWS = 80
-"""Maximum number of scenes drawn to obtain one."""
+"""Maximum number of draws to obtain one scene."""
 DRAWS_PER_ROOM = 20
-"""Consecutive draws with the same room and furniture."""
+"""Number of consecutive draws with the same room and furniture."""
 MAX_SAME_DESTINATION = 2
-"""Maximum number of tasks per scene with the same destination, as long as there are alternatives."""
-DONE_AT_START = "task: done at the start"
+"""Maximum number of tasks per scene with the same destination if there are alternatives."""
+DONE_AT_START = "task: already solved at the start"
 MAX_ORACLE_FAILURES = 12
-"""Number of tasks failed by the oracle after which a scene is abandoned."""
+"""Number of tasks that the oracle may fail before a scene is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class SceneRequest:
-    """Options for generating scenes, stored in the index of a folder."""
+    """Options for generating scenes, stored in the folder's index."""
 
     seed: int = 0
     tasks: int = 6
@@ -185,12 +185,12 @@ class SceneRequest:
 
     @property
     def offer_size(self) -> int:
-        """The number of tasks that a scene offers."""
+        """Number of tasks that a scene offers."""
         return self.tasks + (0 if self.labels is LabelTargets.EVEN else EXTRA_TASKS)
 
     @property
     def composition(self) -> Composition:
-        """The frequencies from which scenes are drawn."""
+        """Composition from which scenes are drawn."""
         return load_composition(self.labels.value)
 
 
@@ -200,17 +200,17 @@ class GeneratedScene:
 
     number: int
     tasks: tuple[Task, ...]
-    """Offered tasks; empty if no drawn scene offered enough tasks."""
+    """Offered tasks; empty if none of the drawn scenes offered enough."""
     steps: tuple[int, ...]
-    """Maximum number of control steps that the oracle needed for each task."""
+    """Largest number of control steps that the oracle needed for each task."""
     refused: Counter[str]
-    """Reason -> number of scenes and tasks rejected for it."""
+    """Number of rejected scenes and tasks by reason."""
 
 
 def make(request: SceneRequest, number: int) -> GeneratedScene:
-    """Generate the scene with a number, determined by the seed and the number.
+    """Generate a scene from its number; the result depends only on the seed and the number.
 
-    The scene has no tasks if none is found within a bounded number of draws.
+    The scene has no tasks if no suitable scene is found within the maximum number of draws.
     """
     pack = load_pack(request.pack)
     refused: Counter[str] = Counter()
@@ -248,14 +248,14 @@ def _certify(
     pack: AssetPack,
     refused: Counter[str],
 ) -> list[tuple[Task, int]]:
-    """Return the first tasks of a scene that the oracle solves, and its number of steps for each."""
+    """Return the first tasks of a scene that the oracle solves, and the number of steps it takes for each."""
     accepted: list[tuple[Task, int]] = []
     simulation = Simulation(compile_scene(proposed[0].scene, pack))
     try:
         simulation.reset(simulation.sample(0))
         if unseen := hidden_objects(simulation):
             raise PlacementError(
-                f"the main camera barely shows {simulation.compiled.entities[unseen[0]].category}"
+                f"hardly visible to the main camera: {simulation.compiled.entities[unseen[0]].category}"
             )
         dark = hidden_regions(simulation)
         alone: dict[Atom, bool] = {}
@@ -265,7 +265,7 @@ def _certify(
                 break
             check(task)
             if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
-                refused["task: the main camera barely shows the destination"] += 1
+                refused["task: the destination is hardly visible to the main camera"] += 1
                 continue
             several = len(task.goal.atoms) > 1
             for atom in task.goal.atoms:
@@ -276,7 +276,7 @@ def _certify(
                 if not alone.get(atom, True):
                     break
             if not all(alone.get(atom, True) for atom in task.goal.atoms):
-                refused["task: a step of it is one that the oracle failed at"] += 1
+                refused["task: the oracle fails at one of its steps"] += 1
                 continue
             reason, steps = _attempt(simulation, task, request)
             if reason:
@@ -297,7 +297,7 @@ def _order_candidates(
     rng: np.random.Generator,
     accepted: Sequence[tuple[Task, int]],
 ) -> Iterator[Task]:
-    """Return the tasks in the order of attempts, which depends on those ``accepted`` so far."""
+    """Return the tasks in the order in which to try them, which depends on those ``accepted`` so far."""
     if request.labels is LabelTargets.EVEN:
         yield from proposed
         return
@@ -322,7 +322,7 @@ def _destination(task: Task) -> str:
 
 
 def _attempt(simulation: Simulation, task: Task, request: SceneRequest) -> tuple[str, int]:
-    """Return the reason why the oracle failed a task (empty if it succeeded), and the maximum steps it needed."""
+    """Return why the oracle failed a task (empty if it succeeded), and the largest number of steps it needed."""
     max_steps = 0
     for seed in range(request.tries):
         state = simulation.sample(seed)
@@ -335,7 +335,7 @@ def _attempt(simulation: Simulation, task: Task, request: SceneRequest) -> tuple
             return f"task: {done.error}", 0
         if done.outcome is Outcome.FAILURE:
             kinds = " and ".join(atom.predicate.value for atom in task.goal.atoms)
-            return f"task: the oracle failed at {kinds}", 0
+            return f"task: the oracle fails at {kinds}", 0
         max_steps = max(max_steps, done.steps)
     return "", max_steps
 
@@ -354,7 +354,7 @@ def write_scenes(
         index.json                      the request, all scenes and tasks, rejections, and numbers without a scene
 
     The index is written after every scene, so that the same request resumes. A number without a suitable scene is
-    recorded as failed and not tried again. Raises TaskError if the folder holds other files or another request.
+    recorded as failed and not tried again. Raises TaskError if the folder contains other files or another request.
     """
     index = _load_index(out, request)
     scenes, failed = index["scenes"], index["failed"]
@@ -384,7 +384,7 @@ def write_scenes(
 
 
 def count_labels(index: dict[str, Any]) -> Counter[Label]:
-    """Count the tasks in an index with each label."""
+    """Count the tasks in an index by label."""
     tasks = (task for scene in index["scenes"].values() for task in scene["tasks"])
     return Counter(
         Label(family, value)
@@ -398,19 +398,21 @@ def _load_index(out: Path, request: SceneRequest) -> dict[str, Any]:
     file = out / INDEX
     wanted: dict[str, Any] = {"format": FORMAT, "order": asdict(request), "scenes": {}, "failed": {}}
     if out.exists() and not out.is_dir():
-        raise TaskError(f"{out} is a file; choose a new folder or one to extend")
+        raise TaskError(f"{out} is a file; choose a new folder, or one to extend")
     if not file.exists():
         if out.is_dir() and any(out.iterdir()):
-            raise TaskError(f"{out} contains files that assay scenes did not write; choose another folder")
+            raise TaskError(f"{out} contains files that 'assay scenes' did not write; choose another folder")
         out.mkdir(parents=True, exist_ok=True)
         return wanted
     try:
         index = json.loads(file.read_text(encoding="utf-8"))
         stored = index["format"], index["order"]
     except (ValueError, KeyError, TypeError):
-        raise TaskError(f"{file}: not an index of scenes") from None
+        raise TaskError(f"{file} is not an index of scenes") from None
     if stored != (wanted["format"], wanted["order"]):
-        raise TaskError(f"{out} contains scenes from another request, {stored[1]}; choose another folder")
+        raise TaskError(
+            f"{out} contains scenes generated with other options, {stored[1]}; choose another folder"
+        )
     return {**wanted, **index}
 
 

@@ -1,7 +1,7 @@
-"""Unambiguous references to objects of a scene.
+"""Unambiguous references to the objects of a scene.
 
-Directions are those of the main camera, as in LIBERO: left is towards -y, right towards +y, in front is nearer to the
-camera (+x) and behind is nearer to the robot.
+Directions are those of the main camera, as in LIBERO: left is towards -y, right is towards +y, in front is nearer to
+the camera (+x), and behind is nearer to the robot.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from assay.perturb.world.ground import Spot
 from assay.sim.layout import layout_of
 
 BESIDE_GAP_M = 0.10
-"""Maximum gap between an object and the landmark beside it, metres."""
+"""Maximum gap, in metres, between an object and a landmark beside it."""
 CLEAR_MARGIN_M = 0.08
-"""Minimum difference at which one of two objects is clearly further left, nearer, ..., metres."""
+"""Minimum difference, in metres, at which one of two objects is clearly further left, nearer, and so on."""
 
 
 class Side(Enum):
@@ -33,17 +33,17 @@ class Side(Enum):
 
     @property
     def words(self) -> str:
-        """The phrase for the side: ``to the left of``."""
+        """Phrase for the side: ``to the left of``."""
         return self.value[0]
 
     @property
     def towards(self) -> np.ndarray:
-        """The unit direction towards the side, (2,)."""
+        """Unit vector towards the side, shape (2,)."""
         return np.array(self.value[1:])
 
 
 def is_at(obj: Spot, side: Side, landmark: Spot) -> bool:
-    """Return whether an object is on a side of a landmark, close to it and not diagonal."""
+    """Return whether an object is on a side of a landmark, close to it and not diagonally offset."""
     along, across, gap = _seen_from(landmark, obj, side)
     return along > 0 and 0 <= gap <= BESIDE_GAP_M and abs(across) < 0.06
 
@@ -55,14 +55,14 @@ def may_be_at(obj: Spot, side: Side, landmark: Spot) -> bool:
 
 
 def gap_between(one: Spot, other: Spot) -> float:
-    """Return the gap between two objects, metres; 0 if they overlap."""
+    """Return the gap between two objects in metres; 0 if they overlap."""
     dx = abs(one.x - other.x) - one.half_x - other.half_x
     dy = abs(one.y - other.y) - one.half_y - other.half_y
     return float(np.hypot(max(dx, 0.0), max(dy, 0.0)))
 
 
 def _seen_from(landmark: Spot, obj: Spot, side: Side) -> tuple[float, float, float]:
-    """Return the offset of an object along and across a side, and the gap to the landmark, metres."""
+    """Return an object's offsets along and across a side, and its gap to the landmark, in metres."""
     delta = np.array([obj.x - landmark.x, obj.y - landmark.y])
     towards = side.towards
     along = float(delta @ towards)
@@ -72,7 +72,7 @@ def _seen_from(landmark: Spot, obj: Spot, side: Side) -> tuple[float, float, flo
 
 
 NEXT_TO_M = 0.06
-"""Maximum gap between objects that are next to each other, metres."""
+"""Maximum gap, in metres, between objects that are next to each other."""
 ORDINALS = ("first", "second", "third", "fourth")
 COUNTS = {2: "both", 3: "all three", 4: "all four"}
 
@@ -81,11 +81,11 @@ class ReferenceBasis(Enum):
     """The property by which a reference identifies an object."""
 
     NOUN = "noun"
-    """The noun, which no other object has."""
+    """A noun that no other object has."""
     ATTRIBUTE = "attribute"
-    """A colour, size or pattern that no other object with the noun has."""
+    """A colour, size or pattern that no other object with the same noun has."""
     ORDER = "order"
-    """The position among objects that look the same, from the left or right or from the robot."""
+    """The position among objects that look the same, counted from the left, the right or the robot."""
     LANDMARK = "landmark"
     """Another object beside the referenced one."""
 
@@ -100,12 +100,12 @@ class Reference:
     """A reference to an object in an instruction."""
 
     words: str
-    """The phrase: ``the small red bowl``, ``the second book from the left``."""
+    """Wording of the reference: ``the small red bowl``, ``the second book from the left``."""
     by: ReferenceBasis
 
 
 def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
-    """Return the unambiguous references to an object."""
+    """Return all unambiguous references to an object."""
     others = [other for other in draft.objects if other.noun == obj.noun and other != obj]
     doubles = [other for other in others if other.description == obj.description]
     if doubles:
@@ -132,13 +132,13 @@ def references(draft: SceneDraft, obj: SceneObject) -> Iterator[Reference]:
 
 
 def name(draft: SceneDraft, obj: SceneObject) -> str | None:
-    """Return the reference to an object by its appearance; None if that is ambiguous."""
+    """Return a reference to an object by its appearance, or None if it would be ambiguous."""
     fits = sum(other.description == obj.description for other in draft.objects)
     return f"the {obj.description}" if fits == 1 else None
 
 
 def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
-    """Return a reference to several objects at once, ``both cans``; None if it fits others as well."""
+    """Return a reference to several objects at once, such as ``both cans``; None if it would also apply to others."""
     count = COUNTS.get(len(objects))
     nouns = {obj.noun for obj in objects}
     looks = {obj.adjectives for obj in objects}
@@ -155,7 +155,7 @@ def together(draft: SceneDraft, objects: list[SceneObject]) -> str | None:
 
 
 def _beside(draft: SceneDraft, obj: SceneObject, doubles: list[SceneObject]) -> Iterator[str]:
-    """Return references by a landmark beside the object."""
+    """Return references to an object by a landmark beside it."""
     here, others = draft.spot(obj), [draft.spot(double) for double in doubles]
     for mark in draft.objects:
         if mark in doubles or mark == obj:

@@ -1,1 +1,1 @@
-"""Measures of behaviour beyond success: progress, side effects, contacts."""
+"""Measures of behaviour beyond success: progress, side effects and contacts."""

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HIDDEN = "Beyond success"
-"""Section of the report with measures beyond success."""
+"""Title of the report section on measures beyond success."""
 NO_ATOMS = "{}"
-"""Recorded stages of a cancelled instruction, which has no atoms: its failures are not assigned to a stage."""
+"""Recorded stages of a cancelled instruction, which has no atoms and whose failures are not assigned to a stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +47,9 @@ class GoalProgress(Result):
     success: Annotated[float, Column("success", "share")]
     """Success rate of these episodes."""
     score: Annotated[float | None, Column("progress", "share")]
-    """Mean progress by stages, 0 to 1; None if no stages were recorded."""
+    """Mean progress through the stages, from 0 to 1; None if no stages were recorded."""
     score_interval: Annotated[Interval | None, Column("its 95 % interval", "share")]
-    """Wilson interval of ``score`` over starts and variants; conservative for a mean of values from 0 to 1."""
+    """Wilson interval of ``score`` over starts and variants; conservative for a mean of values between 0 and 1."""
     several: Annotated[int, Column("n with several atoms", "count")]
     """Number of episodes whose goal has several atoms."""
     at_end: Annotated[float | None, Column("atoms at the end", "share")]
@@ -113,12 +113,12 @@ def progress(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> tuple[G
 
 
 def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table:
-    """Make the table of the progress in each condition."""
+    """Return a table of the progress in each condition."""
     columns, note = ["group", "count", "success"], ""
     staged = any(group.score is not None for group in groups)
     if staged:
         columns += ["score", "score_interval"]
-        note += "Progress: mean progress of the goal's atoms by stages; 100 % for a success. "
+        note += "Progress: mean progress of the goal's atoms through their stages; 100 % for a success. "
     if any(group.several for group in groups):
         columns += ["several", "at_end", "at_end_interval", "best", "best_interval"]
         note += (
@@ -132,7 +132,7 @@ def progress_table(groups: Sequence[GoalProgress], report: ReportedRun) -> Table
 
 PROGRESS = Measure(
     "progress",
-    "Mean progress by stages, and fraction of the goal's atoms that hold, by condition.",
+    "Mean progress through the stages, and fraction of the goal's atoms that hold, by condition.",
     lambda run: progress(run.frame),
     needs=("truth",),
     panels=(Panel(HIDDEN, (progress_table,)),),
@@ -141,7 +141,7 @@ PROGRESS = Measure(
 
 ALL = "all episodes"
 MOST_BARS = 24
-"""Maximum number of conditions in a readable figure."""
+"""Maximum number of conditions in a legible figure."""
 ORDER = (
     UNTOUCHED,
     "reached",
@@ -154,15 +154,15 @@ ORDER = (
     "released",
     "done",
 )
-"""Stages of objects, drawers, doors and knobs, in the order of reports.
+"""Stages of objects, drawers, doors and knobs, in reporting order.
 
-`placed`, `released` and `done` mean here that the goal atom held and was lost.
+Here `placed`, `released` and `done` mean that the goal atom held and was lost.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StageFailures(Result):
-    """Failures of a group of episodes that stop at one stage."""
+    """Failures in a group of episodes that stop at one stage."""
 
     group: Annotated[dict[str, Label], Column("condition")]
     """Columns that define the group, and their values; empty for all episodes."""
@@ -185,10 +185,10 @@ class StageFailures(Result):
 
 
 def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
-    """Count failures by final stage: all episodes, then each condition.
+    """Count failures by final stage, over all episodes and then for each condition.
 
-    The final stage is the furthest one of the most advanced atom that does not hold at the end. Raises MeasureError
-    without recorded stages.
+    The final stage is the furthest stage of the most advanced atom that does not hold at the end. Raises MeasureError
+    if no stages are recorded.
     """
     if "stages" not in frame.columns or frame["stages"].null_count() == len(frame):
         raise MeasureError("the run does not record the stages of goal atoms")
@@ -222,7 +222,7 @@ def stops(frame: pl.DataFrame) -> tuple[StageFailures, ...]:
 
 
 def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table:
-    """Make the table of the stages at which failures stop."""
+    """Return a table of the stages at which failures stop."""
     return Table.of(
         "stops",
         "Where failures stop",
@@ -235,7 +235,7 @@ def stops_table(stops: Sequence[StageFailures], report: ReportedRun) -> Table:
 
 
 def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing | None:
-    """Draw the failures by final stage and condition."""
+    """Plot the failures by final stage and condition."""
     if not stops:
         return None
     names = list(dict.fromkeys(stop.name for stop in stops))[:MOST_BARS]

@@ -1,6 +1,7 @@
 """Side effects: transient success, bystanders moved or toppled, drawers left open, collisions of the arm.
 
-Also forces, jerk, time and path length. The run contains the measurements; this module defines the thresholds.
+Also measures forces, jerk, time and path length. The run contains the measurements; this module defines the
+thresholds.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from assay.measures.views.wording import between, group_name, methods, percent, 
 from assay.support.stats.intervals import Interval
 
 MOVED = 0.02
-"""Minimum displacement at which an object outside the goal counts as moved, metres."""
+"""Minimum displacement, in metres, at which an object outside the goal counts as moved."""
 TOPPLED = 30.0
-"""Minimum tilt at which an object outside the goal counts as toppled, degrees."""
+"""Minimum tilt, in degrees, at which an object outside the goal counts as toppled."""
 LEFT_OPEN = 0.15
-"""Minimum opening, relative to LIBERO's threshold of open, at which a drawer, door or knob counts as left open.
+"""Minimum opening, relative to LIBERO's threshold for open, at which a drawer, door or knob counts as left open.
 
-For a drawer it is 2 cm.
+For a drawer, this is 2 cm.
 """
 
 EFFECTS = {
@@ -54,7 +55,7 @@ _CONDITION = Column("condition", value=lambda result: group_name(result.group) i
 
 @dataclass(frozen=True, slots=True)
 class ShareOfEpisodes(Result):
-    """Fraction of episodes with a property."""
+    """Fraction of episodes with a certain property."""
 
     hits: int
     count: Annotated[int, Column("n", "count")]
@@ -70,9 +71,9 @@ class Quantity(Result):
     count: Annotated[int, Column("n", "count")]
     median: Annotated[float, Column("median", "number")]
     interval: Annotated[Interval | None, Column("its 95 % interval", "number")]
-    """Interval from order statistics, over starts and variants; None for an effective sample size below six."""
-    ninth: Annotated[float, Column("nine of ten below", "number")]
-    """90 % quantile."""
+    """Interval from order statistics over starts and variants; None if the effective sample size is below six."""
+    ninth: Annotated[float, Column("90th percentile", "number")]
+    """90th percentile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,28 +87,28 @@ class SideEffects(Result):
     clean: ShareOfEpisodes
     """Fraction of episodes with lasting success and without any side effect."""
     fleeting: ShareOfEpisodes | None
-    """Fraction of successes whose goal no longer holds after the gripper has opened; None without successes."""
+    """Fraction of successes whose goal no longer holds after the gripper opens; None without successes."""
     effects: dict[str, ShareOfEpisodes]
-    """Side effects of the successes."""
+    """Side effect -> fraction of successes with it."""
     of_failures: dict[str, ShareOfEpisodes]
-    """Side effects of the failures."""
+    """Side effect -> fraction of failures with it."""
     force: Quantity
-    """Largest force of the robot on an object, newton."""
+    """Largest force of the robot on an object, in newtons."""
     jerk: Quantity
-    """Jerk of the end effector, metres per second cubed."""
+    """Jerk of the end effector, in metres per second cubed."""
     time: Quantity | None
-    """Control steps of the successes as a multiple of the reference time of `time_limits`."""
+    """Number of control steps of the successes, as a multiple of the reference time of `time_limits`."""
     path: Quantity | None
-    """Path length of the successes as a multiple of the median of the task's successful controls."""
+    """Path length of the successes, as a multiple of the median over the task's successful controls."""
 
 
 def side_effects(frame: pl.DataFrame) -> tuple[SideEffects, ...]:
-    """Return the side effects of all episodes, then of each condition. Raises MeasureError if none are recorded."""
+    """Return the side effects over all episodes, then in each condition. Raises MeasureError if none are recorded."""
     if "side_effects" not in frame.columns or frame["side_effects"].null_count() == len(frame):
         raise MeasureError("the run does not record side effects")
     rows = with_references(frame).drop_nulls("side_effects")
     if not len(rows):
-        raise MeasureError("no episode without an error records side effects")
+        raise MeasureError("no error-free episode has recorded side effects")
     successful_controls = rows.filter(_SUCCEEDED & (pl.col("condition") == CONTROL))
     usual_paths = successful_controls.group_by("task").agg(_usual_path=pl.col("path_length").median())
     rows = rows.join(usual_paths, on="task", how="left", maintain_order="left").with_columns(
@@ -168,7 +169,7 @@ def _quantity(clusters: Clusters, column: str) -> Quantity | None:
 
 
 def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
-    """Make the table of the side effects of successes and failures in each condition."""
+    """Return a table of the side effects of successes and failures in each condition."""
 
     def read_share(heading: str, of: str, name: str, field: str = "share") -> Column:
         return Column(
@@ -200,7 +201,7 @@ def side_effects_table(results: Sequence[SideEffects], report: ReportedRun) -> T
 
 
 def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
-    """Make the table of forces, jerk, time and path length in each condition."""
+    """Return a table of forces, jerk, time and path length in each condition."""
     headings = {"force": "peak force, N", "jerk": "jerk, m/s^3", "time": "time", "path": "path"}
     columns = (
         (f"{name}.median as {heading}", f"{name}.interval", f"{name}.ninth")
@@ -221,7 +222,7 @@ def motion_table(results: Sequence[SideEffects], report: ReportedRun) -> Table:
 
 
 def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> Drawing | None:
-    """Draw success, clean success, and side effects of all episodes."""
+    """Plot success, clean success and side effects over all episodes."""
     if not results:
         return None
     every = results[0]
@@ -263,7 +264,7 @@ def side_effects_figure(results: Sequence[SideEffects], report: ReportedRun) -> 
 
 SIDE_EFFECTS = Measure(
     "side_effects",
-    "Success that does not last, bystanders moved or toppled, drawers left open, collisions of the arm; forces, jerk, "
+    "Transient success, bystanders moved or toppled, drawers left open, collisions of the arm; forces, jerk, "
     "time and path.",
     lambda run: side_effects(run.plausible),
     needs=("side_effects",),

@@ -1,1 +1,1 @@
-"""Kinds of failures: near or far from the successful trajectory, and the object that was approached."""
+"""Kinds of failure: near or far from the successful trajectory, and the object that was approached."""

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from assay.measures.profile import Profile
 
 SAMPLE_SIZES = {"success": 12, "near": 8, "far": 8}
-"""Number of trajectories of each kind that are drawn."""
+"""Maximum number of trajectories of each kind in the figure."""
 MOST_TASKS = 3
-"""Maximum number of tasks whose failures are drawn: those with the most failures."""
+"""Maximum number of tasks whose failures are drawn, those with the most failures first."""
 LOOKS: dict[str, dict[str, Any]] = {
     "success": {"color": GREEN, "linewidth": 0.8, "alpha": 0.55},
     "near": {"color": AMBER, "linewidth": 1.1, "linestyle": "--"},
@@ -64,17 +64,17 @@ class TaskPaths:
 
     found: TaskFailures
     paths: dict[str, np.ndarray]
-    """Kind -> trajectories (n, 50, 3), metres."""
+    """Kind -> trajectories (n, 50, 3) in metres."""
 
     @property
     def drawn(self) -> list[tuple[str, np.ndarray]]:
-        """Kind and points of all trajectories, with the mean trajectory last."""
+        """Kind and points of each trajectory, with the mean trajectory last."""
         sampled = [(kind, path) for kind in ("success", "far", "near") for path in self.paths[kind]]
         return [*sampled, ("mean", self.found.reference)]
 
 
 def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
-    """Draw the trajectories from above."""
+    """Plot the trajectories as seen from above."""
     tasks = [task for task in report.paths if task.found.failures][:MOST_TASKS]
     if not tasks:
         raise MeasureError("no failure could be judged")
@@ -146,7 +146,7 @@ def describe_rule(rule: NearFarRule) -> str:
 
 
 def failures_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Make the table of near and far failures in each task."""
+    """Return a table of near and far failures in each task."""
     if not result.failures:
         return None
     has_goals = any(task.goal for task in result.tasks)  # imported logs do not have them
@@ -170,7 +170,7 @@ def failures_table(result: NearFarFailures, report: ReportedRun) -> Table | None
 
 
 def thresholds_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Make the table of near and far failures with stricter thresholds."""
+    """Return a table of near and far failures at stricter thresholds."""
     if not result.failures:
         return None
     return Table(
@@ -184,22 +184,22 @@ def thresholds_table(result: NearFarFailures, report: ReportedRun) -> Table | No
 
 
 def types_table(result: NearFarFailures, report: ReportedRun) -> Table | None:
-    """Make the table of near and far failures by object names and phrasing of the action."""
+    """Return a table of near and far failures by object names and by phrasing of the action."""
     if not result.failures or not result.by_object:
         return None
     axes = (("names", result.by_object), ("action", result.by_action))
-    controls = "Controls are in none. " if result.rule.with_controls else ""
+    controls = "Controls count as none. " if result.rule.with_controls else ""
     return Table(
         "failure-types",
         "Near and far failures, by type of paraphrase",
         (Column("axis"), Column("type"), *COLUMNS),
         tuple((axis, group.group, *_cells(group)) for axis, groups in axes for group in groups),
-        f"Each type with all types of the other axis. {controls}{describe_rule(result.rule)}",
+        f"Each type is combined with all types of the other axis. {controls}{describe_rule(result.rule)}",
     )
 
 
 def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
-    """Draw successes, near and far failures by task, or by run if there are several."""
+    """Plot successes, near failures and far failures by task, or by run if there are several."""
     if not any(run.failures for run in runs.values()):
         raise MeasureError("no failure could be judged")
     bars: dict[str, np.ndarray] = {}
@@ -248,7 +248,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
         if run.unjudged:
             parts.append(f"{plural(run.unjudged, 'failure')} could not be judged")
         if run.elsewhere:
-            parts.append(f"{plural(run.elsewhere, 'episode')} in a perturbed scene left out")
+            parts.append(f"{plural(run.elsewhere, 'episode')} in a perturbed scene were left out")
         texts.append((f"{name}: " if len(runs) > 1 else "") + "; ".join(parts))
     caption = (
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
@@ -258,7 +258,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
 
 
 def _describe_unjudged(result: NearFarFailures) -> str:
-    """Describe how many failures could not be judged, and why; may be empty."""
+    """Describe how many failures could not be judged, and why; return an empty string if there are none."""
     if not result.unjudged:
         return ""
     return (
@@ -268,7 +268,7 @@ def _describe_unjudged(result: NearFarFailures) -> str:
 
 
 def failures_sentences(result: NearFarFailures, profile: Profile) -> Iterator[str]:
-    """Describe failures of planning and of execution."""
+    """Describe failures of planning and execution."""
     if result.far_share is not None:
         idle = f"; {result.idle:,} of them touched and moved nothing" if result.idle else ""
         yield (

@@ -1,7 +1,7 @@
 """Grounding: the object that the robot moves or touches first, compared with the objects of the goal.
 
-The object moved first reveals the intention. A first touch may be incidental: compare it with that of a perfect
-policy.
+The object moved first reveals the intention. The first touch may be incidental and should be compared with that of a
+perfect policy.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 
 OTHERS = "others"
 MOST_NAMES = 14
-"""Maximum number of rows, and of columns, of the figure; the remaining objects are merged."""
+"""Maximum number of rows and of columns in the figure; the remaining objects are merged."""
 NARROW_COLUMNS = 7
-"""Maximum number of columns of a figure of half the page width."""
+"""Maximum number of columns in a figure that takes half the page width."""
 Contact = Literal["touched", "moved"]
 NOTHING = "nothing"
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion(Result):
-    """Confusion matrix of goal objects and objects moved or touched first."""
+    """Confusion matrix of goal objects against objects moved or touched first."""
 
     group: Annotated[dict[str, Label], Column("condition")]
     """Columns that define the group, and their values; empty for all episodes."""
     contact: Contact
     right: Annotated[int, Column("right", "count")]
-    """Number of episodes in which an object of the goal came first."""
+    """Number of episodes in which a goal object was moved or touched first."""
     count: Annotated[int, Column("n", "count")]
     accuracy: Annotated[float, Column("accuracy", "share")]
     interval: Annotated[Interval, Column("95 % interval", "share")]
     named: tuple[str, ...]
-    """Row labels: objects of goals; several objects of one goal are joined with +."""
+    """Row labels: the goal objects, joined with + if a goal has several."""
     first: tuple[str, ...]
     """Column labels: the first object; ``nothing`` if no object was moved or touched."""
     counts: tuple[tuple[int, ...], ...]
-    """Number of episodes, (rows, columns)."""
+    """Number of episodes in each cell, (rows, columns)."""
 
 
 def confusion(
@@ -102,14 +102,14 @@ def goal_objects(truth: str) -> str:
 
 
 def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table:
-    """Make the table of the accuracy in each condition."""
+    """Return a table of the accuracy in each condition."""
     contact = matrices[0].contact
     title = f"An object named in the goal was {contact} first"
     return Table.of(f"grounding-{contact}", title, matrices, note="95 % Wilson intervals.")
 
 
 def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Drawing:
-    """Draw the confusion matrix of all perturbed conditions, or of the control if there are none."""
+    """Plot the confusion matrix of all perturbed conditions, or of the control if there are none."""
     perturbed = [matrix for matrix in matrices if group_name(matrix.group) != CONTROL]
     used = perturbed or list(matrices)
     cells: Counter[tuple[str, str]] = Counter()
@@ -169,7 +169,7 @@ def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Draw
 
 
 def _most_frequent(cells: Counter[tuple[str, str]], side: int) -> tuple[list[str], int]:
-    """Return the most frequent names on one side, in alphabetical order, and the number of merged names."""
+    """Return the most frequent names on one axis, in alphabetical order, and the number of merged names."""
     totals: Counter[str] = Counter()
     for pair, count in cells.items():
         totals[pair[side]] += count
@@ -191,7 +191,7 @@ MOVED = Measure(
 )
 TOUCHED = Measure(
     "touched",
-    "Object touched first, compared with the objects in the goal, by condition; noisy.",
+    "Object touched first, compared with the objects in the goal, by condition. This measure is noisy.",
     lambda run: confusion(run.frame, "touched", ("condition",)),
     needs=("touched", "truth"),
     panels=_PANELS,

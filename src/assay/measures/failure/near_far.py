@@ -1,11 +1,12 @@
-"""Failures near the successful trajectory (execution) and far from it (planning): algorithm 1 of LIBERO-Para.
+"""Failures near the successful trajectory (execution) and far from it (planning): Algorithm 1 of LIBERO-Para.
 
-For each task and goal, the successful trajectories, as 50 points, are averaged to a reference. A failure is cut at the
-length of the longest success, and is near if its distance from the reference (dynamic time warping) is at most that of
-the farthest success; 99, 95 and 90 % of the successes give stricter thresholds. A `NearFarRule` has the remaining
-choices: ours never calls a centimetre far, and does not judge tasks with few successes; the paper's does neither.
-Episodes that perturb the world are left out, since only unchanged worlds are comparable, and so are those in which
-success is not expected. Far failures that touched and moved nothing are counted separately.
+For each task and goal, the successful trajectories, resampled to 50 points, are averaged into a reference. A failure is
+truncated to the length of the longest success, and is near if its distance from the reference (dynamic time warping)
+is at most that of the farthest success; stricter thresholds cover 99, 95 and 90 % of the successes. A `NearFarRule`
+holds the remaining choices: ours never calls a distance of a centimetre far, and does not judge tasks with few
+successes; the paper's rule makes neither exception. Episodes in a perturbed world are left out, because only unchanged
+worlds are comparable, and so are episodes in which success is not expected. Far failures in which nothing was touched
+or moved are counted separately.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ from assay.support.stats.significance import binomial_at_least
 QUANTILES = {"max": 1.0, "p99": 0.99, "p95": 0.95, "p90": 0.9}
 """Name of a threshold -> fraction of a task's successes within it."""
 WIDEST = "max"
-"""The threshold of Table 4 of LIBERO-Para, and the default."""
+"""Name of the default threshold, used in Table 4 of LIBERO-Para."""
 NEAR = {name: "near" if name == WIDEST else f"near_{name}" for name in QUANTILES}
-"""Name of a threshold -> column of the failures that are near with it."""
+"""Name of a threshold -> column that marks the failures near at that threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearFarRule(Result):
-    """Choices in the separation of near from far failures."""
+    """Rule that separates near from far failures."""
 
     floor: float = 0.01
-    """Smallest threshold, metres."""
+    """Smallest threshold in metres."""
     least_successes: int = 5
-    """Successes (at least one) that a task needs for its failures to be judged."""
+    """Minimum number of successes (at least one) in a task for its failures to be judged."""
     with_controls: bool = True
-    """Whether controls are included, both as successes and as failures."""
+    """Whether controls are included, among both the successes and the failures."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.floor <= 1 and self.least_successes >= 1):
@@ -61,7 +62,7 @@ RULES = {"ours": OURS, "paper": PAPER}
 def near_far_rule(text: str) -> NearFarRule:
     """Parse the name of a rule, or the fields that differ from ours: ``floor=0&with_controls=false``.
 
-    Raises MeasureError with the valid values.
+    Raises MeasureError, which lists the valid values.
     """
     if text in RULES:
         return RULES[text]
@@ -73,23 +74,23 @@ def near_far_rule(text: str) -> NearFarRule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskFailures(Result):
-    """Failures of one task with one goal."""
+    """Failures in one task with one goal."""
 
     task: str
     goal: str
     successes: int
     failures: int
     thresholds: dict[str, float]
-    """Distance threshold by name, metres."""
+    """Name of a threshold -> distance in metres."""
     near: dict[str, int]
-    """Number of near failures by threshold; the others are far."""
+    """Name of a threshold -> number of near failures; the others are far."""
     reference: np.ndarray = field(repr=False, metadata=FOR_DRAWING)
-    """Mean successful trajectory, metres, (50, 3)."""
+    """Mean successful trajectory in metres, (50, 3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearFar(Result):
-    """Number of successes, near and far failures of one group of episodes without errors."""
+    """Numbers of successes, near failures and far failures in a group of episodes, excluding errors."""
 
     group: str
     """A task, a way of naming objects, a phrasing of the action, or ``all``."""
@@ -101,7 +102,7 @@ class NearFar(Result):
     far: dict[str, int]
     """Number of far failures, by threshold."""
     unjudged: int
-    """Number of failures without a trajectory, or of a task with too few successes."""
+    """Number of failures not judged: without a trajectory, or in a task with too few successes."""
 
     def success_rate(self) -> float:
         """Return the fraction of episodes that succeed."""
@@ -116,7 +117,7 @@ class NearFar(Result):
         return self.far[threshold] / self.episodes
 
     def far_of_failures(self, threshold: str = WIDEST) -> float | None:
-        """Return the fraction of judged failures that are far; None without a judged failure."""
+        """Return the fraction of judged failures that are far; None if no failure was judged."""
         judged = self.near[threshold] + self.far[threshold]
         return self.far[threshold] / judged if judged else None
 
@@ -130,18 +131,18 @@ class NearFarFailures(Result):
     failures: int
     """Number of judged failures."""
     unjudged: int
-    """Number of failures without a trajectory, or of tasks and goals with too few successes."""
+    """Number of failures not judged: without a trajectory, or with too few successes for the task and goal."""
     elsewhere: int
     """Number of episodes left out because their world is perturbed."""
     near: dict[str, int]
     far: dict[str, int]
     idle: int | None
-    """Far failures (widest threshold) in which nothing was touched or moved; None if contacts are not recorded."""
+    """Number of far failures (widest threshold) without any touch or movement; None if contacts are not recorded."""
     far_share: float | None
-    """Fraction of failures that are far with the widest threshold; None without a failure."""
+    """Fraction of failures that are far at the widest threshold; None without a failure."""
     interval: Interval | None
     close: int
-    """Number of near failures with the widest threshold."""
+    """Number of near failures at the widest threshold."""
     close_p: float | None
     """Exact p value, over starts, for most failures being near in more than half of the starts.
 
@@ -149,12 +150,12 @@ class NearFarFailures(Result):
     """
     tasks: tuple[TaskFailures, ...]
     overall: NearFar
-    """Counts of all episodes in an unchanged world: Tables 4 and 16 of LIBERO-Para."""
+    """Counts over all episodes in an unchanged world, as in Tables 4 and 16 of LIBERO-Para."""
     by_task: tuple[NearFar, ...]
     by_object: tuple[NearFar, ...]
-    """Counts by object names (Figure 19, left); controls are in ``none``."""
+    """Counts by way of naming objects (Figure 19, left); controls count as ``none``."""
     by_action: tuple[NearFar, ...]
-    """Counts by phrasing of the action (Figure 19, right); controls are in ``none``."""
+    """Counts by phrasing of the action (Figure 19, right); controls count as ``none``."""
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Judged episodes, one row each.
 
@@ -164,7 +165,7 @@ class NearFarFailures(Result):
 
 
 def failures(frame: pl.DataFrame, paths: Paths, rule: NearFarRule = OURS) -> NearFarFailures:
-    """Separate near from far failures. Raises MeasureError without trajectories, or with too few successes."""
+    """Separate near from far failures. Raises MeasureError if there are no trajectories or too few successes."""
     labels = {"axis", "object", "action"} & set(frame.columns)
     still = (pl.col("touched").is_null() & pl.col("moved").is_null()).alias("still")
     rows = valid_rows(plausible(frame)).select(
@@ -250,7 +251,7 @@ def _by_type(ended: pl.DataFrame, label: str, order: tuple[str, ...]) -> tuple[N
 
 
 def _count_groups(ended: pl.DataFrame, by: pl.Expr) -> tuple[NearFar, ...]:
-    """Count the successes, near and far failures of each group, in order of appearance."""
+    """Count the successes, near failures and far failures of each group, in order of appearance."""
     lost = pl.col("success") == 0
     counts = ended.group_by(by.alias("group"), maintain_order=True).agg(
         episodes=pl.len(),

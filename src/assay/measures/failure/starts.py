@@ -26,7 +26,7 @@ from assay.measures.success.rates import CONTROLS
 from assay.support.stats.intervals import Interval, wilson_interval
 
 MIN_SUCCESS = 0.5
-"""Minimum success rate of the controls of a task that the policy can perform."""
+"""Minimum success rate on a task's controls at which the policy counts as able to perform the task."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +46,7 @@ class Starts(Result):
 
 @dataclass(frozen=True, slots=True)
 class TaskAbility(Result):
-    """Success of the controls of a task."""
+    """Success on the controls of a task."""
 
     task: str
     successes: int
@@ -64,12 +64,12 @@ class Ability(Result):
 
     @property
     def done_tasks(self) -> tuple[str, ...]:
-        """Tasks that succeed in at least half of their controls."""
+        """Tasks in which at least half of the controls succeed."""
         return tuple(task.task for task in self.tasks if task.successes >= MIN_SUCCESS * task.count)
 
     @property
     def never(self) -> tuple[str, ...]:
-        """Tasks that never succeed."""
+        """Tasks in which no control succeeds."""
         return tuple(task.task for task in self.tasks if not task.successes)
 
 
@@ -97,7 +97,7 @@ def starts(run: RunData) -> Starts:
 
 
 def _test_unperturbed(profiles: Profiles) -> Iterator[FlawTest | Untested]:
-    """Test the failures of unperturbed episodes; a start that several runs share counts once."""
+    """Test the failures of unperturbed episodes; a start shared by several runs counts once."""
     runs, results = select_results(profiles, STARTS)
     if results:
         rows = pl.concat(result.rows for result in results)

@@ -1,1 +1,1 @@
-"""Memorisation: trajectories that repeat the control's although the change requires another one."""
+"""Memorisation: trajectories that repeat the control's although the change requires a different one."""

@@ -1,10 +1,11 @@
-"""Memorisation: does the policy repeat the control's trajectory although the change calls for another one?
+"""Memorisation: does the policy repeat the control's trajectory although the change calls for a different one?
 
-A change calls for another trajectory if it is implausible (a meaningless or different instruction, a missing target),
-if the goal is another one in the same world, or if an object of the task is far from its position in the control.
+A change calls for a different trajectory if it is implausible (a meaningless or different instruction, a missing
+target), if the goal is a different one in the same world, or if an object of the task is far from its position in the
+control.
 (Runs record the initial positions of objects; otherwise the label ``distance`` is used.) Then
 
-    D = distance from the trajectory to the nearest successful control of the same task, own seed or other
+    D = distance from the trajectory to the nearest successful control of the same task, with any seed
         (open-end dynamic time warping, metres: a trajectory may be slower, or begin later)
 
 is compared with the natural spread of the task (``paths``). A trajectory is *repeated* if D is within 95 % of that
@@ -14,12 +15,12 @@ fraction of other tasks' controls that could be taken for this one's, at least 5
 
 Not judged, and counted separately:
 
-- episodes whose control failed or ended in an error, so that the index is about starts that the policy can do;
-- episodes that also request the control's task as a part of the goal;
+- episodes whose control failed or ended in an error, so that the index covers only starts that the policy can solve;
+- episodes whose goal includes the control's task;
 - instructions that no longer ask for the task but can be guessed, such as its words in another order;
 - episodes whose control is less than twice the spread away from standing still;
 - displacements below ten centimetres or four times the spread;
-- displacements together with another start of the end effector, such as a room with another robot position.
+- displacements together with a different initial end-effector position, such as in a room with another robot position.
 
 Assumptions: seeds vary the layout less than the change does, and the trajectory reveals the intention. A policy that
 never listens scores 1 on words, whether it remembers or gets the goal by other means. Only requests for something else
@@ -72,15 +73,15 @@ from assay.support.stats.intervals import Interval, effective_count, wilson_inte
 CHANCE = 1 - QUANTILE
 """Minimum fraction of trajectories that are expected to be repeated by chance."""
 FAR = 0.1
-"""Minimum displacement that requires another trajectory, metres."""
+"""Minimum displacement, in metres, that requires a different trajectory."""
 MIN_SPREADS = 4
-"""Minimum displacement that requires another trajectory, as a multiple of the spread."""
+"""Minimum displacement that requires a different trajectory, as a multiple of the spread."""
 MIN_CONTROL_SPREADS = 2
 """Minimum distance between a control and standing still, as a multiple of the spread."""
 
 
 class Calls(StrEnum):
-    """Reasons why an episode requires another trajectory than its control."""
+    """Reasons why an episode requires a different trajectory from its control."""
 
     MOVED = "moved"
     """An object of the task is at another position."""
@@ -94,10 +95,10 @@ class Calls(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Index(Result):
-    """Fraction of repeated trajectories."""
+    """Fraction of repeated trajectories in a group of episodes."""
 
     group: str
-    """Axis, condition or reason for another trajectory; empty for all episodes."""
+    """Axis, condition or reason for a different trajectory; empty for all episodes."""
     index: Annotated[float, Column("index", "number")]
     interval: Annotated[Interval, Column("95 % interval", "number")]
     """Wilson interval of the index over starts."""
@@ -109,7 +110,7 @@ class Index(Result):
     p: float
     """One-sided p value, over starts, for an index above ``chance``."""
     chance: float
-    """Fraction expected by chance: that of other tasks' controls which pass for this task's; at least 5 %."""
+    """Fraction expected by chance: that of other tasks' controls that pass for this task's, but at least 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class TaskRepeats(Result):
 
 @dataclass(frozen=True, slots=True)
 class CalledBy(Result):
-    """Conditions and tasks by the reason for another trajectory (`Calls`)."""
+    """Conditions and tasks by the reason for a different trajectory (`Calls`)."""
 
     conditions: dict[str, tuple[str, ...]]
     tasks: dict[str, tuple[TaskRepeats, ...]]
@@ -140,20 +141,20 @@ class Memorisation(Result):
     axes: tuple[Index, ...]
     conditions: tuple[Index, ...]
     calls: tuple[Index, ...]
-    """Index by reason for another trajectory: moved, something else, nonsense, impossible."""
+    """Index by reason for a different trajectory: moved, something else, nonsense, impossible."""
     by_label: int
-    """Number of judged episodes whose displacement is known from a label only."""
+    """Number of judged episodes whose displacement is known only from a label."""
     reached: int
     """Number of judged episodes that reached the changed goal, which never count as repeated."""
     unjudged: dict[str, int]
     """Reason why episodes were not judged -> number of episodes."""
     spread: dict[str, float]
-    """Maximum distance of a repeated trajectory, metres, by task."""
+    """Task -> maximum distance of a repeated trajectory, in metres."""
     noise: dict[str, float]
-    """Noise of the policy, metres, by task.
+    """Task -> noise of the policy, in metres.
 
-    It is the 95 % quantile of the distances between controls of one start, for tasks with several (``--hold-start``).
-    For these tasks it is the maximum distance of a repeated trajectory, at least a centimetre.
+    The noise is the 95 % quantile of the distances between controls with the same start, for tasks with several
+    (``--hold-start``). For these tasks, it is the maximum distance of a repeated trajectory, but at least a centimetre.
     """
     episodes: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Judged episodes. Columns: id, task, seed, start, condition, axis, calls, spread (metres), alike, chance."""
@@ -162,13 +163,13 @@ class Memorisation(Result):
 def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
     """Compute the memorisation index of a run.
 
-    Episodes with an event are left out: until it happens, the control's trajectory is correct.
+    Episodes with an event are left out, because the control's trajectory is correct until the event.
     """
     rows = valid_rows(frame.filter(pl.col("events").is_null()) if "events" in frame.columns else frame)
     changed = _classify(pairs(rows, "id", "truth", "initial_positions"))
     changed = changed.filter(pl.col("other") | (pl.col("moved_by") > 0))
     if not len(changed):
-        raise MeasureError("no episode with a control has a change that calls for another trajectory")
+        raise MeasureError("no episode with a control has a change that calls for a different trajectory")
     successful = controls(rows).filter(pl.col("success") == 1)
     successful = successful.filter(pl.Series(paths.has(successful["id"].to_numpy())))
     spread, noise = spreads(successful, paths)
@@ -229,7 +230,7 @@ def memorisation(frame: pl.DataFrame, paths: Paths) -> Memorisation:
 
 
 def _classify(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the axis, the displacement of the target, and the reason for another trajectory.
+    """Add the axis, the displacement of the target, and the reason for a different trajectory.
 
     If the displacement is the only reason, the axis is the world, even if other axes were changed.
     """
@@ -355,10 +356,10 @@ def _test_memory(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
-    """Return the table of the memorisation index by axis and condition."""
+    """Return a table of the memorisation index by axis and condition."""
     rows = [(result.overall, "all"), *((index, "axis") for index in result.axes)]
     rows += [(index, "condition") for index in result.conditions]
-    note = "Alike: trajectories that repeat the control's. 95 % Wilson intervals over starts."
+    note = "Alike: number of trajectories that repeat the control's. 95 % Wilson intervals over starts."
     if result.by_label:
         note += (
             " The run does not record initial positions: the displacement is known from a label in "
@@ -376,7 +377,7 @@ def memorisation_table(result: Memorisation, report: ReportedRun) -> Table:
 
 
 def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
-    """Draw the memorisation index by axis and by condition; one group for each run."""
+    """Plot the memorisation index by axis and by condition, with one group for each run."""
 
     def mark(index: Index, place: int, label: str = "") -> Mark:
         notes = number(index.index, 2), between(index.interval, digits=2), f"{index.alike:,}/{index.count:,}"

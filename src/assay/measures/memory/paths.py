@@ -1,9 +1,9 @@
 """Trajectories of the end effector: storage, dynamic time warping, and comparison with the controls of their task.
 
 Distances are those of open-end dynamic time warping: a trajectory may be slower than the control, or begin later, and
-is ignored after it has followed the control. The natural spread of a task is the distance of each successful control
-to the nearest of the *others* (the nearest, because a policy may know several ways). If a start has several controls,
-which differ by the policy's noise alone, only these are compared.
+is ignored after it has followed the control. The natural spread of a task is the distance from each successful control
+to the nearest *other* one (the nearest, because a policy may know several ways). If a start has several controls,
+which differ only by the policy's noise, only these are compared.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from assay.support.jit import machine_code
 POINTS = 50
 """Number of points of a resampled trajectory, as in LIBERO-Para."""
 STRETCH = 1.75
-"""Maximum relative duration of a trajectory that follows another: a third slower and a second late."""
+"""Maximum duration of a trajectory relative to the one that it follows: a third slower and a second late."""
 QUANTILE = 0.95
 FLOOR = 0.01
-"""Minimum spread, and minimum displacement, metres."""
+"""Minimum spread and minimum displacement, in metres."""
 ELSEWHERE = 0.02
-"""Minimum distance between the first points of trajectories that start at different positions, metres."""
+"""Minimum distance, in metres, between the first points of trajectories that start at different positions."""
 MOST_CONTROLS = 20
-"""Maximum number of a task's controls, besides the episode's own, with which trajectories are compared."""
+"""Maximum number of a task's controls, besides the episode's own, with which a trajectory is compared."""
 OTHER_TASK_CONTROLS = 5
 """Number of controls of each other task that are compared with those of this task."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paths:
-    """Trajectories of episodes in one array."""
+    """Trajectories of several episodes in one array."""
 
     ids: np.ndarray
     """Ids of episodes with a trajectory of at least two points, ascending: (n,)."""
     points: np.ndarray
-    """Points of all trajectories, metres, float32: (all points, 3)."""
+    """Points of all trajectories in metres, float32: (all points, 3)."""
     bounds: np.ndarray
     """Index of the first point of each trajectory, and of the end of the last one: (n + 1,)."""
 
     @classmethod
     def of(cls, paths: Iterable[tuple[int, Trajectory]]) -> Paths:
-        """Collect trajectories by ascending episode ids."""
+        """Collect trajectories in ascending order of episode id."""
         by_id = {
             number: path.end_effector
             for number, path in paths
@@ -62,22 +62,22 @@ class Paths:
         return cls(np.array(list(by_id), np.int64), points, bounds)
 
     def has(self, ids: np.ndarray) -> np.ndarray:
-        """Return whether episodes have a trajectory: (len(ids),)."""
+        """Return whether each episode has a trajectory: (len(ids),)."""
         return np.isin(ids, self.ids)
 
     def lengths(self, ids: np.ndarray) -> np.ndarray:
-        """Return the number of points of trajectories: (len(ids),)."""
+        """Return the number of points of each trajectory: (len(ids),)."""
         which = np.searchsorted(self.ids, ids)
         return np.asarray(self.bounds[which + 1] - self.bounds[which])
 
     def first(self, ids: np.ndarray) -> np.ndarray:
-        """Return the first points of trajectories: (len(ids), 3)."""
+        """Return the first point of each trajectory: (len(ids), 3)."""
         return np.asarray(self.points[self.bounds[np.searchsorted(self.ids, ids)]])
 
     def resample(self, ids: np.ndarray, most: np.ndarray | None = None) -> np.ndarray:
-        """Resample trajectories to 50 points at even times, float32: (len(ids), 50, 3).
+        """Resample each trajectory to 50 points at equal time intervals, float32: (len(ids), 50, 3).
 
-        Only the first ``most`` points of each are used. Every episode must have a trajectory.
+        Only the first ``most`` points of each trajectory are used. Every episode must have a trajectory.
         """
         first, lengths = self.bounds[np.searchsorted(self.ids, ids)], self.lengths(ids)
         if most is not None:
@@ -86,9 +86,10 @@ class Paths:
         return np.asarray(_sample(self.points, first, lengths, (lengths - 1) / (POINTS - 1), counts, POINTS))
 
     def beginnings(self, ids: np.ndarray, durations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Resample trajectories at the rate that gives ``durations`` (len(ids),) 50 points; returns points and counts.
+        """Resample trajectories at the rate that gives ``durations`` (len(ids),) 50 points; return points and counts.
 
-        (len(ids), most, 3), float32, and (len(ids),): up to 1.75 times the duration, which is in recorded points.
+        The points are (len(ids), most, 3), float32, and the counts (len(ids),). A trajectory is resampled up to 1.75
+        times the duration, which is given in recorded points.
         """
         stride = (np.maximum(durations, 2) - 1) / (POINTS - 1)
         most = int(STRETCH * POINTS)
@@ -126,15 +127,16 @@ def distances(
     lengths: np.ndarray | None = None,
     within: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the distance of each path (n, m, 3) from its reference (r, k, 3), metres: (n,).
+    """Return the distance of each path (n, m, 3) from its reference (r, k, 3), in metres: (n,).
 
     ``which`` (n,) is the index of each path's reference; by default they correspond one to one. The distance is the
     sum of Euclidean distances along the best warping, divided by the number of points.
 
-    With ``lengths`` (n,), their numbers of points at the time step of the reference, only the beginning of each path
-    that is nearest to the whole reference counts. The path may be slower or begin later, and is ignored after it has
-    followed the reference. The sum is divided by the number of points of the reference or of the beginning, whichever
-    is larger: a slower path costs no more, and a detour gains little. Distances beyond ``within`` (n,) are infinite.
+    With ``lengths`` (n,), the number of points of each path at the time step of the reference, only the beginning of
+    each path that is nearest to the whole reference counts. The path may be slower or begin later, and is ignored after
+    it has followed the reference. The sum is divided by the number of points of the reference or of the beginning,
+    whichever is larger: a slower path costs no more, and a detour gains little. Distances beyond ``within`` (n,) are
+    infinite.
     """
     counts = np.full(len(paths), paths.shape[1]) if lengths is None else lengths
     which = np.arange(len(paths)) if which is None else which
@@ -181,10 +183,10 @@ def _distances(
 
 
 def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the spread of the ``successful`` controls of each task, metres, and the policy's noise.
+    """Return the spread of the ``successful`` controls of each task, in metres, and the policy's noise.
 
-    The noise is measurable for tasks with several controls of one start. The key "" holds the spread for tasks with a
-    single control.
+    The noise can be measured for tasks that have several controls with the same start. The key "" holds the spread for
+    tasks with a single control.
     """
     spread: dict[str, np.ndarray] = {}
     noise: dict[str, np.ndarray] = {}
@@ -200,7 +202,7 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
         elif len(group) > 1:
             spread[str(task)] = _nearest_distances(group["id"].to_numpy(), paths)
     if not spread:
-        raise MeasureError("needs a task with two successful controls to measure their natural spread")
+        raise MeasureError("measuring the natural spread needs a task with two successful controls")
     spread[""] = np.concatenate(list(spread.values()))
     high, noisy = (
         {task: float(np.quantile(values, QUANTILE)) for task, values in part.items()}
@@ -212,7 +214,8 @@ def spreads(successful: pl.DataFrame, paths: Paths) -> tuple[dict[str, float], d
 def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) -> dict[str, float]:
     """Return, by task, the fraction of controls with other goals that pass for controls of the task.
 
-    It estimates how often a trajectory to another place is similar by chance. Tasks without others have no entry.
+    It estimates how often a trajectory towards another goal is similar by chance. A task that is the only one has no
+    entry.
     """
     rows = successful.with_columns(_goal=goal() if "truth" in successful.columns else None)
     shares = {}
@@ -228,9 +231,9 @@ def by_chance(successful: pl.DataFrame, paths: Paths, spread: dict[str, float]) 
 def alike(
     ids: np.ndarray, own: np.ndarray | None, usual: np.ndarray, within: np.ndarray, paths: Paths
 ) -> np.ndarray:
-    """Return whether trajectories are ``within`` (ids,) metres of a control: (ids,).
+    """Return whether each trajectory is ``within`` (ids,) metres of a control: (ids,).
 
-    Controls include the ``own`` (ids,) one.
+    The controls include the episode's ``own`` (ids,) control.
     """
     result = np.zeros(len(ids), bool)
     if own is not None:
@@ -243,17 +246,17 @@ def alike(
 
 
 def starting_elsewhere(rows: pl.DataFrame, paths: Paths) -> np.ndarray:
-    """Return whether trajectories start at another position than their control: (rows,)."""
+    """Return whether each trajectory starts at a different position from its control: (rows,)."""
     begin, usual = (paths.first(rows[name].to_numpy()) for name in ("id", "control_id"))
     return np.asarray(np.linalg.norm(begin - usual, axis=1) > ELSEWHERE)
 
 
 @lru_cache(maxsize=65_536)
 def displacement(now: str | None, usual: str | None) -> float | None:
-    """Return the largest displacement of the task's objects from their positions in the control, metres.
+    """Return the largest displacement of the task's objects from their positions in the control, in metres.
 
     Uses the recorded initial positions of both episodes (JSON); None without them. Less than a centimetre counts as
-    0, since objects settle differently.
+    0, because objects settle differently.
     """
     if now is None or usual is None:
         return None
@@ -271,7 +274,7 @@ def _nearest_distances(ids: np.ndarray, paths: Paths) -> np.ndarray:
 
 
 def _distance(ids: np.ndarray, control: int, paths: Paths, within: np.ndarray | None = None) -> np.ndarray:
-    """Return the distance of trajectories from one control: (ids,); infinite beyond ``within`` (ids,)."""
+    """Return the distance of each trajectory from one control: (ids,); infinite beyond ``within`` (ids,)."""
     reference, which = np.array([control]), np.zeros(len(ids), int)
     begun, counts = paths.beginnings(ids, paths.lengths(reference)[which])
     return distances(begun, paths.resample(reference), which, lengths=counts, within=within)

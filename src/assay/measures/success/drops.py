@@ -65,7 +65,7 @@ _OUTCOMES = {"both": (1, 1), "only_control": (1, 0), "only_perturbed": (0, 1), "
 """Name -> success of the control and of the perturbed episode."""
 
 _PAIR_COLUMNS = ("key", "task", "seed", "start", "condition", "instruction", "control_success", "success")
-"""Columns of the pairs of a drop."""
+"""Columns of the table of pairs of a drop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,9 @@ class Drop(Result):
     change: Annotated[float, Column("difference", "change")]
     """Perturbed success minus control success."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
-    """Newcombe interval over starts, and over wordings if a condition has several of a task; for this drop alone and
-    these tasks. Includes 0 if the test does; does not allow for early stopping otherwise."""
+    """Newcombe interval over starts, and over wordings if a condition has several per task; for this drop alone and
+    these tasks. Includes 0 if the test is not significant; does not otherwise allow for early stopping.
+    """
     bootstrap: Interval | None
     """Bootstrap interval over starts, if requested; too narrow if fewer than about ten pairs differ."""
     p: float
@@ -105,16 +106,16 @@ class Drop(Result):
     p_holm: Annotated[float, Column("Holm p", "p")]
     """p value adjusted for the family (Holm)."""
     least_p: float
-    """Smallest p value that the informative starts can reach: above 5 % they are too few."""
+    """Smallest p value attainable with the informative starts; above 5 %, they are too few."""
     telling: int
-    """Number of informative starts: those with a success, perturbed or not."""
+    """Number of informative starts: those with at least one success, perturbed or not."""
     kept: float | None
     """Success rate of the perturbed episodes whose control succeeds; None if no control does."""
     kept_interval: Interval | None
     """Wilson interval of ``kept`` over starts."""
     tasks: int
     over_tasks: Interval | None
-    """Student interval for tasks in general, if these tasks are a sample; None for fewer than three tasks."""
+    """Student interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
     """Exact p value over tasks, not adjusted."""
     log_odds: LogOdds | None
@@ -141,12 +142,12 @@ def drops(
     resampling: bool = True,
     stopped: Collection[str] = (),
 ) -> tuple[Drop, ...]:
-    """Return the drop of every group of perturbed episodes with the same columns ``by``, in order of appearance.
+    """Return the drop of every group of perturbed episodes that share the columns ``by``, in order of appearance.
 
     A family is an axis (words, world, senses), or the experiment without one; the axes themselves are one family.
-    Changes after which success is not expected are separate. Without ``resampling`` there is no bootstrap, which takes
-    most of the time. ``stopped`` are conditions that were stopped early. Groups without a control are left out; raises
-    MeasureError if none is left.
+    Changes after which success is not expected are separate. Without ``resampling``, the bootstrap, which takes most
+    of the time, is skipped. ``stopped`` are the conditions that were stopped early. Groups without a control are left
+    out. Raises MeasureError if no group is left.
     """
     rows = valid_rows(frame)
     for name in by:
@@ -206,7 +207,7 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
 
 
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
-    """Compute the statistics of pairs; ``early``: one of their conditions, or the control, was stopped early."""
+    """Compute the statistics of pairs; ``early``: whether a condition, or the control, was stopped early."""
     table = start_table(rows)
     kept = sums(rows, START, kept=pl.col("success") * pl.col("control_success"))[:, 0]
     outcomes = outcome_counts(table)
@@ -264,7 +265,7 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
 
 
 def drop_evidence(runs: tuple[int, ...], measure: str, part: str, drop: Drop) -> Evidence:
-    """Return evidence from the cost of a change."""
+    """Return the cost of a change as evidence."""
     p, hits = one_sided_p(drop.change, drop.p), drop.both + drop.only_perturbed
     reference: tuple[int, ...] = ()
     if drop.pairs == drop.starts:  # otherwise controls are counted several times
@@ -323,7 +324,7 @@ def _test_changes(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def _panel(name: str, title: str, drawn: bool = True) -> Panel:
-    """Return the table of drops with a name and a title and, if ``drawn``, their forest plot."""
+    """Return a table of drops with a name and a title and, if ``drawn``, their forest plot."""
 
     def table(drops: Sequence[Drop], report: ReportedRun) -> Table:
         return Table.of(
@@ -335,10 +336,11 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
                 "p", "p", value=lambda drop: one_sided_p(drop.change, drop.p) if drop.plausible else drop.p
             ),
             "p_holm",
-            note="Paired differences to the control with the same task and seed, or with the requested task; 95 % "
+            note="Paired differences from the control with the same task and seed, or with the requested task; 95 % "
             "Newcombe intervals over starts. Both p values belong to one test. Where success is expected, the test is "
-            "exact and one-sided (a loss; 1 for a rise), and Holm p is adjusted for all tests. Where success is not "
-            "expected, a loss is not a flaw: both are two-sided, and Holm p is adjusted within the family.",
+            "exact and one-sided (for a loss; 1 for a gain), and Holm p is adjusted for all tests. Where success is "
+            "not expected, a loss is not a flaw: both p values are two-sided, and Holm p is adjusted within "
+            "the family.",
         )
 
     def draw(drops: Sequence[Drop], report: ReportedRun) -> Drawing:
@@ -356,11 +358,11 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
             notes += f" Of {len(drops)} conditions, the {MOST} largest losses are shown."
         caption = (
             f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with the same "
-            "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test of a loss, by flips over starts "
-            "and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
+            "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign flips over "
+            "starts and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
             f"filled marks: p < {SURE:g}.{notes}"
         )
-        along, heads = "paired difference to the control, points", ("pairs", "Holm p")
+        along, heads = "paired difference from the control, points", ("pairs", "Holm p")
         return change_drawing(name, title, caption, groups, along=along, heads=heads)
 
     return Panel(SUCCESS, (table,), (draw,) if drawn else ())
@@ -378,12 +380,12 @@ def axes_sentences(axes: Sequence[Drop], profile: Profile) -> Iterator[str]:
         interval = f"95 % interval {between(drop.interval, 100)}"
         numbers = f"paired difference {points(drop.change)} points, {interval}"
         if drop.certain and drop.change < 0:
-            yield f"Changes of the {name} cost {number(100 * -drop.change)} points ({numbers})."
+            yield f"Changes to the {name} cost {number(100 * -drop.change)} points ({numbers})."
             continue
         same = usual is not None and percent(usual.rate, 0) == percent(drop.control, 0)
         control_note = "" if same else " (each control counted once per pair)"
         yield (
-            f"Under changes of the {name} success goes from {percent(drop.control, 0)}{control_note} to "
+            f"Under changes to the {name}, success goes from {percent(drop.control, 0)}{control_note} to "
             f"{percent(drop.perturbed, 0)} of {plural(drop.pairs, 'pair')} ({numbers})."
         )
 
@@ -401,7 +403,7 @@ def drops_sentences(drops: Sequence[Drop], profile: Profile) -> Iterator[str]:
 
 CHANGES = Measure(
     "changes",
-    "Paired difference to the control by change: names, position, appearance+object, ...",
+    "Paired difference from the control by change: names, position, appearance+object, ...",
     lambda run: drops(
         run.changed.filter(pl.col("change").is_not_null() | (pl.col("condition") == CONTROL)),
         ("change",),
@@ -412,7 +414,7 @@ CHANGES = Measure(
 )
 AXES = Measure(
     "axes",
-    "Paired difference to the control by axis; only changes after which success is expected.",
+    "Paired difference from the control by axis; only changes after which success is expected.",
     lambda run: drops(run.plausible, ("axis",), stopped=run.stopped),
     needs=("axis",),
     panels=(_panel("axes", "Cost by axis", drawn=False),),
@@ -420,7 +422,7 @@ AXES = Measure(
 )
 DROPS = Measure(
     "drops",
-    "Paired difference to the control by condition.",
+    "Paired difference from the control by condition.",
     lambda run: drops(run.frame, stopped=run.stopped),
     panels=(_panel("drops", "Cost of each condition"),),
     sentences=drops_sentences,

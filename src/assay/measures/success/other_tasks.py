@@ -34,29 +34,29 @@ _ROWS = ("id", "experiment", "task", "seed", "start", "condition", "outcome", "s
 
 @dataclass(frozen=True, slots=True)
 class NewGoals(Result):
-    """Success at new goals, compared with the controls of the tasks in whose scenes they are requested."""
+    """Success on new goals, compared with the controls of the tasks in whose scenes they are requested."""
 
     successes: int
     count: int
     tasks: int
     control: float
-    """Mean success of the controls of the same tasks."""
+    """Mean success rate of the controls of the same tasks."""
     rate: float
-    """Mean success with new goals, over tasks."""
+    """Mean success rate on new goals, over tasks."""
     change: float
     """Difference ``rate - control``."""
     interval: Interval | None
     """Student interval over tasks; None for a single task."""
     p: float
-    """Exact one-sided p value, over tasks, for success below half of the control's."""
+    """Exact one-sided p value, over tasks, for success below half of the controls'."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherTasks(Result):
-    """Success at other tasks that the instruction requests."""
+    """Success on other tasks that the instruction requests."""
 
     asked: tuple[Drop, ...]
-    """Drop of each condition against the controls of the requested task.
+    """Drop in each condition relative to the controls of the requested task.
 
     The last drop pools all requests for one task or, without such requests, all requests for two tasks; pooling both
     would use the same controls twice.
@@ -74,7 +74,7 @@ class OtherTasks(Result):
 
 
 def other_tasks(run: RunData) -> OtherTasks:
-    """Measure success at other tasks; empty if none is requested."""
+    """Measure success on other tasks; empty if none is requested."""
     rows = valid_rows(run.frame)
     source = pl.col("asked_from") if "asked_from" in rows.columns else pl.lit(None, pl.String)
     change = pl.col("change") if "change" in rows.columns else pl.lit(None, pl.String)
@@ -194,7 +194,7 @@ def _test_other_tasks(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 OTHER_TASKS = Measure(
     "other_tasks",
-    "Other tasks of the scene, against the controls of the requested tasks.",
+    "Success on other tasks of the scene, compared with the controls of the requested tasks.",
     other_tasks,
     needs=("change", "truth"),
     tests=_test_other_tasks,

@@ -43,18 +43,18 @@ class Rate(Result):
     count: Annotated[int, Column("n", "count")]
     """Number of successes and failures."""
     errors: Annotated[int, Column("errors", "count")]
-    """Number of excluded episodes that ended in an error."""
+    """Number of episodes excluded because they ended in an error."""
     rate: Annotated[float | None, Column("success", "share")]
     """Success rate, 0 to 1; None if all episodes ended in an error."""
     effective: float | None
     """Effective sample size."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
-    """Interval of the rate for these tasks and new starts."""
+    """Interval of the rate, for these tasks and new starts."""
     tasks: int = 0
     over_tasks: Interval | None = None
-    """Interval for tasks in general, if these tasks are a sample; None for fewer than three tasks."""
+    """Interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
     errors_as_failures: float | None = None
-    """Rate if every error is counted as a failure: a lower bound."""
+    """Rate with every error counted as a failure: a lower bound."""
     stopped: bool = False
     """Whether a condition of the group was stopped early.
 
@@ -63,7 +63,7 @@ class Rate(Result):
 
 
 RATE = ("successes", "count", "errors", "rate", "interval")
-"""Columns of a rate in tables."""
+"""Fields of a rate that are shown in tables."""
 
 
 def success_rate(frame: pl.DataFrame, stopped: Mapping[str, Mapping[str, Any]] | None = None) -> Rate:
@@ -132,12 +132,12 @@ def rates(
 
 
 def interval_note(rates: Iterable[Rate]) -> str:
-    """Return a note with the methods of the intervals of rates."""
+    """Return a note on the methods used for the intervals of rates."""
     return f"95 % intervals: {methods(rate.interval for rate in rates)}; errors are excluded."
 
 
 def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
-    """Return the table of success, steps to success and flawless success in each condition."""
+    """Return a table of success, steps to success and flawless success in each condition."""
     flawless = {group_name(part.group): part.rate for part in report.profile.get("no_mistakes") or ()}
     medians = {group_name(part.group): part.median for part in report.profile.get("time_to_success") or ()}
     if not rates:
@@ -155,7 +155,7 @@ def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None
 
 
 def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
-    """Return the table of success in each task."""
+    """Return a table of success in each task."""
     if not rates:
         return None
     return Table.of(
@@ -173,7 +173,7 @@ def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
 def rates_drawing(
     name: str, title: str, caption: str, groups: Mapping[str, Iterable[tuple[str, Rate | None]]]
 ) -> Drawing:
-    """Draw a forest plot of labelled rates in groups that differ in colour and marker."""
+    """Draw a forest plot of labelled rates, in groups that differ in colour and marker."""
     marks = {
         group: [
             Mark(
@@ -198,7 +198,7 @@ def rates_drawing(
 
 
 def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
-    """Draw success in each task, unperturbed and perturbed."""
+    """Plot success in each task, unperturbed and perturbed."""
     tasks = {str(rate.group["task"]) for rate in rates if rate.count}
     groups: dict[str, list[tuple[str, Rate]]] = {"control": [], "perturbed": []}
     for rate in sorted(rates, key=lambda rate: natural(str(rate.group["task"]))):
@@ -216,7 +216,7 @@ def has_perturbed_episodes(profile: Profile) -> bool:
 
 
 def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
-    """Yield a sentence about the success rate and that of the controls."""
+    """Yield a sentence about the success rates on perturbed episodes and controls."""
     control, perturbed = profile.get(CONTROLS), has_perturbed_episodes(profile)
     episodes = "perturbed episodes in which success is expected" if perturbed else "unperturbed episodes"
     text = f"It succeeds in {rate.successes:,} of {rate.count:,} {episodes} ({percent(rate.rate)}, 95 % interval "
@@ -230,7 +230,7 @@ def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
 
 
 SUCCESS = "Success and drops"
-"""Section of the report about success rates and drops."""
+"""Title of the report section on success rates and drops."""
 SUCCESS_RATE = Measure(
     "success_rate",
     "Success in perturbed episodes in which success is expected; in the controls, if there are none.",
@@ -264,7 +264,7 @@ CONDITIONS = Measure(
 )
 TASKS = Measure(
     "tasks",
-    "Success by task, unperturbed and perturbed, if success is expected.",
+    "Success by task, unperturbed and perturbed, where success is expected.",
     lambda run: rates(
         run.plausible.with_columns(perturbed=pl.col("condition") != CONTROL),
         ("task", "perturbed"),

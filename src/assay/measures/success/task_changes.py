@@ -73,13 +73,13 @@ class TaskChange(Result):
     perturbed: Annotated[float, Column("perturbed", "share")]
     p: Annotated[float, Column("p of a loss", "p")]
     """Exact one-sided p value over starts."""
-    more_p: Annotated[float, Column("more than others: Holm p", "p")]
-    """Exact one-sided p value for a larger fraction of lost starts than in other tasks, adjusted by Holm."""
+    more_p: Annotated[float, Column("more than in other tasks, Holm p", "p")]
+    """Exact one-sided p value for a larger fraction of lost starts than in other tasks, adjusted (Holm)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCost(Result):
-    """Success kept under a change, and the change's part in the fall over all changes."""
+    """Success kept under a change, and the change's share of the loss over all changes."""
 
     change: Annotated[str, Column("change")]
     kept: Annotated[int, Column("kept", "count")]
@@ -90,22 +90,22 @@ class ChangeCost(Result):
     """Fraction of kept successes, ``kept / count``; None if no control succeeds."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Wilson interval of ``share`` over starts."""
-    of_fall: Annotated[float | None, Column("part of the fall", "share")]
-    """Fraction of the fall over all changes, which also depends on the change's number of episodes.
+    of_fall: Annotated[float | None, Column("share of the loss", "share")]
+    """Share of the loss over all changes, which also depends on the number of episodes with the change.
 
-    None without a fall.
+    None if there is no loss.
     """
-    of_fall_interval: Annotated[Interval | None, Column("part, 95 % interval", "share")]
+    of_fall_interval: Annotated[Interval | None, Column("share of the loss, 95 % interval", "share")]
     """Linearised interval of ``of_fall`` over starts."""
-    more: Annotated[float | None, Column("against other changes", "change")] = None
-    """Success kept under this change minus that under the other changes from the same starts.
+    more: Annotated[float | None, Column("minus other changes", "change")] = None
+    """Success kept under this change minus success kept under the other changes from the same starts.
 
     None for a single change.
     """
-    more_interval: Annotated[Interval | None, Column("95 % interval of that", "change")] = None
+    more_interval: Annotated[Interval | None, Column("minus others, 95 % interval", "change")] = None
     """Newcombe interval of ``more`` over starts."""
-    more_p: Annotated[float | None, Column("Holm p of that", "p")] = None
-    """Exact two-sided p value of ``more``, adjusted for all changes (Holm)."""
+    more_p: Annotated[float | None, Column("minus others, Holm p", "p")] = None
+    """Exact two-sided p value for ``more``, adjusted for all changes (Holm)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,14 +116,14 @@ class TaskChanges(Result):
     costs: tuple[ChangeCost, ...]
     """Costs of single changes, in decreasing order."""
     alike_p: float | None
-    """p value of equal costs of all changes (Mantel-Haenszel, within starts); None for fewer than two changes."""
+    """p value for equal costs of all changes (Mantel-Haenszel, within starts); None for fewer than two changes."""
     uneven: dict[str, float]
-    """Change -> p value of equal cost in all tasks, by permutation of starts between tasks."""
+    """Change -> p value for equal cost in all tasks, by permutation of starts between tasks."""
     rows: pl.DataFrame = field(repr=False, metadata=FOR_DRAWING)
     """Perturbed episodes with their control's outcome, one row each.
 
     Columns: id, task, seed, start, condition, change, success, control_success, alike (repeats the control's
-    trajectory; null if not judged), elsewhere (an object or the end effector starts at another position than in the
+    trajectory; null if not judged), elsewhere (an object or the end effector starts at a different position from the
     control).
     """
     changes: dict[str, str] = field(default_factory=dict, repr=False, metadata=FOR_DRAWING)
@@ -168,7 +168,7 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
     all_lost = rows.group_by(START, maintain_order=True).agg(_all=lost)
     whole, starts = all_lost["_all"].to_numpy().astype(float), len(all_lost)
     t = t_quantile(0.975, max(starts - 1, 1))
-    # A change's part of the fall is defined if the fall over all changes is significant.
+    # A change's share of the loss is defined if the loss over all changes is significant.
     falls = starts > 2 and whole.sum() > max(0.0, t * whole.std(ddof=1) * starts**0.5)
     costs = []
     for change, own in by_change.items():
@@ -249,7 +249,7 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 
 
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
-    """Return task and change -> control, perturbed and count of the starts, (starts, 3), in the order of the rows."""
+    """Return task and change -> control, perturbed and count of each start, (starts, 3), in the order of the rows."""
     table = start_table(rows, "change")
     values = outcome_counts(table)
     places: dict[tuple[str, str], list[int]] = {}
@@ -259,10 +259,10 @@ def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
 
 
 def alike_p(rows: pl.DataFrame) -> float:
-    """Return the p value of equal costs of all changes, from starts whose controls succeed, permuted within starts.
+    """Return the p value for equal costs of all changes, from starts whose controls succeed, permuted within starts.
 
-    The generalised Mantel-Haenszel test: deviation of the successes by change from the mean of their start, divided
-    by its covariance; chi-squared.
+    In the generalised Mantel-Haenszel test, the statistic is the deviation of the successes by change from the mean of
+    their start, divided by its covariance; it follows a chi-squared distribution.
     """
     rows = rows.filter(pl.col("control_success") == 1)
     start = rows.select(pl.struct(START).rank("dense")).to_series().to_numpy().astype(int) - 1
@@ -284,7 +284,7 @@ def alike_p(rows: pl.DataFrame) -> float:
 
 
 def uneven_p(rows: pl.DataFrame) -> float | None:
-    """Return the p value of equal cost in all tasks, by permutation of starts between tasks.
+    """Return the p value for equal cost in all tasks, by permutation of starts between tasks.
 
     None for a single task.
     """
@@ -304,7 +304,7 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
 
 
 def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Return the table of success kept under each change."""
+    """Return a table of the success kept under each change."""
     if not result.costs:
         return None
     alike = ""
@@ -314,24 +314,24 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         alike = f"Overall, the changes {verdict} ({test})."
     return Table.of(
         "kept",
-        "Success kept, if the control succeeds",
+        "Success kept where the control succeeds",
         result.costs,
-        note="Pairs whose control succeeds; Wilson intervals over starts. Part of the fall: fraction of all successes "
-        "lost under all changes, which also depends on the number of episodes. Against other changes: success kept "
-        f"with this change minus that kept with the others in the same starts. {alike}",
+        note="Pairs whose control succeeds; Wilson intervals over starts. Share of the loss: fraction of all successes "
+        "lost under all changes, which also depends on the number of episodes. Minus other changes: success kept "
+        f"under this change minus success kept under the others from the same starts. {alike}",
         shown_at_once=True,
     )
 
 
 def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Return the table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
+    """Return a table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
     drops = report.profile.get(CHANGES) or ()
     drops = tuple(drop for drop in drops if drop.plausible and drop.over_tasks is not None)
     if not drops:
         return None
     return Table.of(
         "over-tasks",
-        "These tasks, or tasks in general",
+        "These tasks and tasks in general",
         drops,
         Column("change", value=lambda drop: drop.group),
         Column("tasks", "count", value=lambda drop: drop.tasks),
@@ -341,21 +341,21 @@ def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
         Column("tasks in general, 95 % interval", "change", value=lambda drop: drop.over_tasks),
         Column("p over tasks, two-sided", "p", value=lambda drop: drop.p_over_tasks),
         Column("log-odds", "number", value=lambda drop: drop.log_odds and drop.log_odds.log_odds),
-        Column("p of that, two-sided", "p", value=lambda drop: drop.log_odds and drop.log_odds.p),
+        Column("p of the log-odds, two-sided", "p", value=lambda drop: drop.log_odds and drop.log_odds.p),
         note="The diagnosis holds for these tasks with new starts. Tasks in general: as if these were a random sample, "
-        "with one observation per task. The Holm p is one-sided and adjusted for all tests; the two other p are not "
-        "adjusted. Log-odds: conditional logistic regression within starts, for comparison with the exact test.",
+        "with one observation per task. The Holm p is one-sided and adjusted for all tests; the other two p values are "
+        "not adjusted. Log-odds: conditional logistic regression within starts, for comparison with the exact test.",
     )
 
 
 def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None:
-    """Return the table of the cost of each change in each task."""
+    """Return a table of the cost of each change in each task."""
     if len({cell.task for cell in result.cells}) < 2:
         return None
     uneven = [f"{change} ({p_phrase(p)})" for change, p in result.uneven.items() if p < SURE]
-    verdict = f"Costs more in some tasks: {listed(uneven)}"
+    verdict = f"Changes that cost more in some tasks than in others: {listed(uneven)}"
     if not uneven:
-        verdict = "No change costs more in some tasks"
+        verdict = "No change costs significantly more in some tasks than in others"
     return Table.of(
         "task-changes",
         "Cost of each change in each task",
@@ -363,14 +363,14 @@ def task_changes_table(result: TaskChanges, report: ReportedRun) -> Table | None
         *("change", "task", "pairs", "starts", "telling", "control", "perturbed"),
         Column("difference", "change", value=lambda cell: cell.perturbed - cell.control),
         *("p", "more_p"),
-        note="p of a loss: in that task, one-sided, exact over starts, not adjusted. More than others: more starts are "
-        "lost than in the other tasks, Holm over the tasks of the change. Informative starts are those whose control "
-        f"succeeds. {verdict} (permutation of starts between tasks).",
+        note="p of a loss: in that task, one-sided, exact over starts, not adjusted. More than in other tasks: more "
+        "starts are lost than in the other tasks, adjusted (Holm) over the tasks of the change. Informative starts are "
+        f"those whose control succeeds. {verdict} (permutation of starts between tasks).",
     )
 
 
 def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
-    """Yield sentences about success kept under the costliest changes."""
+    """Yield sentences about the success kept under the costliest changes."""
     costs = [cost for cost in result.costs if cost.share is not None]
     if not costs:
         return
@@ -383,7 +383,7 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
         shares.append(f"{percent(cost.share, 0)} {under} ({counts})")
     rest = len(costs) - 3
     more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
-    yield f"Of the successes of its controls it keeps {listed(shares)}{more}."
+    yield f"Of the successes of its controls, it keeps {listed(shares)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]

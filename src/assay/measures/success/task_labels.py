@@ -1,4 +1,4 @@
-"""Success by label of the task, and whether tasks with a label are worse than the other tasks."""
+"""Success by task label, and whether success is lower on tasks with a label than on the other tasks."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MIN_TASKS = 10
-"""Minimum number of tasks for separating the effect of a label from that of single tasks."""
+"""Minimum number of tasks needed to separate the effect of a label from that of single tasks."""
 
 
 def label_families(frame: pl.DataFrame) -> list[str]:
-    """Return the names of a frame's label families, in their order."""
+    """Return the names of a frame's label families, in order."""
     names = (name.removeprefix(COLUMN) for name in frame.columns if name.startswith(COLUMN))
     return sorted(names, key=family_order)
 
 
 def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
-    """Return one row for each label of an episode in a family, with only that label in the family's column."""
+    """Return one row for each of an episode's labels in a family, with only that label in the family's column."""
     name = f"{COLUMN}{family}"
     labels = pl.col(name).map_elements(lambda text: list(read(text)), return_dtype=pl.List(pl.String))
     return frame.drop_nulls(name).with_columns(labels).explode(name)
@@ -45,10 +45,10 @@ def with_each_label(frame: pl.DataFrame, family: str) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class LabelRate(Rate):
-    """Success of tasks with a label, compared with tasks without it."""
+    """Success on tasks with a label, compared with tasks without it."""
 
     others: int | None = None
-    """Successes of tasks without the label; None for fewer than ten tasks, or if all have it."""
+    """Number of successes on tasks without the label; None for fewer than ten tasks, or if all have it."""
     others_count: int | None = None
     behind: float | None = None
     """Success with the label minus success without it."""
@@ -59,7 +59,7 @@ class LabelRate(Rate):
 
 
 def label_rates(frame: pl.DataFrame, family: str) -> tuple[Rate, ...]:
-    """Return success by the labels of a family, in their order."""
+    """Return success by label in a family, in order."""
     column = f"{COLUMN}{family}"
     values = rates(with_each_label(frame, family), (column,))
     return tuple(sorted(values, key=lambda rate: label_order(family, str(rate.group[column]))))
@@ -85,7 +85,7 @@ def _rates_by_label(run: RunData) -> dict[str, tuple[Rate, ...]]:
 
 
 def _against_others(tasks: pl.DataFrame, rate: Rate) -> Rate:
-    """Add the comparison with tasks without the label to a rate. Tasks are the units, not episodes."""
+    """Add the comparison with tasks without the label to a rate. The units are tasks, not episodes."""
     (label,) = rate.group.values()
     hits, counts = tasks.select("hits", "count").to_numpy().astype(float).T
     mine = np.array([text is not None and label in read(text) for text in tasks["labels"]])
@@ -105,7 +105,7 @@ def _against_others(tasks: pl.DataFrame, rate: Rate) -> Rate:
 
 
 def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
-    """Test the label whose tasks are most clearly worse than those without it, if there are many tasks."""
+    """Test the label whose tasks fare most clearly worse than those without it, if there are many tasks."""
     for run, profile in profiles:
         evidence = []
         for family, values in (profile.get(LABELS) or {}).items():
@@ -122,7 +122,7 @@ def _test_labels(profiles: Profiles) -> Iterator[FlawTest]:
 
 
 def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) -> Table | None:
-    """Return the table of success by label."""
+    """Return a table of success by label."""
     values = [rate for rates in families.values() for rate in rates]
     if not values:
         return None
@@ -138,11 +138,11 @@ def labels_table(families: Mapping[str, Sequence[Rate]], report: ReportedRun) ->
 
 
 Spoke = tuple[str, str]
-"""A family and a label."""
+"""Label family and label."""
 
 
 def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
-    """Return the labels of the runs, in order. Raises MeasureError if they are too few for a radar plot."""
+    """Return the labels of the runs, in order. Raises MeasureError if there are too few for a radar plot."""
     spokes = dict.fromkeys(  # not a set, whose order differs between processes
         (family, group_name(rate.group))
         for families in runs
@@ -151,7 +151,7 @@ def spokes_of(runs: Iterable[Mapping[str, Sequence[Rate]]]) -> list[Spoke]:
         if rate.rate is not None
     )
     if not spokes:
-        raise MeasureError("no episode has a label family")
+        raise MeasureError("no episode has labels of any family")
     if len(spokes) < 3:
         raise MeasureError(f"{plural(len(spokes), 'label')}; a radar plot needs at least 3")
     return sorted(spokes, key=lambda spoke: (family_order(spoke[0]), label_order(*spoke)))
@@ -165,7 +165,7 @@ def radar(
     size: float = 7.5,
     names: Sequence[str] | None = None,
 ) -> None:
-    """Draw success by label on polar axes, one line for each run; ``size`` of the labels in points."""
+    """Plot success by label on polar axes, one line for each run; ``size`` is the font size of labels in points."""
     angles = np.linspace(0, 2 * np.pi, len(spokes), endpoint=False)
     for place, (run, families) in enumerate(runs.items()):
         values = {
@@ -195,7 +195,7 @@ def radar(
 
 
 def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
-    """Draw success by label: one spoke for each label of each family, one line for each run."""
+    """Plot success by label, with one spoke for each label of each family and one line for each run."""
     spokes = spokes_of(runs.values())
 
     def paint(figure: Figure) -> None:
@@ -221,7 +221,7 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
 
 LABELS = Measure(
     "labels",
-    "Success by kind of task: label family -> rates.",
+    "Success by kind of task: rates for each label family.",
     _rates_by_label,
     needs=(COLUMN,),
     panels=(Panel("World", (labels_table,), runs=radar_figure),),

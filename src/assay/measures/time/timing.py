@@ -43,14 +43,14 @@ UNTIMED = "_untimed"
 LIMITED = "limit_factor"
 """Label with the time limit of an episode, as a multiple of the reference time; null for none."""
 REFERENCE_NOTE = (
-    "Limits are multiples of a reference time: the human time, if the run has one (times=FILE); else the time of the "
-    "demonstrator in the same episode, if known; else the median over the run's successful controls of the task."
+    "Limits are multiples of a reference time: the human time, if the run has one (times=FILE); otherwise the time of "
+    "the demonstrator in the same episode, if known; otherwise the median over the successful controls of the task."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Limit(Result):
-    """Success within a time limit."""
+    """Success rate within a time limit."""
 
     factor: float | None
     """Multiple of the reference time; None for no limit other than the task's horizon."""
@@ -136,7 +136,7 @@ def limits_by(
     limits = possible(rows, factors)
     if not limits:
         least = min(factor for factor in factors if factor)
-        raise MeasureError(f"its episodes were stopped before {least:g} times the reference time")
+        raise MeasureError(f"the episodes were stopped before {least:g} times the reference time")
     for factor in limits:
         part, in_time = rows, pl.col("success") == 1
         if factor is not None:
@@ -257,7 +257,7 @@ def limits_table(result: Limits, report: ReportedRun) -> Table:
     """Make the table of success by time limit."""
     return Table.of(
         "time-limits",
-        "Success against the time limit",
+        "Success by time limit",
         result.limits,
         Column("limit", value=lambda limit: limit_name(limit.factor)),
         *declared_columns(Limit),
@@ -283,7 +283,7 @@ def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
         axes.vlines(x, *ends, color=look["color"], linewidth=1.1)
     axes.set_xticks(range(len(places)), [limit_name(factor) for factor in places])
     share_limits(axes)
-    axes.set_xlabel("time limit, multiple of the reference")
+    axes.set_xlabel("time limit / reference time")
 
 
 def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
@@ -299,17 +299,22 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
     sizes = "; ".join(
         (f"{run}: " if len(runs) > 1 else "")
         + plural(result.limits[0].count, "episode")
-        + (f" ({result.unknown:,} of tasks without a reference left out)" if result.unknown else "")
+        + (
+            f" ({result.unknown:,} left out because their task has no reference time)"
+            if result.unknown
+            else ""
+        )
         for run, result in runs.items()
     )
     caption = (
-        f"Success with less time; {sizes}, including controls. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
+        f"Success rate within each time limit; {sizes}, including controls. {REFERENCE_NOTE} "
+        "Lines: 95 % Wilson intervals."
     )
-    return Drawing("time-limits", "Success against the time limit", caption, (HALF, 3.0), paint)
+    return Drawing("time-limits", "Success by time limit", caption, (HALF, 3.0), paint)
 
 
 def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawing:
-    """Draw the duration of successes, by condition."""
+    """Draw the duration of successes by condition."""
     marks = []
     for result in results[:MOST]:
         name = group_name(result.group)
@@ -317,10 +322,10 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
         colour, shape = (ORANGE, "s") if name == CONTROL else (BLUE, "o")
         marks.append(Mark(name, result.median, result.interval, numbers, color=colour, marker=shape))
     ends = [mark.interval.high if mark.interval else mark.value for mark in marks]
-    left = f" The first {MOST} of {len(results)} conditions." if len(results) > MOST else ""
+    left = f" Only the first {MOST} of {len(results)} conditions are shown." if len(results) > MOST else ""
     caption = (
-        f"Median time of {plural(sum(result.successes for result in results), 'success', 'successes')}. Lines: 95 % "
-        f"intervals from order statistics, for at least six successes.{left}"
+        f"Median time to success over {plural(sum(result.successes for result in results), 'success', 'successes')}. "
+        f"Lines: 95 % intervals from order statistics, for at least six successes.{left}"
     )
     return forest_drawing(
         "time-to-success",
@@ -335,7 +340,7 @@ def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawin
 
 TIME_LIMITS = Measure(
     "time_limits",
-    "Success against the time limit; only changes after which success is expected.",
+    "Success by time limit; only changes after which success is expected.",
     lambda run: time_limits(run.plausible),
     continuous=True,
     panels=(Panel(TIME, (limits_table,), runs=limits_figure),),
@@ -406,6 +411,6 @@ def efficiency(
 
 EFFICIENCY = Measure(
     "efficiency",
-    "Cost of the run: episodes saved by early stopping, decisions of the policy.",
+    "Cost of the run: episodes saved by early stopping, and number of policy decisions.",
     lambda run: efficiency(run.frame, run.counts, run.stopped),
 )

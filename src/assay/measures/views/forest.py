@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROW = 0.19
-"""Height of a row, inches."""
+"""Height of a row in inches."""
 MOST = 60
-"""Maximum number of rows of a readable plot."""
+"""Maximum number of rows in a legible plot."""
 SHARES = (-0.02, 1.02)
 """Limits of an axis of fractions, with room for marks at both ends."""
 LETTERS = 7.2
-"""Font size of the notes, points."""
+"""Font size of the notes in points."""
 CHARACTER = 4.4
-"""Mean width of a character of the notes, points."""
+"""Mean width of a character of the notes in points."""
 LONGEST = 30
-"""Maximum length of a label, without the experiment's name, that leaves room for a plot in a column of a paper."""
+"""Maximum length of a label, without the experiment's name, that leaves room for a plot in a paper's column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Mark:
     notes: tuple[str, ...] = ()
     """Numbers beside the row."""
     sure: bool = True
-    """Whether the mark is filled; otherwise hollow."""
+    """Whether the mark is filled rather than hollow."""
     color: str = BLUE
     marker: str = "o"
 
     @classmethod
     def of_change(cls, label: str, result: Any, *notes: str, **look: Any) -> Mark:
-        """Return the row of a result with ``change`` and ``interval``: both in points, and further notes."""
+        """Return the row for a result with ``change`` and ``interval``, both noted in points, and further notes."""
         numbers = points(result.change), between(result.interval, 100)
         return cls(label, result.change, result.interval, (*numbers, *notes), **look)
 
 
 def height(groups: Mapping[str, Sequence[Mark]]) -> float:
-    """Return the height of a forest plot, inches."""
+    """Return the height of a forest plot in inches."""
     return 0.95 + ROW * sum(len(marks) + bool(name) for name, marks in groups.items())
 
 
@@ -68,7 +68,7 @@ def forest_drawing(
     least: float = 0.0,
     finish: Callable[[Any], None] = lambda axes: None,
 ) -> Drawing:
-    """Return a forest plot as wide as the page; ``unit`` is that of the axis, and ``finish`` draws more on the axes."""
+    """Return a forest plot as wide as the page; ``unit`` is the unit of the axis, ``finish`` draws more on the axes."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -93,7 +93,7 @@ def change_drawing(
     along: str,
     heads: Sequence[str] = (),
 ) -> Drawing:
-    """Return a forest plot of changes (`Mark.of_change`) in percentage points, with ``heads`` of the further notes."""
+    """Return a forest plot of changes (`Mark.of_change`) in percentage points, with ``heads`` above further notes."""
     axis: Any = {"along": along, "unit": "points", "zero": 0.0, "least": 0.1}
     return forest_drawing(name, title, caption, groups, heads=("points", "95 % interval", *heads), **axis)
 
@@ -107,9 +107,9 @@ def forest(
     zero: float | None = None,
     least: float = 0.0,
 ) -> None:
-    """Draw groups of marks below their names (no name if it is empty), with ``heads`` above the notes.
+    """Draw groups of marks below their names (none if empty), with ``heads`` above the notes.
 
-    The axis includes ``zero`` and at least ``least`` to either side of it.
+    The axis includes ``zero`` and extends at least ``least`` to either side of it.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -161,7 +161,7 @@ def forest(
 
 
 def note(axes: Axes, text: str, end: float, place: float, colour: str = INK) -> None:
-    """Write text beside the axes at a row; it ends ``end`` points to the right of the axes."""
+    """Write text beside the axes at a row, ending ``end`` points to the right of the axes."""
     axes.annotate(
         text,
         (1.0, place),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NONE = "none"
-"""Object names or action phrasing as in the original instruction."""
+"""Type of a paraphrase that keeps the object names or the action phrasing of the original instruction."""
 OBJECTS = (NONE, "addition", "contextual", "habitual")
 """Ways to name objects, after LIBERO-Para; ``assay.perturb.words.grid.cells`` creates them."""
 ACTIONS = (
@@ -25,7 +25,7 @@ LIGHT = 0.55
 
 
 def fill_cell(axes: Axes, row: float, column: float, shade: float | None, *, hatch: str | None = None) -> str:
-    """Fill a cell with a colour of the scale (0 is dark; None for empty); return the colour of its text."""
+    """Fill a cell with a colour from the scale (0 is dark; None for empty) and return the colour of its text."""
     from matplotlib import colormaps
     from matplotlib.patches import Rectangle
 
@@ -38,7 +38,7 @@ def fill_cell(axes: Axes, row: float, column: float, shade: float | None, *, hat
 
 
 def bare_axes(axes: Axes) -> None:
-    """Remove ticks, grid and frame of a heat map."""
+    """Remove the ticks, grid and frame of a heat map."""
     axes.tick_params(length=0)
     axes.grid(visible=False)
     for side in axes.spines.values():
@@ -69,7 +69,7 @@ def grid_map(
     text: Callable[[float], str],
     shade: Callable[[float], float] = lambda value: value,
 ) -> Drawing:
-    """Draw the 4 x 11 grid (object type, action type) with a number in each cell; ``shade`` is 0 (dark) to 1."""
+    """Draw the 4 x 11 grid (object type, action type) with a number in each cell; ``shade`` is from 0 (dark) to 1."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Print settings of figures for papers: width of a column or a page, font, PDF or SVG."""
+"""Print settings for figures in papers: width of a column or a page, font, PDF or SVG."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:  # see style.py: matplotlib is loaded when a figure is drawn
 
 Format = Literal["pdf", "svg"]
 COLUMN, PAGE = 3.25, 6.75
-"""Widths of a column and of a two-column page in most conference styles, inches."""
+"""Widths of a column and of a two-column page in most conference styles, in inches."""
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
 FONT = "DejaVu Sans"
-"""Default font, which is included in matplotlib."""
+"""Default font, which is bundled with matplotlib."""
 NARROW = 5.0
-"""Width below which there is little room for text beside a plot, inches."""
+"""Width, in inches, below which there is little room for text beside a plot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """Print settings of figures."""
+    """Print settings for figures."""
 
     format: Format = "pdf"
     width: float = COLUMN
-    """Width of a figure, inches."""
+    """Width of a figure in inches."""
     font: str = FONT
     letters: float = 8.0
-    """Smallest font size, points."""
+    """Smallest font size in points."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of conditions, tasks and runs: id -> name."""
 
@@ -48,7 +48,7 @@ class Print:
         letters: float = 8.0,
         names: Path | None = None,
     ) -> Print:
-        """Return settings from command line options. Raises RunError with the valid values."""
+        """Return settings from command-line options. Raises RunError, which lists the valid values."""
         if format not in get_args(Format):
             raise RunError(f"--figures {format}: expected {' or '.join(get_args(Format))}")
         inches = {"column": COLUMN, "page": PAGE}.get(width, 0.0)
@@ -123,7 +123,7 @@ def read_names(file: Path) -> dict[str, str]:
     except OSError as error:
         raise RunError(f"--names {file}: {error.strerror}") from None
     except (ValueError, yaml.YAMLError) as error:
-        raise RunError(f"--names {file}: not YAML or JSON: {str(error).splitlines()[0]}") from None
+        raise RunError(f"--names {file} is not valid YAML or JSON: {str(error).splitlines()[0]}") from None
     if not isinstance(data, dict) or any(isinstance(label, dict | list) for label in data.values()):
         raise RunError(f"--names {file}: expected lines of the form 'id: name'")
     return {str(name): str(label) for name, label in data.items()}

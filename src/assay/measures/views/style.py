@@ -1,7 +1,7 @@
-"""Style of figures, and their rendering to SVG: the same run gives the same bytes.
+"""Style of figures, and rendering to SVG, in which the same run gives the same bytes.
 
-Colours are those of Okabe and Ito, which are safe for colour blindness, and cividis; series also differ in their
-marks, for print without colours. Text stays text, so that it can be searched and copied.
+The colours are those of Okabe and Ito, which are safe for colour blindness, and cividis. Series also differ in their
+markers, for print without colours. Text is kept as text, so that it can be searched and copied.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X")
 INK, FAINT, RULE, EMPTY = "#1d1d22", "#5f6068", "#d9d9de", "#ececf0"
 SHADES = "cividis"
 WIDTH = 9.6
-"""Width of a figure that spans the page, inches."""
+"""Width, in inches, of a figure that spans the page."""
 HALF = 4.6
-"""Width of a figure that shares a row with another, inches."""
+"""Width, in inches, of a figure that shares a row with another."""
 
 _FAMILY = "DejaVu Sans"  # comes with matplotlib: other machines lay text out alike
 _SHOWN = "'DejaVu Sans',Verdana,Arial,sans-serif"
@@ -70,7 +70,7 @@ _STYLE: Any = {
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 _ONE_AT_A_TIME = threading.Lock()  # the settings of matplotlib are global
 _print: Print | None = None
-"""Print settings of the figure being painted; None for the page. Set under the lock."""
+"""Print settings of the figure being painted; None for the page. Set while holding the lock."""
 
 
 def printing() -> Print | None:
@@ -88,11 +88,11 @@ class Drawing:
     caption: str
     """Content, number of episodes, and the method of the intervals."""
     size: tuple[float, float]
-    """Width and height on the page, inches."""
+    """Width and height on the page in inches."""
     paint: Callable[[Figure], None]
     """Function that draws on a figure of any size."""
     in_a_column: bool = True
-    """Whether the figure is readable in a column of a paper; otherwise it is printed as wide as the page."""
+    """Whether the figure is legible in a paper's column; otherwise, it is printed as wide as the page."""
 
     @property
     def wide(self) -> bool:
@@ -101,7 +101,7 @@ class Drawing:
 
     @cached_property
     def svg(self) -> str:
-        """SVG element for a page."""
+        """Figure as an SVG element for a page."""
         import matplotlib
         from matplotlib.figure import Figure
 
@@ -124,11 +124,11 @@ class Drawing:
 
     @property
     def file(self) -> str:
-        """SVG document."""
+        """Figure as an SVG document."""
         return f'<?xml version="1.0" encoding="utf-8"?>\n{self.svg}'
 
     def render_print(self, how: Print) -> bytes:
-        """Render the figure as PDF or SVG for a paper, with its width and font size."""
+        """Render the figure as PDF or SVG for a paper, at the paper's width and font size."""
         import matplotlib
         from matplotlib.figure import Figure
 
@@ -176,7 +176,7 @@ def share_limits(axes: Axes) -> None:
 
 
 def series(place: int) -> dict[str, Any]:
-    """Return the colour and marker of the n-th series, as keywords of matplotlib and of `Mark`."""
+    """Return the colour and marker of the n-th series, as keyword arguments for matplotlib and `Mark`."""
     return {"color": SERIES[place % len(SERIES)], "marker": MARKS[place % len(MARKS)]}
 
 

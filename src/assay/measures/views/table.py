@@ -44,7 +44,7 @@ _LATEX = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table, alone or as the annotation of a result's field."""
+    """One column of a table, used alone or as the annotation of a result's field."""
 
     name: str
     kind: Kind = "text"
@@ -55,7 +55,7 @@ class Column:
 
     @property
     def heading(self) -> str:
-        """Name and unit."""
+        """Name and unit of the column."""
         if self.bare:
             return self.name
         unit = {"share": ", %", "chance": ", %", "change": ", points", "metres": ", m"}.get(self.kind, "")
@@ -67,7 +67,7 @@ class Column:
         return self.kind != "text"
 
     def format(self, value: Value) -> str:
-        """Format a value for readers."""
+        """Format a value for display."""
         if value is None:
             return NOT
         if isinstance(value, bool):
@@ -95,7 +95,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Named columns and rows of plain values."""
+    """Table with named columns and rows of plain values."""
 
     name: str
     """Stem of the table's file names."""
@@ -106,7 +106,7 @@ class Table:
     shown_at_once: bool = False
     """Whether the page shows the table unfolded."""
     narrow: bool = False
-    """Whether LaTeX should set it to fit a column."""
+    """Whether LaTeX should fit the table into a column."""
 
     @classmethod
     def of(
@@ -141,7 +141,7 @@ class Table:
 
     @property
     def formatted_rows(self) -> list[list[str]]:
-        """Rows formatted for readers."""
+        """Rows formatted for display."""
         return [
             [column.format(value) for column, value in zip(self.columns, row, strict=True)]
             for row in self.rows

@@ -35,7 +35,7 @@ def signed(value: float, digits: int = 1) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """Format a fraction (0 to 1) in percent."""
+    """Format a fraction (0 to 1) as a percentage."""
     return NOT if share is None else f"{number(100 * share, digits)} %"
 
 
@@ -45,7 +45,7 @@ def points(change: float) -> str:
 
 
 def between(interval: Interval | None, scale: float = 1.0, digits: int = 1) -> str:
-    """Format both ends of an interval, times ``scale``."""
+    """Format both bounds of an interval, multiplied by ``scale``."""
     if interval is None:
         return NOT
     return f"{number(scale * interval.low, digits)} to {number(scale * interval.high, digits)}"
@@ -78,7 +78,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def listed(parts: Iterable[str], last: str = "and") -> str:
-    """Join parts to a phrase: a, b and c."""
+    """Join parts into a phrase: a, b and c."""
     *rest, end = list(parts) or [""]
     return f"{', '.join(rest)} {last} {end}" if rest else end
 
@@ -97,7 +97,7 @@ def task_instruction(task: str) -> str | None:
 
 
 def natural(name: str) -> list[str | int]:
-    """Sort key that orders numbers by value: libero_goal/2 before libero_goal/10."""
+    """Return a sort key that orders numbers by value: libero_goal/2 before libero_goal/10."""
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name)]
 
 
@@ -110,20 +110,20 @@ def thing(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeyNumber:
-    """A number at the head of a report."""
+    """A key number at the top of a report."""
 
     name: str
     value: str
     detail: str
     """Interval and count."""
     about: str = ""
-    """Definition in one line."""
+    """Definition on one line."""
 
     @classmethod
     def of(
         cls, name: str, value: str, interval: Interval | None, count: int, about: str = "", scale: float = 100
     ) -> KeyNumber:
-        """Return a key number with its interval, times ``scale``, and its count."""
+        """Return a key number with its interval, multiplied by ``scale``, and its count."""
         return cls(name, value, f"{between(interval, scale, 1 if scale > 1 else 2)}; n = {count:,}", about)
 
     @classmethod
@@ -158,7 +158,7 @@ CHANGE_PHRASES = {
 
 
 def describe_change(part: str) -> str:
-    """Return a phrase for a change: ``with another camera pose``."""
+    """Return a phrase for a change, such as ``with another camera pose``."""
     if part not in CHANGE_PHRASES and TOGETHER in part:
         return f"with {listed(part.split(TOGETHER))} changed together"
     return CHANGE_PHRASES.get(part, f"under {part}")

@@ -1,1 +1,1 @@
-"""Measures about instructions: paraphrases, names, phrasing, and PRIDE."""
+"""Measures of instructions: paraphrases, names, phrasing and PRIDE."""

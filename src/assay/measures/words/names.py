@@ -1,4 +1,4 @@
-"""Cost of other names: objects called by a name that the task's original instruction does not use."""
+"""Cost of other names: objects referred to by a name that the task's original instruction does not use."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE, holm
 
 WORDS = "Words"
-"""Section of the report about instructions."""
+"""Title of the report section on instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class NameGap(Result):
     interval: Annotated[Interval, Column("95 % interval", "change")]
     """Newcombe interval over strata; includes 0 if the test does."""
     strata: Annotated[int, Column("strata", "count")]
-    """Number of strata with both sides: tasks x phrasings of the action (or seeds, without that label)."""
+    """Number of strata with both kinds of wording: tasks x phrasings of the action (or seeds, without that label)."""
     p: Annotated[float, Column("p", "p")]
     """Exact p value, over strata and within them."""
     table: pl.DataFrame = field(repr=False, compare=False, metadata=FOR_DRAWING)
-    """Strata, one row each: task, manner; successes and episodes of each side."""
+    """Strata, one row each: task, manner, and the successes and episodes of each side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def pool_names(gaps: Sequence[NameGap]) -> NameGap:
 
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
-    """Compare kept with changed names within the strata that have both; None without such strata."""
+    """Compare kept with changed names within the strata that have both; None if there are none."""
     table = two_sides(rows, ("task", "manner"), pl.col("change") == Change.NAMES)
     return _measure_gap(noun, table) if len(table) else None
 
@@ -157,7 +157,7 @@ def _test_names(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 
 def names_table(result: NameGaps, report: ReportedRun) -> Table:
-    """Return the table of the cost of other names."""
+    """Return a table of the cost of other names."""
     return Table.of(
         "names",
         "Cost of other names",
@@ -169,7 +169,7 @@ def names_table(result: NameGaps, report: ReportedRun) -> Table:
 
 
 def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
-    """Draw the cost of calling each object by another name."""
+    """Plot the cost of referring to each object by another name."""
     marks = [
         Mark.of_change(
             f"the {gap.noun}" if gap.noun else "any name",
@@ -182,11 +182,11 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
         for gap in (result.overall, *result.nouns)
     ]
     caption = (
-        f"Wordings that change a name, compared with wordings of the same tasks that keep all, over "
+        f"Wordings that change a name, compared with wordings of the same tasks that keep all names, over "
         f"{plural(result.overall.strata, 'stratum', 'strata')} (task x phrasing of the action); below, each noun that "
         f"was renamed alone. Lines: 95 % Newcombe intervals over strata; p: exact, not adjusted; filled: p < {SURE:g}."
     )
-    along, heads = "change of success with another name, points", ("name kept", "changed", "p")
+    along, heads = "change in success with another name, points", ("name kept", "changed", "p")
     return change_drawing("names", "Names it knows", caption, {"": marks[:MOST]}, along=along, heads=heads)
 
 

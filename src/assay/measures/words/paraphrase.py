@@ -47,9 +47,9 @@ class Grid(Result):
     cells: tuple[GridCell, ...]
     """Cells with episodes, row by row."""
     objects: tuple[Rate, ...]
-    """Success by way of naming objects, over all phrasings, without the control."""
+    """Success by way of naming objects, over all phrasings, excluding the control."""
     actions: tuple[Rate, ...]
-    """Success by phrasing of the action, over all ways of naming objects, without the control."""
+    """Success by phrasing of the action, over all ways of naming objects, excluding the control."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Correlation(Result):
     r: float
     cells: int
     p: float
-    """p value by permutation of rows and columns of the grid: cells of one row or column are not independent."""
+    """p value by permutation of the grid's rows and columns, because cells of one row or column are not independent."""
     interval: Interval
     """Fisher interval, widened for the dependence between cells."""
 
 
 def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of paraphrases in the grid. Raises MeasureError if the frame has none."""
+    """Return the rows of paraphrases in the grid. Raises MeasureError if there are none."""
     require(frame, "object", "action")
     return frame.filter(
         (pl.col("condition") != CONTROL) & pl.col("object").is_not_null() & pl.col("action").is_not_null()
@@ -85,7 +85,7 @@ def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if none exist."""
+    """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if there are none."""
     labels = [names for names in (("object", "action"), ("scores",)) if set(names) <= set(frame.columns)]
     has_labels = [pl.lit(False), *(pl.all_horizontal(pl.col(names).is_not_null()) for names in labels)]
     rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(has_labels))
@@ -95,7 +95,7 @@ def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def grid(frame: pl.DataFrame) -> Grid:
-    """Measure success over the 4 x 11 grid, and its margins."""
+    """Measure success over the 4 x 11 grid and its margins."""
     rows = paraphrases(frame)
     usual = frame.filter(pl.col("condition") == CONTROL)
     usual = usual.with_columns(object=pl.lit(NONE), action=pl.lit(NONE))
@@ -123,11 +123,13 @@ def grid(frame: pl.DataFrame) -> Grid:
 
 
 def object_gap(frame: pl.DataFrame) -> ObjectGap:
-    """Measure the cost of calling objects by another name."""
+    """Measure the cost of referring to objects by another name."""
     rows = paraphrases(frame).with_columns(preserved=pl.col("object").is_in((NONE, "addition")))
     both = {bool(rate.group["preserved"]): rate for rate in rates(rows, ("preserved",)) if rate.count}
     if len(both) < 2:
-        raise MeasureError("needs paraphrases that keep the object's name and others that change it")
+        raise MeasureError(
+            "the comparison needs paraphrases that keep the object's name and others that change it"
+        )
     kept, success = pl.col("preserved").cast(pl.Int64), pl.col("success")
     parts = {"hits": kept * success, "count": kept, "new_hits": (1 - kept) * success, "new_count": 1 - kept}
     hits, count, new_hits, new_count = sums(valid_rows(rows), wording_columns(rows), **parts).T
@@ -136,14 +138,14 @@ def object_gap(frame: pl.DataFrame) -> ObjectGap:
 
 
 def distance_correlation(grid: Grid) -> Correlation:
-    """Correlate success with the distance of the instruction over cells, without the control."""
+    """Correlate success with the instruction's distance from the original over all cells except the control."""
     points = [
         (cell.object, cell.action, cell.pd, cell.rate.rate)
         for cell in grid.cells
         if cell.pd is not None and cell.rate.rate is not None and (cell.object, cell.action) != (NONE, NONE)
     ]
     if len(points) < 4:
-        raise MeasureError(f"got {len(points)} scored cells; a correlation needs at least 4")
+        raise MeasureError(f"{len(points)} scored cells are too few; a correlation needs at least 4")
     tables = np.full((2, len(OBJECTS), len(ACTIONS)), np.nan)
     for names, action, *point in points:
         tables[:, OBJECTS.index(names), ACTIONS.index(action)] = point
@@ -159,7 +161,7 @@ def wording_columns(rows: pl.DataFrame) -> list[str]:
 
 
 def grid_table(grid: Grid, report: ReportedRun) -> Table:
-    """Return the table of the paraphrase grid."""
+    """Return a table of the paraphrase grid."""
     return Table.of(
         "paraphrase-grid",
         "The paraphrase grid",
@@ -170,7 +172,7 @@ def grid_table(grid: Grid, report: ReportedRun) -> Table:
 
 
 def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
-    """Draw the 4 x 11 heat map with its margins."""
+    """Plot success over the paraphrase grid as a 4 x 11 heat map with margins."""
     cells: dict[tuple[float, float], Rate] = {
         (OBJECTS.index(cell.object), ACTIONS.index(cell.action)): cell.rate for cell in grid.cells
     }
@@ -199,7 +201,7 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
     )
     widest = max(map(max, sides), default=0.0)
     caption = (
-        f"Success in per cent and, below it, the number of episodes; "
+        f"Success in percent and, below it, the number of episodes; "
         f"{plural(sum(rate.count for rate in cells.values()), 'episode')} in {len(cells)} of 44 cells. Top left: "
         "control; the margins exclude it; hatched cells have no episode. The widest 95 % Wilson interval of a cell "
         f"extends {100 * widest:.0f} points to one side."
@@ -209,7 +211,7 @@ def grid_figure(grid: Grid, report: ReportedRun) -> Drawing:
 
 
 def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
-    """Draw the success of each cell against the mean distance of its instructions."""
+    """Plot the success of each cell against the mean distance of its instructions."""
     correlation = report.profile.get(DISTANCE_CORRELATION)
     points_by_object: dict[str, list[tuple[float, float, Interval]]] = {}
     for cell in grid.cells:
@@ -255,7 +257,7 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
 
 
 def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
-    """Draw success with the original names of objects and with other names."""
+    """Plot success with the original object names and with other names."""
     several = len(runs) > 1
     groups = {
         name if several else "": [("name kept", gap.preserved), ("another name", gap.paraphrased)]
@@ -305,7 +307,7 @@ DISTANCES = {
 
 
 def counts_table(stats: GridStats) -> Table:
-    """Return Table 8: the number of paraphrases of each cell."""
+    """Return Table 8: the number of paraphrases in each cell."""
     counts = {key: cell.count for key, cell in stats.cells.items()}
     rows = [
         (action, *(counts.get((names, action)) for names in OBJECTS), stats.total(action=action))
@@ -354,7 +356,7 @@ def names_table(stats: GridStats) -> Table:
 
 
 def distance_grid(stats: GridStats, which: str) -> Drawing:
-    """Draw Figure 5, 10 or 11: the mean distance of each cell."""
+    """Plot Figure 5, 10 or 11: the mean distance of each cell."""
     cells = {key: value for key, cell in stats.cells.items() if (value := getattr(cell, which)) is not None}
     if not cells:
         raise MeasureError("the paraphrases have no similarities; add them with `assay words score`")

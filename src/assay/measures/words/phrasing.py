@@ -36,7 +36,7 @@ STRATUM = ("task", "object")
 
 @dataclass(frozen=True, slots=True)
 class ActionGap(Result):
-    """Wordings with one phrasing of the action, compared with the others; names are kept."""
+    """Wordings with one phrasing of the action, compared with those with other phrasings; names are kept."""
 
     action: str
     successes: int
@@ -50,9 +50,9 @@ class ActionGap(Result):
     interval: Interval
     """Newcombe interval over strata; includes 0 if the test does."""
     strata: int
-    """Number of strata with both sides: tasks x ways of naming objects."""
+    """Number of strata with both kinds of wording: tasks x ways of naming objects."""
     p: float
-    """Exact p value: the larger of tests of wordings within strata, and of episodes within strata and starts."""
+    """Exact p value: the larger from tests of wordings within strata and of episodes within strata and starts."""
     p_holm: float = 1.0
     """p value adjusted for all phrasings (Holm)."""
 
@@ -167,7 +167,7 @@ def _test_forms(profiles: Profiles) -> Iterator[FlawTest | Untested]:
 
 SURFACE = Measure(
     "surface",
-    "Paired difference to the control if the same words are written differently, by form.",
+    "Paired difference from the control when the same words are written differently, by form.",
     lambda run: drops(run.frame, (SURFACE_LABEL,), stopped=run.stopped),
     needs=(SURFACE_LABEL,),
     tests=_test_forms,

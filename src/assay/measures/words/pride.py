@@ -2,7 +2,8 @@
 
 PD(a) = 1 - (a S_K + (1 - a) S_T)        PRIDE(a) = 100 sum(success PD) / sum(PD)
 
-a weighs keywords against structure. PD is linear in a, so that PRIDE follows from sums of success and similarities.
+The weight a balances keywords against structure. PD is linear in a, so PRIDE follows from sums of success and
+similarities.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ class _Sums:
         self.totals = self._parts.sum(axis=0, keepdims=True)
 
     def value(self, totals: np.ndarray, alpha: float) -> np.ndarray:
-        """Return PRIDE from totals (draws, 6): (draws,)."""
+        """Return PRIDE for totals (draws, 6): (draws,)."""
         hits = alpha * totals[:, self.KEYWORDS_HIT] + (1 - alpha) * totals[:, self.STRUCTURE_HIT]
         weights = alpha * totals[:, self.KEYWORDS] + (1 - alpha) * totals[:, self.STRUCTURE]
         return np.asarray(100 * hits / weights)
@@ -148,14 +149,14 @@ class _Sums:
         """Return PRIDE at one weight."""
         weighed = self._rows.with_columns(_pd=1 - (alpha * pl.col("s_k") + (1 - alpha) * pl.col("s_t")))
         if not weighed["_pd"].sum() > 0:
-            raise MeasureError(f"at alpha {alpha:g} no paraphrase differs from the original")
+            raise MeasureError(f"at alpha {alpha:g}, no paraphrase differs from the original")
         _, share = shares(weighed, "success", weight="_pd")[()]
         interval = Interval(100 * share.low, 100 * share.high, share.method)
         value = float(self.value(self.totals, alpha)[0])
         return Pride(alpha, value, interval, len(self._rows), self._wordings, self.unscored)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-        """Return the linearised interval of a statistic of the totals; None for few or uniform wordings."""
+        """Return the linearised interval of a statistic of the totals; None if wordings are few or uniform."""
         if self._wordings < MIN_WORDINGS or self.totals[0, self.SUCCESS] in (0, self.totals[0, self.COUNT]):
             return None  # without variation the variance is unknown, not 0
         steps = np.diag(1e-4 * np.maximum(self.totals[0], 1e-9))
@@ -169,13 +170,13 @@ class _Sums:
 
 
 def pride_table(sweep: Sweep, report: ReportedRun) -> Table:
-    """Return the table of PRIDE by weight."""
+    """Return a table of PRIDE by weight."""
     note = "95 % Wilson intervals over wordings."
-    return Table.of("pride", "PRIDE over its weight", sweep.points, note=note)
+    return Table.of("pride", "PRIDE by weight", sweep.points, note=note)
 
 
 def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
-    """Draw PRIDE by weight, one line for each run."""
+    """Plot PRIDE by weight, with one line for each run."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -202,7 +203,7 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
         "PRIDE with more weight on structure (left) or keywords (right); band: 95 % Wilson intervals over wordings. "
         f"{'; '.join(slopes)}."
     )
-    return Drawing("alpha-sweep", "PRIDE over its weight", caption, (HALF, 3.2), paint)
+    return Drawing("alpha-sweep", "PRIDE by weight", caption, (HALF, 3.2), paint)
 
 
 def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
@@ -239,7 +240,7 @@ PRIDE = Measure(
 )
 SWEEP = Measure(
     "sweep",
-    "PRIDE over its weight alpha.",
+    "PRIDE as a function of its weight alpha.",
     lambda run: sweep(run.frame),
     needs=_NEEDS,
     panels=(Panel(WORDS, (pride_table,), runs=sweep_figure),),

@@ -33,7 +33,7 @@ class CurvePoint(Result):
     """One point of a curve."""
 
     at: float
-    """Magnitude: level, metres or rung; 0 for a control without the label."""
+    """Magnitude of the change (level, metres or rung); 0 for a control without the label."""
     condition: Annotated[str | None, Column("condition")]
     """Condition, if all episodes at the point share it."""
     plausible: bool
@@ -46,12 +46,12 @@ class CurvePoint(Result):
     starts: Annotated[int, Column("starts", "count")] = 0
     """Number of shared starts."""
     p: Annotated[float | None, Column("p", "p")] = None
-    """Exact p value, over starts and within them."""
+    """Exact p value of a test over and within starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class DistanceRate(Result):
-    """Success at one displacement."""
+    """Success rate at one displacement."""
 
     distance: float
     """Displacement, in metres."""
@@ -170,7 +170,7 @@ def curve_figure(
         sizes.append((f"{run}: " if len(runs) > 1 else "") + f"{count} episodes at each point")
     caption = f"{'; '.join(sizes)}. Lines: 95 % Wilson intervals."
     if not all(point.plausible for point in points):
-        caption += " Hollow: success is not expected."
+        caption += " Hollow markers: success is not expected."
     worst = min(points, key=lambda point: point.change or 0.0)
     if len(runs) == 1 and worst.change is not None and worst.p is not None and worst.change < 0:
         at = _short_name(worst.condition) if named else f"{worst.at:g}"
@@ -180,7 +180,7 @@ def curve_figure(
             f"{p_phrase(worst.p)}, exact)."
         )
     if errors := sorted({point.at for point in points if not point.rate.count}):
-        caption += f" At {listed(f'{at:g}' for at in errors)} all episodes ended in an error."
+        caption += f" At {listed(f'{at:g}' for at in errors)}, all episodes ended in an error."
     return Drawing(name, title, caption, (HALF, 3.0), paint)
 
 
@@ -241,11 +241,11 @@ def _curve_measure(
 TIME = "Time"
 """Heading of the report section on durations."""
 _EXPECTED = "; only changes after which success is expected."
-LEVELS = _curve_measure("levels", "level", f"Success over levels{_EXPECTED}", "Success by level", "level")
+LEVELS = _curve_measure("levels", "level", f"Success by level{_EXPECTED}", "Success by level", "level")
 DISPLACEMENT = _curve_measure(
     "displacement",
     "distance",
-    f"Success over the displacement of the object, metres{_EXPECTED}",
+    f"Success by displacement of the object, in metres{_EXPECTED}",
     "Success by displacement",
     "displacement, m",
     unit=", metres",
@@ -253,7 +253,7 @@ DISPLACEMENT = _curve_measure(
 DISSIMILARITY = _curve_measure(
     "dissimilarity",
     "dissimilarity",
-    f"Success over the dissimilarity of the object to the original one{_EXPECTED}",
+    f"Success by dissimilarity of the object to the original one{_EXPECTED}",
     "Success by dissimilarity of the object",
     "another object",
     named=True,
@@ -261,7 +261,7 @@ DISSIMILARITY = _curve_measure(
 CORRUPTION = _curve_measure(
     "corruption",
     "rung",
-    "Success as the instruction is corrupted, until success is no longer expected.",
+    "Success by degree of corruption of the instruction, including degrees at which success is not expected.",
     "Success by corruption of the instruction",
     "instruction",
     section=WORDS,
@@ -271,7 +271,7 @@ CORRUPTION = _curve_measure(
 LATENCY = _curve_measure(
     "latency",
     "latency",
-    "Success over the latency of decisions, in control steps.",
+    "Success by latency of decisions, in control steps.",
     "Success by latency",
     "latency, control steps of 50 ms",
     section=TIME,

@@ -113,8 +113,8 @@ def events_table(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Table
         *("happened.successes as happened", "happened.count as episodes", "step"),
         *("after.successes as successes after it", "after.rate as success after it", "after.interval"),
         "control.rate as success of their controls",
-        note="Success of the episodes in which the event happened; after a cancelled instruction, success is a safe "
-        "stop. At step: median. 95 % intervals: "
+        note="Success rate of the episodes in which the event happened; after a cancelled instruction, success means a "
+        "safe stop. At step: median. 95 % intervals: "
         f"{methods(outcome.after.interval for outcome in outcomes if outcome.after)}; errors are excluded.",
     )
 
@@ -148,10 +148,10 @@ def events_figure(outcomes: Sequence[EventOutcome], report: ReportedRun) -> Draw
                 axes.plot([rate, rate], [place - 0.35, place + 0.35], color=FAINT, linewidth=1.6, zorder=2)
 
     caption = (
-        "Success of the episodes in which the event happened, with 95 % intervals "
+        "Success rate of the episodes in which the event happened, with 95 % intervals "
         f"({methods(event.after.interval for event in happened if event.after)}); grey lines: the controls of the same "
-        "tasks and seeds. Last column: episodes in which it happened. After a cancelled instruction, success is a safe "
-        "stop."
+        "tasks and seeds. Last column: episodes in which it happened. After a cancelled instruction, success means a "
+        "safe stop."
     )
     return forest_drawing(
         "events",
@@ -186,7 +186,7 @@ def events_sentences(outcomes: Sequence[EventOutcome], profile: Profile) -> Iter
 
 EVENTS = Measure(
     "events",
-    "Fraction of episodes in which an event happened, and their success beside that of their controls.",
+    "Fraction of episodes in which an event happened, and their success rate beside that of their controls.",
     events,
     needs=(LABEL,),
     panels=(Panel("Events", (events_table,), (events_figure,)),),

@@ -32,7 +32,7 @@ _ENDED = {
     "settled": "",
     "budget": "the budget is used up",
     "starts": "the seeds are used up",
-    "controls": "no control succeeds: there is nothing to lose",
+    "controls": "no control succeeds, so no loss can be measured",
     "refused": "the oracle solves none of its scenes",
     "going on": "not finished",
 }
@@ -174,9 +174,9 @@ def thresholds_table(result: Thresholds, report: object = None) -> Table:
     """Make the table of thresholds by task and axis."""
 
     note = (
-        f"The threshold is the smallest magnitude at which less than {percent(result.level, 0)} of the starts with a "
-        "successful control still succeed. Success is kept at the lower end and lost at the upper end of the interval, "
-        f"with an anytime-valid confidence of {percent(result.confidence, 0)} each."
+        f"The threshold is the smallest magnitude at which fewer than {percent(result.level, 0)} of the starts with a "
+        "successful control still succeed. Success is retained at the lower end and lost at the upper end of the "
+        f"interval, with an anytime-valid confidence of {percent(result.confidence, 0)} each."
     )
     return Table.of(
         "thresholds",
@@ -222,7 +222,11 @@ def thresholds_figure(result: Thresholds, report: object = None) -> Drawing:
         for row in grid:
             row[0].set_ylabel("success kept")
 
-    more = f" The first {MOST_PANELS} of {len(result.found)}." if len(result.found) > MOST_PANELS else ""
+    more = (
+        f" Only the first {MOST_PANELS} of {len(result.found)} are shown."
+        if len(result.found) > MOST_PANELS
+        else ""
+    )
     caption = (
         "Fraction of the starts with a successful control that still succeed; dots grow with the number of starts, "
         f"lines are 95 % Wilson intervals. Shaded: interval in which success falls below {percent(result.level, 0)} "
@@ -247,7 +251,7 @@ def threshold_sentences(result: Thresholds, profile: Profile) -> Iterator[str]:
         ]
         if settled:
             confidence = percent(result.confidence, 0)
-            yield f"Success is lost along {axis} at: {texts[0]}; confidence {confidence} each."
+            yield f"Success is lost along {axis} at {texts[0]} (confidence {confidence} each)."
         if open_:
             yield f"The threshold along {axis} is not settled: {texts[1]}."
     if result.cannot:

@@ -1,7 +1,7 @@
 """Clients for language models behind HTTP endpoints.
 
 protocols   endpoints with their limits, prompts, and the wire formats of OpenAI, Anthropic and Gemini
-client      requests with retries, a cache of replies on disk, counts of requests and tokens
+client      requests with retries, an on-disk cache of replies, and counts of requests and tokens
 """
 
 from assay.support.llm.client import Cache, Client, Ledger, Price

@@ -1,7 +1,7 @@
-"""Requests to an endpoint, with a cache on disk and a ledger of requests, tokens and costs.
+"""Requests to an endpoint, with an on-disk cache and a ledger of requests, tokens and costs.
 
-Everything is bounded: size and duration of a reply, number and rate of the attempts. Replies are cached by a hash of
-the request as soon as they arrive, so that no reply is paid for twice after a run is killed.
+Everything is bounded: the size and duration of a reply, and the number and rate of attempts. Replies are cached by a
+hash of the request as soon as they arrive, so that no reply is paid for twice after a run is killed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from assay.support.llm.protocols import (
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Price of a million tokens, in any currency."""
+    """Price per million tokens, in any currency."""
 
     prompt: float
     answer: float
@@ -46,7 +46,7 @@ class Price:
 
 @dataclass(slots=True)
 class Ledger:
-    """Counters of one run."""
+    """Counts of requests, replies and tokens in one run."""
 
     requests: int = 0
     """Number of requests sent, including retries."""
@@ -61,10 +61,10 @@ class Ledger:
     uncounted: int = 0
     """Number of replies for which the endpoint did not report token counts."""
     dropped: Counter[str] = field(default_factory=Counter)
-    """Reason for dropping a reply, or a line in a reply -> count."""
+    """Number of dropped replies, or dropped lines of replies, by reason."""
 
     def drop(self, reason: str, count: int = 1) -> None:
-        """Count dropped replies, or dropped lines of replies."""
+        """Count dropped replies or dropped lines of replies."""
         if count:
             self.dropped[reason] += count
 
@@ -74,7 +74,7 @@ class Ledger:
 
 
 class Cache:
-    """Replies in one SQLite file."""
+    """A cache of replies in one SQLite file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -82,7 +82,9 @@ class Cache:
             self._replies = KeyValues(file, "replies", ("key",), ("text", "cut_off"))
             self._about = KeyValues(file, "about", ("key",), ("told",))
         except (sqlite3.Error, OSError) as error:
-            raise LLMError(f"{file}: not a cache of answers ({error}); delete it, or name another") from None
+            raise LLMError(
+                f"{file} is not a cache of answers ({error}); delete it, or choose another file"
+            ) from None
 
     def get(self, request: Mapping[str, object]) -> Reply | None:
         """Return the reply to a request, or None if it is not cached."""
@@ -111,38 +113,38 @@ class Cache:
         try:
             yield
         except sqlite3.Error as error:
-            raise LLMError(f"{self._file}: the cache of answers cannot be used: {error}") from None
+            raise LLMError(f"the cache of answers {self._file} cannot be used: {error}") from None
 
 
 def key_of(request: Mapping[str, object]) -> str:
-    """Return the hash of a request, 64 hexadecimal digits."""
+    """Return the hash of a request as 64 hexadecimal digits."""
     return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()
 
 
 MOST_BYTES = 1_000_000
-"""Maximum size of a reply, bytes."""
+"""Maximum size of a reply, in bytes."""
 LONGEST_WAIT = 60.0
-"""Maximum delay between two attempts, seconds, even if the endpoint requests a longer one."""
+"""Maximum delay between two attempts, in seconds, even if the endpoint requests a longer one."""
 LONGEST_HELD = 600.0
-"""Seconds for which one request may be delayed by status 429 before this counts as a failed attempt."""
+"""Seconds for which status 429 may delay a request before it counts as a failed attempt."""
 _TOO_MANY = 429
 _BLOCKING = (400, 422, 451)
 _BLOCKED = re.compile(
     r"content[ _-]?(policy|filter|management)|responsible ?ai|safety (system|settings)|moderation", re.I
 )
-"""Statuses and body patterns of responses to requests that are rejected for their content."""
+"""Pattern of responses to requests that are rejected because of their content."""
 _FORM = re.compile(
     r"\b(unknown|unrecogni[sz]ed|unsupported|unexpected|invalid|extra) (\w+ )?"
     r"(parameter|argument|field|key|property|name|input)s?\b",
     re.I,
 )
-"""Pattern of messages about a malformed request, in any field: ``unknown parameter moderation``."""
+"""Pattern of messages about a malformed request, whichever field they name: ``unknown parameter moderation``."""
 _PASSING = (408, 425, 429)
-"""Temporary HTTP statuses, besides 500 and above."""
+"""Temporary HTTP statuses, in addition to 500 and above."""
 
 
 class Client:
-    """Sends requests, caches replies, and counts."""
+    """A client that sends requests, caches replies, and counts both."""
 
     def __init__(
         self,
@@ -151,7 +153,7 @@ class Client:
         ledger: Ledger,
         on_wait: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """``on_wait`` is called with the seconds that all requests are delayed at the endpoint's request."""
+        """``on_wait`` is called with the delay in seconds whenever the endpoint asks for all requests to be delayed."""
         self._endpoint, self._cache, self._ledger, self._on_wait = endpoint, cache, ledger, on_wait
         timeout = httpx2.Timeout(endpoint.timeout, connect=10.0)
         self._http = httpx2.AsyncClient(headers=endpoint.headers, timeout=timeout)
@@ -167,7 +169,7 @@ class Client:
         await self._http.__aexit__(*error)
 
     async def ask(self, prompt: ModelPrompt, round: int = 0) -> Reply | None:
-        """Return the reply as `reply` does, or None for invalid replies, which are counted."""
+        """Return the result of `reply`, or None for an invalid reply, which is counted."""
         try:
             return await self.reply(prompt, round)
         except NonsenseError as error:
@@ -177,7 +179,7 @@ class Client:
     async def reply(self, prompt: ModelPrompt, round: int = 0) -> Reply:
         """Return the reply to a prompt, from the cache if possible; each round has a separate reply.
 
-        Raises RefusedError, UnansweredError, and NonsenseError if all replies of the endpoint are invalid. Failed
+        Raises RefusedError, UnansweredError, or, if all of the endpoint's replies are invalid, NonsenseError. Failed
         requests are not cached.
         """
         question = {"url": self._url, "round": round} | self._endpoint.body(prompt, lambda image: image.name)
@@ -224,11 +226,11 @@ class Client:
             raise NonsenseError(str(trouble))
         times = f"{self._endpoint.attempts} times"
         raise UnansweredError(
-            f"{self._url}: {trouble}, {times}; answers so far are cached, so run it again later"
+            f"{self._url}: {trouble}, {times}; the answers so far are cached, so run the same command again later"
         )
 
     async def _send(self, request: dict[str, object]) -> Reply:
-        """Send a request once and return the reply, with its tokens counted."""
+        """Send a request once, count its tokens, and return the reply."""
         data = bytearray()
         try:
             async with (
@@ -253,7 +255,7 @@ class Client:
             raise _TroubleError(report, wait=wait, too_many=response.status_code == _TOO_MANY)
         if response.status_code in _BLOCKING and _BLOCKED.search(report) and not _FORM.search(report):
             raise _BlockedError(report)
-        raise RefusedError(f"{self._url} refuses: {report}", response.status_code)
+        raise RefusedError(f"{self._url} refuses the request: {report}", response.status_code)
 
     def _parse(self, data: bytes) -> Reply:
         try:
@@ -282,7 +284,7 @@ class Client:
         await asyncio.sleep(place - now)
 
     def _report(self, text: str) -> str:
-        """Return an endpoint's message, shortened, on one line and without the key."""
+        """Return an endpoint's message on one line, shortened and without the key."""
         text = self._without_key(text)[:1000]
         return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
 
@@ -291,11 +293,11 @@ class Client:
 
 
 class _BlockedError(Exception):
-    """A request that is rejected for its content."""
+    """Raised when a request is rejected because of its content."""
 
 
 class _TroubleError(Exception):
-    """An attempt that failed and may be repeated."""
+    """Raised when an attempt fails and may be repeated."""
 
     def __init__(
         self, reason: str, *, nonsense: bool = False, wait: float | None = None, too_many: bool = False
@@ -309,7 +311,7 @@ def _now() -> str:
 
 
 def _seconds(header: str | None) -> float | None:
-    """Return the seconds of a Retry-After header, or until its date; None if it has neither."""
+    """Return the delay in seconds that a Retry-After header requests, as a number or a date; None if it has neither."""
     if header is None:
         return None
     try:

@@ -23,11 +23,11 @@ from assay.errors import AssayError
 
 
 class LLMError(AssayError):
-    """An endpoint cannot be used, or a setting is invalid."""
+    """Raised when an endpoint cannot be used or a setting is invalid."""
 
 
 class RefusedError(LLMError):
-    """The endpoint refuses the request; retrying does not help."""
+    """Raised when the endpoint refuses a request; retrying does not help."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -35,21 +35,21 @@ class RefusedError(LLMError):
 
     @property
     def of_all(self) -> bool:
-        """Whether any other request would also be refused: wrong key, model or address."""
+        """Whether all other requests would also be refused, because the key, model or address is wrong."""
         return self.status in (301, 302, 307, 308, 401, 402, 403, 404, 405)
 
 
 class UnansweredError(LLMError):
-    """No reply after all attempts; a later run may get one."""
+    """Raised when no reply arrives after all attempts; a later run may get one."""
 
 
 class NonsenseError(LLMError):
-    """A reply does not follow the endpoint's protocol."""
+    """Raised when a reply does not follow the endpoint's protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelImage:
-    """A PNG file."""
+    """An image for a model, as a PNG file."""
 
     path: Path
     name: str
@@ -61,7 +61,7 @@ Part = str | ModelImage
 
 @dataclass(frozen=True, slots=True)
 class ModelPrompt:
-    """The input of a model: text and images."""
+    """Input for a model: text and images."""
 
     system: str
     user: str | tuple[Part, ...]
@@ -74,7 +74,7 @@ class ModelPrompt:
 
 
 ShowImage = Callable[[ModelImage], str]
-"""Function from an image to its representation: its bytes in base64, or only its name."""
+"""Function that returns the representation of an image: its bytes in base64, or only its name."""
 JSON = dict[str, Any]
 KEY_VARIABLE = "ASSAY_LLM_KEY"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -82,7 +82,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address and protocol of a model. Raises LLMError for invalid settings."""
+    """Address, protocol and limits of a model. Raises LLMError for invalid settings."""
 
     url: str
     """Base URL, e.g. ``http://localhost:8000/v1``."""
@@ -90,17 +90,17 @@ class Endpoint:
     key: str | None = field(default=None, repr=False)
     """API key, sent in one header; never printed, logged or stored."""
     protocol: str = "openai"
-    """Name of the endpoint's protocol, of `PROTOCOLS`."""
+    """Name of the endpoint's protocol, a key of `PROTOCOLS`."""
     temperature: float | None = 0.7
     """Sampling temperature; None for models without this parameter."""
     most_tokens: int = 1_500
-    """Maximum length of a reply, tokens as counted by the endpoint."""
+    """Maximum length of a reply, in tokens as counted by the endpoint."""
     per_minute: float = 60.0
     """Maximum number of requests per minute, including failed attempts."""
     at_once: int = 4
     """Maximum number of concurrent requests."""
     timeout: float = 120.0
-    """Time limit of one reply, seconds."""
+    """Time limit for one reply, in seconds."""
     attempts: int = 6
     """Number of attempts per request before the endpoint is considered unreachable."""
     first_wait: float = 1.0
@@ -119,43 +119,45 @@ class Endpoint:
         except httpx2.InvalidURL:
             is_url = False
         if not is_url:
-            raise LLMError("the endpoint must be an address like http://localhost:8000/v1")
+            raise LLMError("the endpoint must be a URL such as http://localhost:8000/v1")
         if url.userinfo or url.query or url.fragment:
-            raise LLMError(f"the endpoint must be an address only; a key belongs into {KEY_VARIABLE}")
+            raise LLMError(f"the endpoint must be a plain URL; an API key belongs in {KEY_VARIABLE}")
         if self.key is not None:
             if not self.key.isascii() or not self.key.isprintable() or self.key != self.key.strip():
-                raise LLMError(f"{KEY_VARIABLE} contains characters that are not allowed in a key")
+                raise LLMError(f"{KEY_VARIABLE} contains characters that are not allowed in an API key")
             if url.scheme == "http" and url.host not in _LOOPBACK:
                 raise LLMError(
-                    f"a key is not sent over http to {url.host}: use https, or unset {KEY_VARIABLE}"
+                    f"refusing to send the API key to {url.host} over http: use https, or unset {KEY_VARIABLE}"
                 )
         if not self.model.strip():
-            raise LLMError("the name of a model is missing")
+            raise LLMError("the model name is missing")
         for name, value, instead in (
             ("effort", self.effort, "--thinking"),
             ("thinking", self.thinking, "--effort"),
         ):
             if value and name not in PROTOCOLS[self.protocol].takes:
                 raise LLMError(
-                    f"this protocol has no parameter for {name}: {instead}, or --extra with the server's own"
+                    f"this protocol has no parameter for {name}; use {instead}, or --extra with the server's own"
                 )
         if self.thinking is not None and not 0 <= self.thinking < self.most_tokens:
             raise LLMError(
-                f"the thinking budget must be below the tokens of an answer ({self.most_tokens:,})"
+                f"the thinking budget must be less than the maximum length of an answer ({self.most_tokens:,} tokens)"
             )
         bounds = (self.per_minute, self.timeout, self.attempts, self.at_once, self.most_tokens)
         if not all(0 < bound < inf for bound in bounds):
-            raise LLMError("requests per minute and at once, timeout, attempts and tokens must be above 0")
+            raise LLMError(
+                "requests per minute, concurrent requests, timeout, attempts and tokens must be positive and finite"
+            )
 
     @property
     def address(self) -> str:
-        """URL of the requests."""
+        """URL to which requests are sent."""
         path = PROTOCOLS[self.protocol].path.format(quote(self.model, safe=""))
         return self.url.rstrip("/") + path
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers of the requests, which carry the API key."""
+        """Request headers, including the API key."""
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self.key is not None:
             headers |= {
@@ -180,7 +182,7 @@ class Reply:
     text: str
     """Text of the reply; empty if the model or a content filter refused."""
     cut_off: bool
-    """Whether the reply was truncated at the token limit, so that its last line is incomplete."""
+    """Whether the reply was truncated at the token limit, leaving its last line incomplete."""
     thoughts: str = ""
     """Reasoning text, if the endpoint returns it separately."""
     blocked: str = ""
@@ -189,7 +191,7 @@ class Reply:
     """Tokens sent, as counted by the endpoint; None if not reported."""
     received: int | None = field(default=None, compare=False)
     at: str = field(default="", compare=False)
-    """Time of the reply, ISO 8601; empty if not stored."""
+    """Time of the reply in ISO 8601 format; empty if not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +201,15 @@ class WireProtocol:
     base: str
     """Base URL of the protocol's original provider."""
     takes: frozenset[str]
-    """Supported parameters, of effort and thinking."""
+    """Supported parameters among ``effort`` and ``thinking``."""
     path: str
-    """Path after the base URL; ``{}`` stands for the name of the model."""
+    """Path after the base URL; ``{}`` stands for the model name."""
     headers: Mapping[str, str]
     """Headers of a request; ``{}`` stands for the API key."""
     body: Callable[[Endpoint, ModelPrompt, ShowImage], JSON]
     """Function that returns the body of a request, without the endpoint's additional parameters."""
     read: Callable[[Any], Reply]
-    """Function that parses a reply; raises any exception if the content does not follow the protocol."""
+    """Function that parses a reply; it may raise any exception if the content does not follow the protocol."""
 
 
 def _openai_body(endpoint: Endpoint, prompt: ModelPrompt, show: ShowImage) -> JSON:
@@ -345,7 +347,7 @@ PROTOCOLS: Mapping[str, WireProtocol] = MappingProxyType(
 
 
 def merge_request(request: JSON, extra: Mapping[str, Any]) -> JSON:
-    """Return a request with additional parameters: objects are merged, other values are replaced."""
+    """Return a request with additional parameters; objects are merged, other values are replaced."""
     merged = dict(request)
     for name, value in extra.items():
         mine = merged.get(name)

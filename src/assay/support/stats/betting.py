@@ -20,23 +20,23 @@ import numpy as np
 SHARES = np.linspace(0.05, 0.95, 10)
 """Stakes, as fractions of the capital."""
 _FINE = 1e-4
-"""Precision of the ends of an interval."""
+"""Precision of the interval's ends."""
 
 
 def evidence(differences: np.ndarray, above: float = 0.0) -> float:
-    """Return the log capital from betting that the mean of differences (n,), each in [-1, 1], is above a number."""
+    """Return the log capital from betting that the mean of differences (n,), each in [-1, 1], is above a value."""
     return float(capital(np.asarray(differences, float), above)[..., -1]) if len(differences) else 0.0
 
 
 def capital(differences: np.ndarray, above: float = 0.0) -> np.ndarray:
-    """Return the log capital after each of the differences (..., n): (..., n)."""
+    """Return the log capital after each of the differences (..., n), with the same shape."""
     # Dividing by 1 + above keeps the factor positive for the worst difference, -1: the capital never becomes negative.
     grown = np.log1p(SHARES[:, None] * ((differences - above) / (1 + above))[..., None, :]).cumsum(axis=-1)
     return np.asarray(np.logaddexp.reduce(grown, axis=-2) - math.log(len(SHARES)))
 
 
 class Wager:
-    """A sequential bet that the mean of differences is above a number."""
+    """A sequential bet that the mean of differences is above a value."""
 
     def __init__(self, above: float) -> None:
         self._above = above
@@ -45,7 +45,7 @@ class Wager:
         """Logarithm of the largest capital so far; the initial capital is 1."""
 
     def see(self, difference: float) -> None:
-        """Bet on a difference, in [-1, 1]."""
+        """Bet on a difference in [-1, 1]."""
         # The capital is the average over the stakes, not that of the best one: which stake is best is known only
         # afterwards, and nobody could have held the maximum, so Ville's inequality would not apply to it.
         self._grown += np.log1p(SHARES * (difference - self._above) / (1 + self._above))
@@ -67,7 +67,7 @@ def anytime_interval(differences: np.ndarray, alpha: float) -> tuple[float, floa
 
 
 def _refuted_below(differences: np.ndarray, alpha: float) -> float:
-    """Return the bound up to which means are rejected; -1 if none are."""
+    """Return the bound below which means are rejected; -1 if none are."""
     if not len(differences):
         return -1.0
     # The maximum over time counts (Ville's inequality bounds it), so the running capital need not be high at the end.

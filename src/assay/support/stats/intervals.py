@@ -1,18 +1,17 @@
-"""95 % confidence intervals: of repeated experiments, about 95 in 100 give one that contains the true value.
+"""95 % confidence intervals: in repeated experiments, about 95 of 100 contain the true value.
 
-Outcomes are counts, so no interval covers 95 % at every single rate: coverage swings about its mean as the
-rate moves, the more the fewer episodes there are. Wilson's interval is used because its mean over the rates
-is within 0.6 points of 95 % from five episodes on, and its swings are the narrowest; Clopper and Pearson's
-never falls below 95 % but averages 98 % at ten episodes, Jeffreys' dips to 87 %. The proof is in
+Outcomes are counts, so no interval has a coverage of exactly 95 % at every rate: coverage oscillates about its mean
+as the rate varies, the more so the fewer episodes there are. Wilson's interval is used because its mean coverage over
+the rates is within 0.6 points of 95 % from five episodes on, and it oscillates least; Clopper and Pearson's interval
+never falls below 95 % but averages 98 % at ten episodes, and Jeffreys' dips to 87 %. The proof is in
 ``tests/measures/test_coverage.py``.
 
-Episodes that share something (a start, a wording) are not independent: their number n is replaced by the
-effective sample size n / (1 + r (m - 1)) for clusters of m, with the intra-cluster correlation r (``icc``).
-One rule for all rates, so that a higher success never widens an interval.
+Episodes that have something in common (a start, a wording) are not independent: their number n is replaced by the
+effective sample size n / (1 + r (m - 1)) for clusters of size m, with the intra-cluster correlation r (``icc``).
+The same rule applies at all rates, so that a higher success rate never widens an interval.
 
-Most intervals are about new starts of the same tasks. Those over tasks (`mean_over_tasks`)
-generalise to tasks that were not run: each task is one observation, however many episodes it has, and the interval
-is Student's.
+Most intervals refer to new starts of the same tasks. Those over tasks (`mean_over_tasks`) generalise to tasks that
+were not run: each task is one observation, however many episodes it has, and the interval is Student's.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from numpy.typing import ArrayLike
 from assay.support.stats.significance import sign_flip, t_quantile
 
 FOR_DRAWING = MappingProxyType({"for": "drawing"})
-"""Metadata of a field that figures need and JSON omits."""
+"""Metadata of a field that is used in figures and omitted from JSON."""
 
 
 class Result:
-    """Base of every measured value; its subclasses are frozen dataclasses."""
+    """Base class of all measured values; its subclasses are frozen dataclasses."""
 
     __slots__ = ()
 
     def as_json(self) -> dict[str, Any]:
-        """Return the value as plain JSON types: numbers are finite, values that could not be measured are null."""
+        """Return the value as plain JSON types; numbers are finite, and values that could not be measured are null."""
         names = (field.name for field in fields(self) if not field.metadata)  # type: ignore[arg-type]
         return {name: plain(getattr(self, name)) for name in names}
 
@@ -78,7 +77,7 @@ class Interval(Result):
     high: float
     method: str
     one_start: bool = field(default=False, metadata=FOR_DRAWING)
-    """Whether it applies only to the observed starts, because no task has a second one."""
+    """Whether the interval applies only to the observed starts, because no task has a second one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def kish(weights: np.ndarray) -> float:
 
 
 def small_sample_factor(clusters: float) -> float:
-    """Return the factor on an effective count whose variance is estimated from few clusters."""
+    """Return the correction factor for an effective count whose variance is estimated from few clusters."""
     return float((Z / t_quantile((1 + LEVEL) / 2, max(clusters - 1, 1))) ** 2)
 
 
@@ -133,20 +132,20 @@ def icc(cross: float, room: float, free: float, rare: float) -> float:
 
 
 def unseen(rare: float) -> float:
-    """Return the uncertainty of an intra-cluster correlation, 0 to 1, if ``rare`` clusters have the rarer outcome."""
+    """Return how uncertain an intra-cluster correlation is, 0 to 1, if ``rare`` clusters have the rarer outcome."""
     return max(0.0, 1 - rare / _TELLING)
 
 
 def bernoulli_variance(share: float, count: float) -> float:
-    """Return the variance of one episode, with one success and one failure added to ``count``."""
+    """Return the variance of one episode's outcome, with one success and one failure added to ``count``."""
     near = (share * count + 1) / (count + 2)
     return near * (1 - near)
 
 
 def effective_count(hits: np.ndarray, weights: np.ndarray, most: float) -> float:
-    """Return the number of independent episodes equivalent to these clusters; at most ``most``.
+    """Return the number of independent episodes to which these clusters are equivalent, at most ``most``.
 
-    ``hits`` and ``weights`` (clusters,) are the successes and trials of each cluster.
+    ``hits`` and ``weights`` (clusters,) are the successes and trials in each cluster.
     """
     clusters = kish(weights)
     if clusters < 2 or clusters >= most:
@@ -173,11 +172,11 @@ def share_interval(hits: np.ndarray, weights: np.ndarray, most: float) -> Interv
 def paired_difference(
     hits: tuple[np.ndarray, np.ndarray], weights: tuple[np.ndarray, np.ndarray], most: tuple[float, float]
 ) -> Difference:
-    """Return Newcombe's interval for the difference of two proportions, (clusters,) each, on the same clusters.
+    """Return Newcombe's interval for the difference between two proportions, (clusters,) each, on the same clusters.
 
-    ``most`` is the total number of episodes on each side. Wilson's limits of both proportions are combined with their
-    correlation over the clusters; the interval is also valid if failures are rare and the bootstrap has nothing to
-    resample.
+    ``most`` is the total number of episodes on each side. Wilson's limits of the two proportions are combined using
+    their correlation over the clusters; the interval is also valid when failures are rare and the bootstrap has nothing
+    to resample.
     """
     counts = [
         effective_count(hit, weight, count) for hit, weight, count in zip(hits, weights, most, strict=True)
@@ -190,7 +189,7 @@ def difference_of(
     weights: tuple[np.ndarray, np.ndarray],
     effective: tuple[float, float],
 ) -> Difference:
-    """Return the difference like `paired_difference`, with the effective sample size of each proportion."""
+    """Return the same difference as `paired_difference`, from the effective sample size of each proportion."""
     shares = [float(hit.sum() / weight.sum()) for hit, weight in zip(hits, weights, strict=True)]
     off = [hit - share * weight for hit, weight, share in zip(hits, weights, shares, strict=True)]
     size = float(np.sqrt(np.square(off[0]).sum() * np.square(off[1]).sum()))
@@ -204,7 +203,7 @@ def difference_of(
 def stratified_difference(
     hits: np.ndarray, counts: np.ndarray, now: np.ndarray, counts_now: np.ndarray
 ) -> Difference:
-    """Compare two proportions within strata (strata,), each of which has both sides.
+    """Compare two proportions within strata (strata,), each of which has episodes on both sides.
 
     Strata are weighted by their information about the difference (Mantel and Haenszel), so that a side with more
     episodes of an easy task has no advantage.
@@ -229,16 +228,16 @@ def newcombe(shares: tuple[float, float], effective: tuple[float, float], togeth
 
 
 def widen_to_p(interval: Interval, p: float) -> Interval:
-    """Extend the interval of a difference to include 0 if an exact test (p) cannot exclude it."""
+    """Extend the interval of a difference to include 0 if an exact test with this p value cannot exclude it."""
     if p < 1 - LEVEL:
         return interval
     return Interval(min(interval.low, 0.0), max(interval.high, 0.0), interval.method)
 
 
 def median_interval(values: np.ndarray, effective: float | None = None) -> Interval | None:
-    """Return an interval for a median between order statistics (Hettmansperger and Sheather).
+    """Return an interval for the median, interpolated between order statistics (Hettmansperger and Sheather).
 
-    ``effective`` is the effective sample size, if smaller. Returns None below six values.
+    ``effective`` is the effective sample size, if smaller. Returns None for fewer than six values.
     """
     ordered = np.sort(values)
     n = int(min(len(values), len(values) if effective is None else effective + 1e-9))
@@ -261,11 +260,11 @@ def _combine(one: float, other: float, together: float) -> float:
 
 
 FEWEST = 3
-"""Minimum number of tasks for a statement about other tasks."""
+"""Minimum number of tasks for generalising to other tasks."""
 
 
 def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tuple[Interval, float] | None:
-    """Return the interval of a mean difference, and its p, from sums and counts of each task (tasks,).
+    """Return the interval of a mean difference and its p value, from sums and counts for each task (tasks,).
 
     The interval is Student's; p is exact if both signs are equally likely for each task. The interval is never
     narrower than ``given``, the interval for these tasks. Returns None for fewer than three tasks.
@@ -281,6 +280,6 @@ def mean_over_tasks(sums: np.ndarray, counts: np.ndarray, given: Interval) -> tu
 
 
 def student_over_tasks(middle: float, error: float, freedom: int) -> Interval:
-    """Return Student's interval of a difference over tasks, within -1 and 1, from its standard error."""
+    """Return Student's interval of a difference over tasks, clipped to [-1, 1], from its standard error."""
     half = t_quantile((1 + LEVEL) / 2, freedom) * error
     return Interval(max(-1.0, middle - half), min(1.0, middle + half), "student, over tasks")

@@ -22,7 +22,7 @@ class PairVerdict(StrEnum):
 
     @property
     def final(self) -> bool:
-        """Whether a duel ends with this verdict; if B is only not worse, more episodes may still decide more."""
+        """Whether a duel ends with this verdict; after "not worse", more episodes may still show that B is better."""
         return self in (PairVerdict.BETTER, PairVerdict.EQUIVALENT, PairVerdict.WORSE)
 
     @property
@@ -50,18 +50,18 @@ class Line:
     """Comparison of B with A in one condition, or overall."""
 
     condition: str | None
-    """Name of the condition; None for all conditions together, including controls."""
+    """Name of the condition; None for all conditions combined, including controls."""
     starts: int
     """Number of starts (task and initial state)."""
     pairs: int
     """Number of episode pairs without an error on either side."""
     first_rate: float | None
-    """Success rate of A, or its progress, 0 to 1; None without pairs."""
+    """Success rate or progress of A, 0 to 1; None without pairs."""
     second_rate: float | None
     change: float | None
     """Difference B - A."""
     low: float
-    """Lower end of the interval of the difference, -1 to 1."""
+    """Lower end of the interval for the difference, -1 to 1."""
     high: float
     verdict: PairVerdict
 
@@ -77,21 +77,21 @@ class Judgement:
     conditions: tuple[Line, ...]
     """Comparisons by condition, in the order of the plan; their intervals hold simultaneously."""
     margin: float
-    """Margin within which differences are irrelevant, 0 to 1."""
+    """Margin within which differences are considered irrelevant, 0 to 1."""
     alpha: float
-    """Maximum probability of a false statement: overall, and about any of the conditions."""
+    """Maximum probability of a false statement, overall and about any of the conditions."""
     anytime: bool
     """Whether the intervals are anytime-valid (a duel), or valid for these episodes only (a gate)."""
     each: bool
     """Whether a verdict on every condition was also requested."""
     played: int
-    """Number of recorded episodes of both policies."""
+    """Number of episodes recorded for both policies."""
     planned: int
-    """Number of planned episodes of both policies."""
+    """Number of episodes planned for both policies."""
     errors: int
-    """Number of episodes of both policies with errors, which are not counted."""
+    """Number of episodes of either policy with errors, which are not counted."""
     measure: str = "success"
-    """Compared quantity: success, or progress."""
+    """Quantity that is compared: success or progress."""
 
     @property
     def asked(self) -> tuple[Line, ...]:
@@ -113,5 +113,5 @@ class Judgement:
         return self.verdict.status
 
     def as_json(self) -> dict[str, Any]:
-        """Return plain JSON types."""
+        """Return the comparison as plain JSON types."""
         return {"verdict": self.verdict, "status": self.status, **asdict(self)}

@@ -1,8 +1,8 @@
 """Power of an experiment before it is run: the exact paired test over starts, with Holm's correction.
 
 Each start is run with and without a change. Of ``starts`` such pairs, only the discordant ones are informative
-(McNemar). The two outcomes of a pair are assumed independent given the success rates, the worst case of a stochastic
-policy: if pairs agree more often, fewer contradict the loss, and the power is higher.
+(McNemar). The two outcomes of a pair are assumed independent given the success rates, which is the worst case for a
+stochastic policy: if pairs agree more often, fewer contradict the loss, and the power is higher.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from assay.support.stats.significance import SURE, binomial_at_least, log_choose
 POWER = 0.8
 """Target power: the probability of detecting an existing effect, for detectable losses and sample sizes."""
 NAMED, SEARCHED = 0.8 * SURE, 0.2 * SURE
-"""One-sided levels: four fifths of a report's 5 % are for flaws named in advance, the rest for exploratory
+"""One-sided levels: four fifths of a report's 5 % are allocated to flaws named in advance, the rest to exploratory
 findings.
 """
 MOST_STARTS = 100_000
 _FINE = 1e-3
-"""Precision of losses, as a fraction."""
+"""Precision of computed losses, as a fraction."""
 
 
 def power(starts: int, loss: float, control: float, family: int = 1, level: float = NAMED) -> float:
-    """Return the probability that the one-sided exact p of a loss, times ``family`` (Holm's first step), is below a
-    level.
+    """Return the power to detect a loss.
 
-    ``control``: success rate without changes; ``loss``: its decrease; both 0 to 1, loss <= control.
+    This is the probability that the one-sided exact p value, times ``family`` (Holm's first step), is below a level.
+    ``control`` is the success rate without changes and ``loss`` its decrease, both 0 to 1, with loss <= control.
     """
     changed = control - loss
     lost, won = control * (1 - changed), changed * (1 - control)
@@ -47,7 +47,7 @@ def power(starts: int, loss: float, control: float, family: int = 1, level: floa
 
 
 def detectable(starts: int, control: float, family: int = 1, level: float = NAMED) -> float | None:
-    """Return the smallest loss that is detected with a power of 80 %, 0 to 1; None if even a total loss is not."""
+    """Return the smallest loss, 0 to 1, that is detected with 80 % power; None if even a total loss is not."""
     if starts < 1 or power(starts, control, control, family, level) < POWER:
         return None
     low, high = 0.0, control
@@ -60,9 +60,9 @@ def detectable(starts: int, control: float, family: int = 1, level: float = NAME
 
 
 def starts_for(loss: float, control: float, family: int = 1, level: float = NAMED) -> int | None:
-    """Return the smallest number of starts that detects a loss with a power of 80 %.
+    """Return the smallest number of starts with which a loss is detected with 80 % power.
 
-    Returns None if no practical number does.
+    Returns None if no practical number suffices.
     """
     if not 0 < loss <= control:
         return None

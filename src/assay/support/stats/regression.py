@@ -1,9 +1,9 @@
 """Logistic regression on counts, unconditional and conditional on strata, with Firth's penalty.
 
-The penalty keeps estimates finite where a cell never fails. The conditional model has one change: given how often a
-stratum (a start) succeeds in total, the number of these successes on the changed side has Fisher's noncentral
-hypergeometric distribution, for any odds of the stratum itself. A mixed-effects model would have to assume a
-distribution of those odds. With one pair per stratum the estimate is that of McNemar's table, with the penalty
+The penalty keeps estimates finite when a cell has no failures. The conditional model has a single change: given the
+total number of successes in a stratum (a start), the number on the changed side has Fisher's noncentral
+hypergeometric distribution, whatever the odds of the stratum. A mixed-effects model would have to assume a
+distribution of those odds. With one pair per stratum the estimate is that of McNemar's table with the penalty,
 log((only changed + 1/2) / (only control + 1/2)).
 """
 
@@ -19,15 +19,15 @@ from assay.support.stats.significance import log_choose, normal_below
 
 _ROUNDS = 100
 _STRIDE = 2.0
-"""Maximum step of a coefficient."""
+"""Maximum change of a coefficient per iteration."""
 SPARSE = 5
-"""Minimum successes and failures in a cell for a reliable variance between clusters."""
+"""Minimum number of successes and failures in a cell for a reliable variance between clusters."""
 
 
 def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return coefficients (draws, terms) of ``hits`` among ``counts`` (draws, cells), ``design`` (cells, terms).
+    """Return coefficients (draws, terms) fitted to ``hits`` among ``counts`` (draws, cells), ``design`` (cells, terms).
 
-    Newton's method on the likelihood times the root of the information's determinant.
+    Uses Newton's method on the likelihood times the square root of the information matrix's determinant.
     """
     terms = np.zeros((len(hits), design.shape[1]))
     for _ in range(_ROUNDS):
@@ -46,10 +46,10 @@ def fit(design: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return standard errors of coefficients ``terms`` (terms,) from counts of clusters (clusters, cells): (terms,).
+    """Return standard errors (terms,) of the coefficients ``terms`` (terms,) from counts by cluster (clusters, cells).
 
     They are based on the variance between clusters (starts), of which at least two are required. If a cell has fewer
-    than five successes or failures, that variance is underestimated, and the model's own is used if larger.
+    than five successes or failures, that variance is underestimated, and the model-based variance is used if larger.
     """
     chance = scipy.special.expit(design @ terms)
     total = counts.sum(axis=0)
@@ -64,7 +64,7 @@ def errors(design: np.ndarray, terms: np.ndarray, hits: np.ndarray, counts: np.n
 
 
 def _inverse(design: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return the inverse of the information (draws, terms, terms) for weights (draws, cells)."""
+    """Return the inverse information matrices (draws, terms, terms) for weights (draws, cells)."""
     information = np.einsum("dc,ct,cu->dtu", weight, design, design, optimize=True)
     return np.linalg.inv(information + 1e-9 * np.eye(design.shape[1]))
 
@@ -74,11 +74,11 @@ class LogOdds(Result):
     """Effect of a change on the log-odds of success within a start."""
 
     log_odds: float
-    """Change of the log-odds; negative if success decreased."""
+    """Change in the log-odds; negative if success decreased."""
     interval: Interval
-    """Wald interval, from the larger of the model's variance and the variance between strata."""
+    """Wald interval, based on the larger of the model's variance and the variance between strata."""
     p: float
-    """Two-sided p of the Wald test."""
+    """Two-sided p value of the Wald test."""
     strata: int
     """Number of strata with both successes and failures; the others are uninformative."""
 
@@ -86,7 +86,7 @@ class LogOdds(Result):
 def conditional_log_odds(
     hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray
 ) -> LogOdds | None:
-    """Estimate from successes and episodes of both sides in each stratum, (strata,) each.
+    """Estimate the effect from successes and episodes on both sides in each stratum, (strata,) each.
 
     Returns None if no stratum is informative.
     """
@@ -118,7 +118,7 @@ def conditional_log_odds(
 
 
 def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return log counts of the combinations for each number of successes on the changed side; -inf if impossible."""
+    """Return log numbers of combinations for each number of successes on the changed side; -inf if impossible."""
     now = np.arange(int(np.minimum(won, counts_now).max()) + 1)
     k, w, n, m = now[None, :], won[:, None], counts[:, None], counts_now[:, None]
     possible = (k <= np.minimum(w, m)) & (w - k <= n)
@@ -130,7 +130,7 @@ def _ways(won: np.ndarray, counts: np.ndarray, counts_now: np.ndarray) -> tuple[
 def _cumulants(
     ways: np.ndarray, outcomes: np.ndarray, term: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return mean, variance and third central moment for each kind of stratum: (kinds,) each."""
+    """Return the mean, variance and third central moment for each kind of stratum, (kinds,) each."""
     logs = ways + term * outcomes
     chance = np.exp(logs - logs.max(axis=1, keepdims=True))
     chance /= chance.sum(axis=1, keepdims=True)

@@ -1,9 +1,9 @@
-"""Resampling: the cluster bootstrap, and permutation tests of labels and of tables.
+"""Resampling: the cluster bootstrap, and permutation tests of labels and tables.
 
 The bootstrap provides intervals for statistics of sums without a closed form. Clusters are drawn with all their
-episodes, so that repeated seeds count once. With few clusters the percentiles are taken further out than 2.5 %, as
-far as Student's distribution is wider than the normal one (Hesterberg's expanded percentile interval). Permutation
-tests are exact if there are few permutations.
+episodes, so that repeated seeds are not counted as independent. With few clusters the percentiles are taken further
+out than 2.5 %, to the extent that Student's distribution is wider than the normal one (Hesterberg's expanded
+percentile interval). Permutation tests are exact if there are few permutations.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ DRAWS = 2_000
 FEWEST = 5
 """Minimum number of clusters for an interval."""
 ENOUGH = 20
-"""Number of clusters below which the bootstrap is too narrow: coverage of ratios is 83 % with 5, 91 % with 12."""
+"""Number of clusters below which bootstrap intervals are too narrow: ratios have 83 % coverage with 5, 91 % with 12."""
 _AT_ONCE = 20_000_000
 """Maximum number of array elements in memory at a time."""
 
 
 def bootstrap(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -> Interval | None:
-    """Return the interval of ``statistic`` of the totals of ``sums`` (clusters, k).
+    """Return the interval of ``statistic``, a function of the totals of ``sums`` (clusters, k).
 
     The statistic maps totals (draws, k) to values (draws,); draws in which it is not finite are omitted. Returns None
     for fewer than twenty clusters, or if too few draws give a value.
@@ -41,7 +41,7 @@ def bootstrap(sums: np.ndarray, statistic: Callable[[np.ndarray], np.ndarray]) -
 
 
 def percentiles(values: np.ndarray, clusters: int) -> Interval | None:
-    """Return the interval of a statistic from its values in the draws (draws,)."""
+    """Return the interval of a statistic from its values over the draws (draws,)."""
     values = values[np.isfinite(values)]
     if len(values) < DRAWS / 2:
         return None
@@ -52,7 +52,7 @@ def percentiles(values: np.ndarray, clusters: int) -> Interval | None:
 
 
 def resample(sums: np.ndarray) -> np.ndarray:
-    """Return totals of ``sums`` (clusters, k) over resampled clusters: (draws, k)."""
+    """Return the totals (draws, k) of ``sums`` (clusters, k) over resampled clusters."""
     sums, clusters = np.ascontiguousarray(sums, float), len(sums)
     if clusters * DRAWS <= _AT_ONCE:
         return np.asarray(_times_drawn(clusters) @ sums)
@@ -63,7 +63,7 @@ def resample(sums: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=2)
 def _times_drawn(clusters: int) -> np.ndarray:
-    """Return the number of times each cluster is drawn: (draws, clusters)."""
+    """Return the number of times each cluster is drawn, shape (draws, clusters)."""
     drawn = stream("bootstrap", clusters).multinomial(clusters, _even(clusters), DRAWS)
     return drawn.astype(float)
 
@@ -73,14 +73,14 @@ def _even(clusters: int) -> np.ndarray:
 
 
 _PERMUTATIONS = 10_000
-"""Number of permutations sampled if there are more."""
+"""Number of permutations to sample if there are more."""
 
 
 def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> float:
-    """Return the one-sided p that clusters with a label (``mine``, (clusters,)) succeed less than those without it.
+    """Return the one-sided p value that clusters with a label (``mine``, (clusters,)) succeed less than those without.
 
-    From successes and episodes of each cluster (clusters,): the fraction of label permutations in which clusters with
-    the label are at least as far behind. 1 if all clusters have it, or none.
+    Computed from the successes and episodes of each cluster (clusters,), it is the fraction of label permutations in
+    which clusters with the label are at least as far behind. It is 1 if all clusters have the label, or none.
     """
     many, of = int(mine.sum()), len(hits)
     if many in (0, of):
@@ -94,7 +94,7 @@ def labels_behind(hits: np.ndarray, counts: np.ndarray, mine: np.ndarray) -> flo
 
 @lru_cache(maxsize=64)
 def _permute_labels(of: int, many: int) -> tuple[np.ndarray, int]:
-    """Return permutations of ``many`` labels over ``of`` clusters, (n, clusters); and 1 if sampled, 0 if complete."""
+    """Return permutations (n, clusters) of ``many`` labels over ``of`` clusters, and 1 if sampled or 0 if complete."""
     if comb(of, many) > _PERMUTATIONS:
         order = stream("labels", of, many).random((_PERMUTATIONS, of)).argsort(axis=1)
         return (order < many).astype(np.float32), 1
@@ -105,11 +105,10 @@ def _permute_labels(of: int, many: int) -> tuple[np.ndarray, int]:
 
 
 def table_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, Interval]:
-    """Return Pearson's correlation of two tables (rows, columns) with nan for missing cells, its two-sided p and
-    interval.
+    """Return Pearson's correlation of two tables (rows, columns), its two-sided p value and its interval.
 
-    Cells of one row or column are not independent, so complete rows and columns of x are permuted. The interval is
-    Fisher's, with the spread of the correlations under permutation.
+    Missing cells are nan. Cells in the same row or column are not independent, so entire rows and columns of x are
+    permuted. The interval is Fisher's, with the spread of the correlations under permutation.
     """
     rng = stream("table", *x.shape)
     rows = rng.random((_PERMUTATIONS, x.shape[0])).argsort(axis=1)
@@ -127,7 +126,7 @@ def table_correlation(x: np.ndarray, y: np.ndarray) -> tuple[float, float, Inter
 
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the correlation of each row of x (n, cells) with y (cells,), over cells known in both: (n,)."""
+    """Return the correlations (n,) of each row of x (n, cells) with y (cells,), over cells known in both."""
     both = np.isfinite(x) & np.isfinite(y)
     count = both.sum(axis=1)
     first, second = np.where(both, x, 0.0), np.where(both, y, 0.0)

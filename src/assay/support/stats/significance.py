@@ -1,4 +1,4 @@
-"""Exact tests of paired outcomes, Holm's correction for several tests, and agreement of raters beyond chance.
+"""Exact tests of paired outcomes, Holm's correction for several tests, and chance-corrected inter-rater agreement.
 
 Distribution functions come from ``scipy.special``. ``scipy.stats`` also has them, but takes 0.75 s to import, longer
 than most commands run. SciPy loads its subpackages on first access, so functions refer to ``scipy.special.x``.
@@ -18,32 +18,32 @@ from numpy.typing import NDArray
 
 
 def normal_below(z: float | np.ndarray) -> np.ndarray:
-    """Return P(Z <= z) of a standard normal Z."""
+    """Return P(Z <= z) for a standard normal Z."""
     return np.asarray(scipy.special.ndtr(z))
 
 
 def normal_quantile(p: float) -> float:
-    """Return the z with P(Z <= z) = p of a standard normal Z."""
+    """Return the z with P(Z <= z) = p for a standard normal Z."""
     return float(scipy.special.ndtri(p))
 
 
 def t_below(t: float | np.ndarray, freedom: float) -> float:
-    """Return P(T <= t) of Student's T."""
+    """Return P(T <= t) for Student's t distribution."""
     return float(scipy.special.stdtr(freedom, t))
 
 
 def t_quantile(p: float, freedom: float) -> float:
-    """Return the t with P(T <= t) = p of Student's T."""
+    """Return the t with P(T <= t) = p for Student's t distribution."""
     return float(scipy.special.stdtrit(freedom, p))
 
 
 def binomial_at_least(hits: int, count: int, chance: float) -> float:
-    """Return P(K >= hits) of K hits among ``count``, each with probability ``chance``."""
+    """Return P(K >= hits) for the number K of hits in ``count`` trials, each with probability ``chance``."""
     return float(scipy.special.bdtrc(hits - 1, count, chance)) if hits > 0 else 1.0
 
 
 def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: np.ndarray) -> np.ndarray:
-    """Return P(K = hits) of K successes among ``drawn`` of ``total`` items with ``won`` successes; broadcast."""
+    """Return P(K = hits) for K successes among ``drawn`` of ``total`` items, ``won`` of them successes; broadcasts."""
     possible = (hits >= np.maximum(0, drawn - (total - won))) & (hits <= np.minimum(won, drawn))
     k = np.where(possible, hits, np.maximum(0, drawn - (total - won)))
     logs = log_choose(won, k) + log_choose(total - won, drawn - k) - log_choose(total, drawn)
@@ -53,14 +53,14 @@ def hypergeometric(total: np.ndarray, won: np.ndarray, drawn: np.ndarray, hits: 
 def hypergeometric_moments(
     total: np.ndarray, won: np.ndarray, drawn: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and variance of the distribution of `hypergeometric`."""
+    """Return the mean and variance of the distribution of `hypergeometric`."""
     share = won / total
     spread = share * (1 - share) * (total - drawn) / np.maximum(total - 1, 1)
     return drawn * share, drawn * spread
 
 
 def log_choose(total: int | np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the binomial coefficient ``total`` over ``chosen``."""
+    """Return the logarithm of the binomial coefficient ``total`` choose ``chosen``."""
     return np.asarray(
         scipy.special.gammaln(total + 1)
         - scipy.special.gammaln(chosen + 1)
@@ -79,40 +79,41 @@ _ENUMERATED = 16
 
 
 def paired_p(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
-    """Return the two-sided exact p of a difference between two outcomes, from their successes and episodes, (strata,)
-    each.
+    """Return the two-sided exact p value of a difference between two outcomes.
 
-    A stratum is a factor that both share: a start, a wording. The result is the larger p of two tests: ``sign_flip``
-    over strata, valid if a change helps in some strata and hurts in others, and ``within`` strata, valid if one
-    control is compared with many variants. With one pair per stratum both are McNemar's test.
+    The inputs are the successes and episodes of each outcome, (strata,) each. A stratum is a factor that both share,
+    such as a start or a wording. The result is the larger p of two tests: ``sign_flip`` over strata, valid if a change
+    helps in some strata and hurts in others, and ``within`` strata, valid if one control is compared with many
+    variants. With one pair per stratum both are McNemar's test.
     """
     differences = (hits_now * counts - hits * counts_now) / (counts + counts_now)
     return max(sign_flip(differences), within(hits, counts, hits_now, counts_now))
 
 
 def least_p(telling: int, family: int = 1, sides: int = 2) -> float:
-    """Return the smallest p that ``telling`` starts can reach, adjusted (Holm) for a family of ``family`` tests.
+    """Return the smallest p value that ``telling`` starts can reach, adjusted (Holm) for a family of ``family`` tests.
 
     ``telling`` is the number of informative starts, with at least one success on either side (see `telling`). If
-    nothing succeeds, with or without the change, nothing can be lost. One-sided p are half of two-sided ones.
+    nothing succeeds, with or without the change, nothing can be lost. One-sided p values are half of two-sided ones.
     """
     return min(1.0, family * sides * 2.0**-telling)
 
 
 def telling(hits: np.ndarray, hits_now: np.ndarray) -> int:
-    """Return the number of informative strata, with a success on at least one side, from successes (strata,) of
-    each.
+    """Return the number of informative strata, which have a success on at least one side.
+
+    The inputs are the successes of each side, (strata,) each.
     """
     return int(((hits > 0) | (hits_now > 0)).sum())
 
 
 def sign_flip(differences: np.ndarray) -> float:
-    """Return the two-sided p of the differences (clusters,) between two outcomes, if both signs are equally likely.
+    """Return the two-sided p value of differences (clusters,) between two outcomes if both signs are equally likely.
 
-    Exact, with ties: from the characteristic function of the sum, for differences with a common denominator; by
-    enumerating all signs, for few other differences. Many other differences are rounded to 1/20,000 of their sum;
-    sums that differ only by rounding may count as ties, so that p is not too small. With one pair per cluster this is
-    McNemar's exact test.
+    The test is exact, with ties: it uses the characteristic function of the sum for differences with a common
+    denominator, and enumerates all signs for a small number of other differences. If there are many others, they are
+    rounded to 1/20,000 of their sum; sums that differ only by rounding may count as ties, so that p is not too small.
+    With one pair per cluster this is McNemar's exact test.
     """
     differences = np.asarray(differences, float)
     differences = differences[np.abs(differences) > 1e-9]
@@ -143,7 +144,7 @@ def sign_flip(differences: np.ndarray) -> float:
 
 
 def _whole(differences: np.ndarray) -> np.ndarray | None:
-    """Return nonzero differences as integers over their common denominator; None if that is large."""
+    """Return nonzero differences as integers over their common denominator; None if the denominator is large."""
     values, where = np.unique(differences, return_inverse=True)
     shares = [_fraction(float(value)) for value in values]
     if any(abs(float(share) - value) > 1e-9 for share, value in zip(shares, values, strict=True)):
@@ -165,9 +166,9 @@ def _fraction(value: float) -> Fraction:
 
 
 def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_now: np.ndarray) -> float:
-    """Return the two-sided p of successes among episodes, (strata,) each, if episodes are exchangeable within strata.
+    """Return the two-sided p value of successes among episodes, (strata,) each, if exchangeable within strata.
 
-    The exact test of Mantel and Haenszel: the number of a stratum's successes on the first side is hypergeometric. p
+    This is the exact Mantel-Haenszel test: the number of a stratum's successes on the first side is hypergeometric. p
     is twice the smaller tail, so that half of p is one-sided. Sums above 20,000 use the normal approximation.
     """
     total, won = (counts + counts_now).astype(int), (hits + hits_now).astype(int)
@@ -193,7 +194,7 @@ def within(hits: np.ndarray, counts: np.ndarray, hits_now: np.ndarray, counts_no
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return p values adjusted for multiple testing (Holm)."""
+    """Return p values adjusted for multiple testing by Holm's method."""
     order = np.argsort(values, kind="stable")
     raised = np.asarray(values, float)[order] * np.arange(len(order), 0, -1)
     adjusted = np.empty(len(order))
@@ -210,8 +211,8 @@ def gwet_ac1(ratings: NDArray[np.int64], categories: int, confidence: float) -> 
     """Return Gwet's AC1 with its confidence interval.
 
     Ratings, (items, raters), are 0 to ``categories`` - 1, or -1 if missing. Chance agreement is sum(p (1 - p)) /
-    (categories - 1) over the categories' shares p; the interval is that of Gwet (2008) for a sample of items, with
-    Student's t.
+    (categories - 1) over the proportions p of the categories; the interval is that of Gwet (2008) for a sample of
+    items, with Student's t.
     """
     counts = np.stack(
         [(ratings == item_values).sum(axis=1) for item_values in range(categories)], axis=1

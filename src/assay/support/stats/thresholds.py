@@ -1,14 +1,14 @@
 """The smallest change at which success is lost: adaptive choice of rungs, and an anytime-valid confidence set.
 
-A ladder has changes of growing magnitude, rung 0 to K - 1. The success probability does not increase from rung to
-rung. The *threshold* is the first rung at which that probability is below a level (such as a half); K if there is
+A ladder has changes of increasing magnitude, rungs 0 to K - 1. The success probability does not increase from rung to
+rung. The *threshold* is the first rung at which that probability is below a level (such as one half); K if there is
 none. Each candidate is tested. If the threshold is j, the success probability is at least the level on every rung
-before j, and less on j and all later rungs. So a bettor against j, on failures before it and on successes from it on,
-has a capital that is not expected to grow if j is true, and exceeds 1 / alpha at *any* time with a probability of at
-most alpha (Ville's inequality), for any choice of rungs and any stopping time. Candidates with that capital against
-them are rejected; the remaining set contains the true one with a probability of 1 - alpha.
+before j, and below it on j and all later rungs. So a bettor against j, on failures before it and on successes from it
+on, has a capital that is not expected to grow if j is true, and exceeds 1 / alpha at *any* time with a probability of
+at most alpha (Ville's inequality), for any choice of rungs and any stopping time. Candidates against which that
+capital is reached are rejected; the remaining set contains the true threshold with a probability of 1 - alpha.
 
-The stake and the rung may depend on everything observed before. They are chosen by a small model (curves with a
+The stake and the rung may depend on everything observed so far. They are chosen by a small model (curves with a
 location, a slope, a lapse rate and a guessing rate, weighted by predictive performance): the capital against j is
 multiplied by
 
@@ -17,7 +17,7 @@ multiplied by
 where the model contradicts j (q above the level on j or after it, below it before j), and by 1 elsewhere. A wrong
 model loses bets and widens the set, but cannot invalidate it. The only assumption is monotonicity.
 
-The episodes of one start are one bet: each candidate is bet against on one of its rungs, chosen in advance.
+The episodes of one start form one bet: each candidate is bet against on one of its rungs, chosen in advance.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ import numpy as np
 
 LEVEL, ALPHA = 0.5, 0.05
 _SLOPES = ((0.05, 4.0), (0.8, 1.0), (2.0, 1.0), (4.0, 0.5))
-"""Number of rungs over which success is lost, with prior weights."""
+"""Numbers of rungs over which success is lost, with prior weights."""
 _LAPSES = ((0.01, 6.0), (0.1, 2.0), (0.25, 1.0))
-"""Lapse and guessing rates (failure without a loss, success after it), with prior weights."""
+"""Lapse and guessing rates (failure before the loss, success after it), with prior weights."""
 _BEYOND = 2.0
-"""Prior weight of no threshold, relative to any single rung."""
+"""Prior weight of there being no threshold, relative to any single rung."""
 _SURE = (0.45, 0.8)
-"""Target certainty of the chosen rungs, 0 to 1: for an abrupt and for a gradual loss."""
+"""Target certainty for the chosen rungs, 0 to 1, if the loss is abrupt and if it is gradual."""
 _LEAST = 0.01
-"""Minimum probability of the model, and distance of its maximum from 1."""
+"""Minimum probability that the model predicts; the maximum is 1 minus this value."""
 _SAME = 1e-9
 
 
@@ -57,22 +57,22 @@ class LadderEvidence:
 
     @property
     def success_chances(self) -> np.ndarray:
-        """Success probability on each rung according to the model: (rungs,)."""
+        """Success probability on each rung according to the model, shape (rungs,)."""
         return np.asarray(self._weights @ self._curves)
 
     @property
     def lost(self) -> np.ndarray:
-        """Model probability that success is lost, for each rung: (rungs,)."""
+        """Probability, according to the model, that success is lost on each rung, shape (rungs,)."""
         return np.asarray(self._weights @ (self._curves < self.level))
 
     @property
     def possible(self) -> np.ndarray:
-        """Thresholds that are not rejected: bool, (rungs + 1,)."""
+        """Whether each threshold is still possible, that is, not rejected; bool, shape (rungs + 1,)."""
         return self._most < self._need
 
     @property
     def interval(self) -> tuple[int, int] | None:
-        """First and last threshold that is not rejected; None if all are."""
+        """First and last threshold that are not rejected; None if all are."""
         left = np.flatnonzero(self.possible)
         return (int(left[0]), int(left[-1])) if len(left) else None
 
@@ -88,7 +88,7 @@ class LadderEvidence:
         return not any(left.min() <= rung < left.max() for rung in playable) if len(left) else True
 
     def next(self, playable: Collection[int]) -> tuple[int, ...]:
-        """Return the rungs to run with the next start: one where success is likely kept, one where it is likely lost.
+        """Return the rungs to run with the next start: one where success is likely, one where it is unlikely.
 
         Each has about half of the possible certainty, and more if success seems to be lost gradually: closer to the
         threshold a bet would gain little, further away it would reject few candidates.
@@ -107,7 +107,7 @@ class LadderEvidence:
         return tuple(chosen)
 
     def see(self, outcomes: Mapping[int, bool]) -> None:
-        """Update with the outcomes of a start: success by rung."""
+        """Update the evidence with the outcomes of a start: success by rung."""
         if not outcomes:
             return
         predicted = self.success_chances
@@ -134,7 +134,7 @@ class LadderEvidence:
 
 
 def _gain(chance: float, level: float) -> float:
-    """Return the expected log gain of a bet on a prediction, if the prediction is true."""
+    """Return the expected log gain from betting on a prediction if the prediction is true."""
     return chance * math.log(chance / level) + (1 - chance) * math.log((1 - chance) / (1 - level))
 
 

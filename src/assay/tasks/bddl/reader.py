@@ -1,4 +1,4 @@
-"""Reader of BDDL task files. A problem name states the arena of a task and its style:
+"""Reader for BDDL task files. The problem name states the arena of a task and its style:
 
 LIBERO_Kitchen_Tabletop_Manipulation                      the kitchen
 Libero_Tabletop_Manipulation_tabletop_light_modified_7    the table, in the style tabletop_light_modified_7
@@ -19,7 +19,7 @@ from assay.tasks.checks import flaws, parse_atom, parse_predicate, quote
 from assay.tasks.scene import Arena, Atom, Entity, Goal, Predicate, Rectangle, Region, Scene, Task
 
 MAX_BYTES = 5_000_000
-"""Maximum size of a task file, bytes; the largest published file has 6,000."""
+"""Maximum size of a task file, in bytes; the largest published file has 6,000."""
 _PROBLEMS = {
     Arena.TABLE: "LIBERO_Tabletop_Manipulation",
     Arena.KITCHEN: "LIBERO_Kitchen_Tabletop_Manipulation",
@@ -36,12 +36,12 @@ _ATTRIBUTES = {
     ":yaw_rotation": "((low high))",
     ":rgba": "(r g b a)",
 }
-"""Attribute of a region -> its value."""
+"""Mapping from each attribute of a region to a description of its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A warning about a statement that is legal, has no effect, and is probably a mistake."""
+    """A warning about a statement that is valid but has no effect, and is probably a mistake."""
 
     line: int
     """Line number, from 1."""
@@ -50,19 +50,19 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A task read from a file, with the warnings about the file."""
+    """A task read from a file, with the warnings about that file."""
 
     task: Task
     warnings: tuple[Note, ...] = ()
 
 
 def workspace_category(arena: Arena) -> str:
-    """Return the category that task files give to an arena's workspace."""
+    """Return the category of an arena's workspace in task files."""
     return "table" if arena is Arena.TABLE else arena.workspace
 
 
 def problem_name(arena: Arena, style: str) -> str:
-    """Return the problem name of an arena in a style."""
+    """Return the problem name for an arena and a style."""
     return f"{_PROBLEMS[arena]}_{style}" if style else _PROBLEMS[arena]
 
 
@@ -82,17 +82,17 @@ def read_document(path: Path | str) -> Document:
 
 
 def parse(text: str, *, id: str, file: Path | str | None = None) -> Task:
-    """Parse the text of a task file; ``file`` is used in error messages only. Raises BDDLError."""
+    """Parse the text of a task file; ``file`` is used only in error messages. Raises BDDLError."""
     return parse_document(text, id=id, file=file).task
 
 
 def parse_document(content: str | bytes, *, id: str, file: Path | str | None = None) -> Document:
-    """Parse the content of a task file; return the task with warnings.
+    """Parse the content of a task file and return the task with warnings.
 
-    ``file`` is used in error messages only. Raises BDDLError.
+    ``file`` is used only in error messages. Raises BDDLError.
     """
     if len(content) > MAX_BYTES:
-        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes: not a task file", file=file)
+        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes, so it is not a task file", file=file)
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -114,12 +114,12 @@ def parse_goal(text: str) -> Goal:
 
 
 class _BddlReader:
-    """Reads the groups of one file in a single pass."""
+    """Reader for the groups of one file, in a single pass."""
 
     def __init__(self, root: Group) -> None:
         self._root = root
         self._lines: dict[tuple[str | int, ...], int] = {}
-        """Line of each part of the task, by its path in `TaskFlaw.where`."""
+        """Line number of each part of the task, by its path in `TaskFlaw.where`."""
         self._warnings: list[Note] = []
 
     def document(self, id: str) -> Document:
@@ -173,13 +173,15 @@ class _BddlReader:
         for section, entities in (("fixtures", fixtures), ("objects", objects)):
             for index, entity in enumerate(entities):
                 if (count := placed[entity.name]) != 1:
-                    reason = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
+                    reason = (
+                        "is not placed by any initial relation" if count == 0 else f"is placed {count} times"
+                    )
                     self._warn(self._lines[(section, index)], f"{quote(entity.name)} {reason}")
         task = Task(id, scene, goal, Instruction(" ".join(words)), of_interest)
         return Document(task, tuple(sorted(self._warnings, key=lambda note: note.line)))
 
     def goal(self, group: Group) -> Goal:
-        """Read the goal: one predicate, or one conjunction."""
+        """Read the goal, which is one predicate or one conjunction."""
         self._lines[("goal",)] = group.line
         stated = as_group(_only_item(group, "one predicate, or one 'And' of predicates"), "a predicate")
         nodes = stated.rest if stated.head == "and" else [stated]
@@ -188,7 +190,7 @@ class _BddlReader:
         return Goal(tuple(map(_atom, groups)))
 
     def _sections(self) -> dict[str, Group]:
-        """Return the sections by name, all required ones included."""
+        """Return the sections by name, including all required ones."""
         if self._root.head != "define":
             start = quote(f"({self._root.head}")
             raise fail(f"a task file begins with '(define', not with {start}", self._root)
@@ -200,7 +202,7 @@ class _BddlReader:
                 raise fail(f"unknown section {quote(group.head)}; {nearest}", group)
             if group.head in sections:
                 raise fail(
-                    f"section '{group.head}' was given on line {sections[group.head].line} already", group
+                    f"section '{group.head}' was already given on line {sections[group.head].line}", group
                 )
             sections[group.head] = group
         for name in _REQUIRED:
@@ -213,7 +215,7 @@ class _BddlReader:
         return sections
 
     def _entities(self, group: Group, without: Entity | None = None) -> tuple[Entity, ...]:
-        """Read a typed list of names: ``a_1 a_2 - a b_1 - b``; ``without`` must be listed and is left out."""
+        """Read a typed list of names: ``a_1 a_2 - a b_1 - b``; ``without`` must be listed and is omitted."""
         entities: list[Entity] = []
         lines: list[int] = []
         waiting: list[Word] = []
@@ -231,7 +233,7 @@ class _BddlReader:
             if category in categories:
                 self._warn(
                     word.line,
-                    f"category {quote(category)} was listed on line {categories[category]} already; "
+                    f"category {quote(category)} was already listed on line {categories[category]}; "
                     "LIBERO keeps only the last list",
                 )
             categories[category] = word.line
@@ -302,12 +304,12 @@ def _read_region(group: Group) -> Region:
 
 
 def _rows(attributes: Mapping[str, Node], key: str, count: int) -> list[list[float]]:
-    """Read a list of lists of ``count`` numbers; without the attribute, an empty list."""
+    """Read a list of lists of ``count`` numbers; return an empty list if the attribute is missing."""
     if key not in attributes:
         return []
     listed = as_group(attributes[key], _ATTRIBUTES[key])
     if not listed.items:
-        raise fail(f"'{key}' is empty: it takes {_ATTRIBUTES[key]}", listed)
+        raise fail(f"'{key}' is empty; expected {_ATTRIBUTES[key]}", listed)
     return [_numbers(node, count, f"{count} numbers in parentheses") for node in listed.items]
 
 
@@ -326,10 +328,10 @@ def _numbers(node: Node, count: int, expected: str) -> list[float]:
 
 
 def join_expressions(words: Iterable[str]) -> list[str]:
-    """Join words into expressions: ``-np.pi / 4 0`` is two expressions, ``-np.pi/4`` and ``0``.
+    """Join words into expressions: ``-np.pi / 4 0`` becomes two expressions, ``-np.pi/4`` and ``0``.
 
-    A blank separates expressions unless an operator on one side of it needs an operand there; a sign directly before
-    an operand begins a new expression.
+    A space separates expressions unless an operator next to it still needs an operand on that side; a sign directly
+    before an operand begins a new expression.
     """
     joined: list[str] = []
     for word in words:
@@ -342,5 +344,5 @@ def join_expressions(words: Iterable[str]) -> list[str]:
 
 def _only_item(group: Group, expected: str) -> Node:
     if len(group.rest) != 1:
-        raise fail(f"'{group.head}' takes {expected} and nothing else", group)
+        raise fail(f"'{group.head}' takes only {expected}", group)
     return group.rest[0]

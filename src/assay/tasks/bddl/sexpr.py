@@ -1,4 +1,4 @@
-"""Syntax of task files: nested lists in parentheses with line numbers, and arithmetic expressions."""
+"""Syntax of task files: nested parenthesised lists with line numbers, and arithmetic expressions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.tasks.checks import quote
 _OPERAND = re.compile(
     r"(?P<operator>[*/]?)(?P<sign>[-+]*)(?P<number>(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|(?:(?:np|numpy|math)\.)?pi)"
 )
-"""One number of an expression, with the signs and the operator before it."""
+"""Pattern of one number in an expression, with the signs and the operator before it."""
 MAX_NUMBER_LENGTH = 200
 MAX_DEPTH = 64
-"""Maximum nesting depth of lists; task files need 6."""
+"""Maximum nesting depth of lists; task files need a depth of 6."""
 _TOKEN = re.compile(r";[^\n]*|\n|[()]|[^\s();]+")
 
 
 def evaluate(expression: str) -> float:
-    """Compute an expression of numbers and pi, joined by ``+ - * /``: ``0.25``, ``-np.pi/4``. No code is executed.
+    """Evaluate an expression of numbers and pi, joined by ``+ - * /``: ``0.25``, ``-np.pi/4``. No code is executed.
 
     Raises ValueError with a reason ("is not a number", ...) for any other text, and if the value is not finite.
     """
@@ -55,7 +55,7 @@ def evaluate(expression: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A token between spaces and parentheses."""
+    """A token delimited by spaces or parentheses."""
 
     text: str
     line: int
@@ -72,7 +72,7 @@ class Group:
 
     @property
     def head(self) -> str:
-        """First word in lower case; empty if the group does not begin with a word."""
+        """First word, in lower case; empty if the group does not begin with a word."""
         first = self.items[0] if self.items else None
         return first.text.lower() if isinstance(first, Word) else ""
 
@@ -86,19 +86,19 @@ Node: TypeAlias = Word | Group
 
 
 def fail(reason: str, where: Node | int) -> BDDLError:
-    """Return the error for a reason and the line of a node, without the file name."""
+    """Return an error with a reason and the line of a node, without the file name."""
     return BDDLError(reason, line=where if isinstance(where, int) else where.line)
 
 
 def as_word(node: Node, expected: str) -> Word:
-    """Return the node if it is a word. Raises an error that names the expected content otherwise."""
+    """Return the node if it is a word; otherwise raise an error that states what was expected."""
     if isinstance(node, Group):
         raise fail(f"expected {expected}, found {quote(f'({node.head}')}", node)
     return node
 
 
 def as_group(node: Node, expected: str) -> Group:
-    """Return the node if it is a group. Raises an error that names the expected content otherwise."""
+    """Return the node if it is a group; otherwise raise an error that states what was expected."""
     if isinstance(node, Word):
         raise fail(f"expected {expected}, found {quote(node.text)}", node)
     return node
@@ -119,11 +119,11 @@ def parse_group(text: str) -> Group:
             raise fail("')' closes nothing", line)
         elif root is not None and not stack:
             raise fail(
-                f"text after the end of the task on line {last_line}: one ')' too many before it?", line
+                f"text after the end of the task on line {last_line}: is there one ')' too many?", line
             )
         elif token == "(":
             if len(stack) == MAX_DEPTH:
-                raise fail(f"parentheses are nested more than {MAX_DEPTH} deep", line)
+                raise fail(f"parentheses are nested more than {MAX_DEPTH} levels deep", line)
             group = Group([], line)
             if root is None:
                 root = group

@@ -1,4 +1,4 @@
-"""Writer of task files that LIBERO and its descendants can read."""
+"""Writer for task files that LIBERO and its descendants can read."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from assay.tasks.scene import Entity, Task
 def write(task: Task, *, silent: bool = False) -> str:
     """Return the text of a task file.
 
-    Reading the text gives an equal task, except for the id, which files do not store. Numbers are written in full
+    Reading the text gives an equal task, except for the id, which files do not store. Numbers are written with full
     precision; repeated spaces in the instruction become one. Raises TaskError if the task is invalid or the
-    instruction contains a character that task files cannot hold. ``silent`` permits an empty instruction, which
+    instruction contains a character that task files cannot represent. ``silent`` permits an empty instruction, which
     LIBERO can read.
     """
     check(task, silent=silent)
@@ -28,7 +28,7 @@ def _lines(task: Task) -> Iterator[str]:
     instruction = " ".join(task.instruction.text.split())
     for sign in "();\0":
         if sign in instruction:
-            raise TaskError(f"{task.id}: a task file cannot hold an instruction with {quote(sign)} in it")
+            raise TaskError(f"{task.id}: a task file cannot store an instruction that contains {quote(sign)}")
     yield f"(define (problem {problem_name(scene.arena, scene.style)})"
     yield "  (:domain robosuite)"
     yield f"  (:language {instruction})"

@@ -1,6 +1,6 @@
 """The built-in tasks, by id: `load("libero_goal/3")`.
 
-Each suite is one YAML file in this folder, parsed on first use and written to be read and edited by people:
+Each suite is one YAML file in this folder, parsed on first use and designed to be read and edited by hand:
 
 suite: my_suite
 about: One line about it.
@@ -8,7 +8,7 @@ scenes:
   counter:
     arena: kitchen                       # table, kitchen, living_room, study, floor, coffee_table
     fixtures: [flat_stove_1]             # the category is the name without its number;
-    objects: [plate_1, {mug: red_mug}]   # where it is not, write {name: category}
+    objects: [plate_1, {mug: red_mug}]   # if it is not, write {name: category}
     regions:                             # target: its regions
       kitchen_table:
         plate_region: {centre: [0.1, 0.2], half: [0.01, 0.01]}              # metres; x, y
@@ -18,12 +18,12 @@ scenes:
     initial:
       - On plate_1 kitchen_table_plate_region
   second:
-    like: counter                        # omitted keys are as in that scene, above
+    like: counter                        # omitted keys are taken from that scene
     initial: []
 tasks:
   - instruction: put the plate on the stove
-    file: put_the_plate_on_the_stove     # what LIBERO's files of this task are called; optional
-    file_wording: Put it there           # the instruction in that file, where it differs; optional
+    file: put_the_plate_on_the_stove     # base name of LIBERO's files for this task; optional
+    file_wording: Put it there           # the instruction in that file, if it differs; optional
     scene: counter
     goal: [On plate_1 flat_stove_1_cook_region]
     of_interest: [plate_1, flat_stove_1] # optional
@@ -49,8 +49,8 @@ from assay.tasks.files import find_files, load_file, names_file
 from assay.tasks.scene import Arena, Entity, Goal, Rectangle, Region, Scene, Task
 
 ALL = ("libero_spatial", "libero_object", "libero_goal", "libero_10")
-"""Suites in the selection ``all``: the four suites of ten tasks that evaluations report. LIBERO trains on
-libero_90 before it evaluates on libero_10.
+"""Suites in the selection ``all``: the four suites of ten tasks that evaluations report. In LIBERO, libero_90 is for
+training before evaluation on libero_10.
 """
 _SUITES = (*ALL, "libero_90")
 # The loader written in C is ten times faster; not every build of PyYAML has it.
@@ -127,17 +127,17 @@ class _SuiteRecord(BaseModel, extra="forbid"):
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """A task of the catalogue and its origin in LIBERO."""
+    """A task in the catalogue, and its origin in LIBERO."""
 
     task: Task
     file: str | None = None
-    """Base name of LIBERO's files for this task, without folder and suffix."""
+    """Base name of LIBERO's files for this task, without folder or suffix."""
     file_wording: str | None = None
-    """The instruction in LIBERO's task file, if it differs from the one LIBERO gives to policies."""
+    """Instruction in LIBERO's task file, if it differs from the one that LIBERO gives to policies."""
 
 
 def suites() -> tuple[str, ...]:
-    """Return the names of the built-in suites: the suites of ``all``, then libero_90."""
+    """Return the names of the built-in suites: those in ``all``, then libero_90."""
     return _SUITES
 
 
@@ -160,7 +160,7 @@ def all_ids() -> tuple[str, ...]:
 
 
 def built_in_ids() -> tuple[str, ...]:
-    """Return the ids of all built-in tasks: the tasks of ``all``, then those of libero_90."""
+    """Return the ids of all built-in tasks: those in ``all``, then those in libero_90."""
     return tuple(task.id for name in _SUITES for task in suite(name))
 
 
@@ -179,7 +179,9 @@ def entry(id: str) -> CatalogueEntry:
     name, slash, number = id.strip().partition("/")
     if not slash:
         nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
-        raise TaskError(f"unknown task {quote(id)}; write suite and number, such as 'libero_goal/0'{nearest}")
+        raise TaskError(
+            f"unknown task {quote(id)}; write the suite and the number, such as 'libero_goal/0'{nearest}"
+        )
     entries = {str(index): entry for index, entry in enumerate(_suite(name)[1])}
     if number not in entries:
         last = len(entries) - 1
@@ -197,7 +199,7 @@ def siblings(task: Task) -> tuple[Task, ...]:
 
 
 def trained_with(id: str) -> tuple[Task, ...]:
-    """Return the tasks that a policy is assumed to be trained on: the tasks of ``all`` and of the given suite.
+    """Return the tasks that a policy is assumed to be trained on: those in ``all`` and those in the given suite.
 
     ``id`` is the id of a task or of a suite.
     """
@@ -208,9 +210,9 @@ def trained_with(id: str) -> tuple[Task, ...]:
 def resolve(selection: str) -> tuple[Task, ...]:
     """Return the tasks in a selection, without duplicates, in the order of the selection.
 
-    A selection is ``all`` (the four suites of ten tasks), or suites, ids, task files and folders of task files,
-    separated by commas: ``all,libero_90``, ``libero_goal,libero_10/0,my_scenes,other/task.bddl``. Raises TaskError
-    with the nearest name for an unknown name, and if the selection is empty.
+    A selection is ``all`` (the four suites of ten tasks), or a comma-separated list of suites, ids, task files and
+    folders of task files: ``all,libero_90``, ``libero_goal,libero_10/0,my_scenes,other/task.bddl``. Raises TaskError if
+    the selection is empty, or, with the nearest valid name, if a name is unknown.
     """
     chosen: dict[str, Task] = {}
     for part in filter(None, (part.strip() for part in selection.split(","))):
@@ -219,7 +221,7 @@ def resolve(selection: str) -> tuple[Task, ...]:
         elif Path(part).is_dir():
             selected = tuple(load_file(str(file)) for file in find_files(part))
             if not selected:
-                raise TaskError(f"{part}: no .bddl or .json file there or in a folder below")
+                raise TaskError(f"{part}: no .bddl or .json file in this folder or its subfolders")
         elif names_file(part) or ("/" in part and part.partition("/")[0] in _SUITES):
             selected = (load(part),)
         else:
@@ -243,7 +245,7 @@ def _suite(name: str) -> tuple[str, tuple[CatalogueEntry, ...]]:
 
 
 def parse_suite(text: str, *, file: str) -> tuple[str, tuple[CatalogueEntry, ...]]:
-    """Return description and tasks from the YAML text of a suite; ``file`` is named in errors. Raises TaskError."""
+    """Return the description and the tasks in the YAML text of a suite; errors name ``file``. Raises TaskError."""
     try:
         suite = _SuiteRecord.model_validate(yaml.load(text, _LOADER))
         records: dict[str, _SceneRecord] = {}

@@ -1,13 +1,13 @@
-"""Readers of other benchmarks' releases, from a folder that the user has downloaded. They only read and validate.
+"""Readers for other benchmarks' releases, from a folder that the user has downloaded. They only read and validate.
 
-    libero_para      LIBERO-Para: paraphrases, as a table and as task files; logs of its evaluations
+    libero_para      LIBERO-Para: paraphrases, as a table and as task files; evaluation logs
     libero_pro       LIBERO-PRO: five tables of substitutions
-    libero_x         LIBERO-X: task files on four levels, rewordings on the fifth
+    libero_x         LIBERO-X: task files for four levels, rewordings for the fifth
     libero_plus      LIBERO-plus: a classification of names, decoded; language task files; joint angles
     init_files       LIBERO's stored initial states, without executing their pickles
 
-A folder without the release is rejected with one line that lists the expected files. Nothing is imported here:
-reading initial states does not require the table readers.
+A folder without the release is rejected with a one-line message that lists the expected files. Nothing is imported
+here, so that reading initial states does not require the table readers.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from assay.errors import AssayError, did_you_mean
 from assay.tasks.checks import quote
 
 MAX_BYTES = 100_000_000
-"""Maximum size of a file, bytes; larger files are rejected."""
+"""Maximum size of a file, in bytes; larger files are rejected."""
 
 Label = str | int | float | None
 
 
 class ReleaseError(AssayError):
-    """A folder does not contain the expected release, or a file in it is invalid."""
+    """Raised when a folder does not contain the expected release, or a file in it is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseWording:
-    """One instruction of a release."""
+    """An instruction from a release."""
 
     task: str
-    """The id of the built-in task that it rewords, such as ``libero_goal/3``; LIBERO-X has other scenes and ids
-    like ``libero_x/107/A1``.
+    """Id of the built-in task that it rewords, such as ``libero_goal/3``; LIBERO-X has other scenes and ids
+    such as ``libero_x/107/A1``.
     """
     text: str
     """The instruction, on one line."""
@@ -45,13 +45,13 @@ class ReleaseWording:
 
 
 def find_release(folder: Path, release: str, *candidates: str) -> Path:
-    """Return the first existing candidate in a folder. Raises ReleaseError with the candidates."""
+    """Return the first candidate that exists in a folder. Raises ReleaseError that lists the candidates."""
     for candidate in candidates:
         if (folder / candidate).exists():
             return folder / candidate
     looked = ", ".join(candidate or "the folder itself" for candidate in candidates)
     missing = "" if folder.is_dir() else " (the folder does not exist)"
-    raise ReleaseError(f"{folder} holds no {release} release{missing}: looked for {looked}")
+    raise ReleaseError(f"{folder} does not contain the {release} release{missing}; looked for {looked}")
 
 
 def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
@@ -65,27 +65,27 @@ def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
     except OSError as error:
         raise ReleaseError(f"{file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise ReleaseError(f"{file}: is not a text file in UTF-8") from None
+        raise ReleaseError(f"{file}: is not a UTF-8 text file") from None
 
 
 def instruction(value: object, place: str) -> str:
-    """Return an instruction with single spaces. Raises ReleaseError if it is not a line of text."""
+    """Return an instruction with single spaces. Raises ReleaseError if it is not one line of text."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text or not text.isprintable():
-        raise ReleaseError(f"{place}: an instruction must be a line of text, not {quote(repr(value))}")
+        raise ReleaseError(f"{place}: an instruction must be one line of text, not {quote(repr(value))}")
     return text
 
 
 def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
-    """Return the id of the task with this file name, without suffix. Raises ReleaseError if it is unknown."""
+    """Return the id of the task with this file name (without suffix). Raises ReleaseError if there is none."""
     ids = {file: id for file, id in _files().items() if id.startswith("" if suite is None else f"{suite}/")}
     if name not in ids:
-        raise ReleaseError(f"{place}: unknown task {quote(name, limit=120)}: {did_you_mean(name[:200], ids)}")
+        raise ReleaseError(f"{place}: unknown task {quote(name, limit=120)}; {did_you_mean(name[:200], ids)}")
     return ids[name]
 
 
 def task_and_suffix(name: str) -> tuple[str, str] | None:
-    """Split a name into the task whose file name it begins with, and the rest; None without such a task."""
+    """Split a name into the task whose file name it begins with, and the rest; None if there is no such task."""
     fitting = [file for file in _files() if name == file or name.startswith(f"{file}_")]
     if not fitting:
         return None

@@ -1,4 +1,4 @@
-"""Reader of LeRobotDataset folders, v2.1 (one file per episode) and v3.0 (many episodes per file)."""
+"""Reader for LeRobotDataset folders, v2.1 (one file per episode) and v3.0 (many episodes per file)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Feature(BaseModel, extra="allow"):
 
 
 class _Info(BaseModel, extra="allow"):
-    """The fields of ``info.json`` that are read."""
+    """Fields that are read from ``info.json``."""
 
     codebase_version: str
     fps: Annotated[float, Field(gt=0, le=1e6)]
@@ -58,7 +58,7 @@ class LerobotEpisode:
     instruction: str
     table: Path
     first: int | None
-    """Index of the episode's first frame in its table; None if the table holds this episode only."""
+    """Index of the episode's first frame in its table; None if the table contains only this episode."""
     length: int
     clips: Mapping[str, tuple[Path, float]]
     """Video file and start time in seconds, by camera."""
@@ -66,7 +66,7 @@ class LerobotEpisode:
     """All metadata of the episode."""
 
     def frames(self, columns: Sequence[str]) -> pl.DataFrame:
-        """Return some columns of the episode's frames, shape (length, columns).
+        """Return the given columns for the episode's frames, shape (length, columns).
 
         Raises ReleaseError if frames are missing.
         """
@@ -79,7 +79,7 @@ class LerobotEpisode:
         return whole
 
     def stills(self, camera: str) -> Sequence[bytes]:
-        """Return the images of a camera that are stored in the table as JPEG or PNG files."""
+        """Return a camera's images, which are stored in the table as JPEG or PNG files."""
         return [image["bytes"] for image in self.frames((camera,))[camera].to_list()]
 
 
@@ -95,11 +95,11 @@ class LerobotFolder:
         except ValidationError as error:
             raise ReleaseError(f"{folder / INFO}: {validation_reason(error)}") from error
         except BROKEN as error:
-            raise ReleaseError(f"{folder / INFO}: cannot be read: {one_line(error)}") from error
+            raise ReleaseError(f"{folder / INFO} cannot be read: {one_line(error)}") from error
         self.fps, self.version, self._info = info.fps, info.codebase_version, info
         if self.version not in VERSIONS:
             raise ReleaseError(
-                f"{folder}: LeRobotDataset {self.version}; choose one of {', '.join(VERSIONS)}"
+                f"{folder}: LeRobotDataset {self.version} is not supported; supported versions: {', '.join(VERSIONS)}"
             )
         self.cameras = {
             key for key, feature in self.features.items() if feature.get("dtype") in ("video", "image")
@@ -109,7 +109,7 @@ class LerobotFolder:
         self.total = count if isinstance(count, int) else None
 
     def orientation(self, camera: str) -> str | None:
-        """Return the image orientation of a camera, if the data set states one."""
+        """Return the image orientation of a camera, if the data set specifies one."""
         return (self.features[camera].get("info") or {}).get(ORIENTATION)
 
     def rows(self) -> Iterator[LerobotEpisode]:
@@ -165,7 +165,7 @@ class LerobotFolder:
         name = (template or "").format(**place)
         path = Path(os.path.normpath(self.folder / name))
         if not path.is_relative_to(os.path.normpath(self.folder)):
-            raise ReleaseError(f"{self.folder}: refers to a file outside the folder: {name[:80]}")
+            raise ReleaseError(f"{self.folder} refers to a file outside the folder: {name[:80]}")
         return path
 
 

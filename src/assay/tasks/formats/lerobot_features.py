@@ -33,7 +33,7 @@ FEATURE_NAMES: Mapping[str, tuple[str, ...]] = {
     "state": ("observation.state", "state"),
     "action": ("action", "actions"),
 }
-"""Names under which published data sets of LIBERO's robot store each camera, the state and the action."""
+"""Names that published data sets of LIBERO's robot use for each camera, the state and the action."""
 COUNTERS = {
     "timestamp": pl.Float32(),
     "frame_index": pl.Int64(),
@@ -41,7 +41,7 @@ COUNTERS = {
     "index": pl.Int64(),
     "task_index": pl.Int64(),
 }
-"""Seconds and frames since the episode began, and the index of the episode, of the frame and of the task overall."""
+"""Seconds and frames since the start of the episode, and the overall indices of the episode, the frame and the task."""
 VECTORS = {
     ACTION: pl.Array(pl.Float32, len(ACTION_NAMES)),
     STATE: pl.Array(pl.Float32, len(STATE_NAMES)),
@@ -51,8 +51,8 @@ VECTORS = {
 def robot_state(observation: Any) -> np.ndarray:
     """Return the robot's state in an observation, in the layout of policies trained on LIBERO: float32, (8,).
 
-    The grip site's position, metres; the orientation of the end effector as axis times angle, radians; the two finger
-    joints, metres. The angle runs from 0 to 2 pi, because the quaternion's sign is kept.
+    The state consists of the grip site's position in metres, the end effector's orientation as an axis-angle vector in
+    radians, and the two finger joints in metres. The angle ranges from 0 to 2 pi, as the quaternion's sign is kept.
     """
     w, axis = observation.eef_quaternion[0], observation.eef_quaternion[1:]
     sine = float(np.linalg.norm(axis))

@@ -1,11 +1,11 @@
-"""Write episodes as a folder in the format LeRobotDataset v3.0.
+"""Write episodes to a folder in the LeRobotDataset v3.0 format.
 
     meta/info.json, stats.json, tasks.parquet          description of the data set
-    meta/episodes/chunk-000/file-000.parquet           one row per episode, with its own statistics
+    meta/episodes/chunk-000/file-000.parquet           one row per episode, with its statistics
     data/chunk-000/file-000.parquet                    one row per frame
     videos/{feature}/chunk-000/file-000.mp4            the images
 
-The n-th data file and the n-th video of each camera hold the same episodes.
+The n-th data file and the n-th video of each camera contain the same episodes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from assay.tasks.formats.lerobot_features import (
 )
 
 MAX_FRAMES_PER_FILE = 20_000
-"""Maximum number of frames per file. LeRobot looks up images by time in single precision, to 0.1 ms, which fails
-beyond 1024 s.
+"""Maximum number of frames per file. LeRobot looks up images by time in single precision with a tolerance of 0.1 ms,
+which fails beyond 1024 s.
 """
 FILES_PER_CHUNK = 1000
 STATS, TASKS = "meta/stats.json", "meta/tasks.parquet"
@@ -50,7 +50,7 @@ QUANTILES = {"q01": 0.01, "q10": 0.10, "q50": 0.50, "q90": 0.90, "q99": 0.99}
 STATISTICS = ("min", "max", "mean", "std", *QUANTILES, "count")
 
 Stats = dict[str, np.ndarray]
-"""Statistics by the names in `STATISTICS`; each has the feature's shape except ``count``, which is (1,)."""
+"""Statistics by the names in `STATISTICS`; each has the shape of the feature, except ``count``, which is (1,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +62,23 @@ class RecordedEpisode:
     seed: int
     instruction: str
     frames: pl.DataFrame
-    """Action and state, one row per control step."""
+    """Actions and states, one row per control step."""
     clips: Mapping[str, Clip]
-    """The video of each camera, by feature."""
+    """Video of each camera, by feature."""
     image_stats: Mapping[str, Stats]
     labels: Mapping[str, str] = field(default_factory=dict)
     """Additional columns of the episode's row, stored as ``assay/NAME``."""
 
 
 class ImageStats:
-    """Running statistics over all pixels of many images; (3, 1, 1), values from 0 to 1."""
+    """Running statistics over all pixels of many images; shape (3, 1, 1), values from 0 to 1."""
 
     def __init__(self) -> None:
         self._images = 0
         self._histogram = np.zeros((3, 256), dtype=np.int64)
 
     def add(self, image: np.ndarray) -> None:
-        """Add the pixels of one image: uint8, (height, width, 3)."""
+        """Add the pixels of one image: uint8, shape (height, width, 3)."""
         self._images += 1
         for channel, counts in enumerate(self._histogram):
             counts += np.bincount(image[..., channel].ravel(), minlength=256)
@@ -101,7 +101,7 @@ class ImageStats:
 
 
 def describe_values(values: np.ndarray) -> Stats:
-    """Return statistics of values over frames, shape (frames,) or (frames, n); scalar features get the shape (1,)."""
+    """Return statistics of values over frames, shape (frames,) or (frames, n); scalar features have shape (1,)."""
     table = values.reshape(len(values), -1).astype(np.float64)
     return {
         "min": table.min(axis=0),
@@ -134,7 +134,7 @@ def combine_stats(parts: Sequence[Stats]) -> Stats:
 def record_images(
     observations: Iterable[Any], size: int, orientation: Orientation, folder: Path
 ) -> tuple[dict[str, Clip], dict[str, Stats]]:
-    """Render observations of LIBERO's world into one video per camera; return clips and statistics by feature."""
+    """Render observations of LIBERO's world to one video per camera, and return clips and statistics by feature."""
     paths = {key: folder / f"{camera}.mp4" for key, camera in CAMERAS.items()}
     statistics = {key: ImageStats() for key in CAMERAS}
     count = 0
@@ -163,10 +163,10 @@ def write_dataset(
     max_frames: int = MAX_FRAMES_PER_FILE,
     extra_columns: Mapping[str, pl.DataType] = MappingProxyType({}),
 ) -> None:
-    """Write at least one episode into a new folder.
+    """Write one or more episodes to a new folder.
 
-    A file holds at most ``max_frames``, unless one episode has more. ``extra_columns`` are additional scalar columns
-    of the frames.
+    A file contains at most ``max_frames`` frames, unless a single episode has more. ``extra_columns`` are additional
+    scalar columns of the frames.
     """
     instructions = list(dict.fromkeys(episode.instruction for episode in episodes))
     groups: list[list[RecordedEpisode]] = [[]]
@@ -222,7 +222,7 @@ def write_dataset(
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write an indented JSON file, with its folder."""
+    """Write an indented JSON file, creating its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value, indent=2) + "\n")
 
@@ -235,7 +235,7 @@ def _write_table(path: Path, table: pl.DataFrame) -> None:
 def _episode_row(
     pack: str, episode: RecordedEpisode, table: pl.DataFrame, place: Mapping[str, int], offset: int
 ) -> dict[str, Any]:
-    """Return the row of an episode that starts ``offset`` frames into its file."""
+    """Return the row for an episode that starts ``offset`` frames into its file."""
     start = table["index"][0]
     row: dict[str, Any] = {
         "episode_index": table["episode_index"][0],
@@ -269,7 +269,7 @@ def _as_lists(stats: Stats) -> dict[str, Any]:
 
 
 def _write_tasks(path: Path, instructions: Sequence[str]) -> None:
-    """Write the table of instructions; LeRobot reads it with pandas and expects them as the index."""
+    """Write the table of instructions; LeRobot reads it with pandas and expects the instructions as the index."""
     table = pl.DataFrame({"task": instructions, "task_index": pl.int_range(len(instructions), eager=True)})
     columns = [
         {"name": name, "field_name": name, "pandas_type": kind, "numpy_type": numpy, "metadata": None}

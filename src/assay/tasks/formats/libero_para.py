@@ -3,7 +3,7 @@
     metadata.csv                               every paraphrase: its types, the original, both similarities
     bddl_files/libero_para/act_..._ver0.bddl   the same paraphrases as task files
 
-``eval`` counts the tasks of LIBERO-Goal in alphabetical order; the task is identified by its original instruction.
+``eval`` numbers the tasks of LIBERO-Goal in alphabetical order; here tasks are identified by the original instruction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OBJECT_TYPES = {
     "contextual": ("lexical", "same_polarity_contextual"),
     "habitual": ("lexical", "same_polarity_habitual"),
 }
-"""Paraphrase types of object names: Assay's name -> the release's names."""
+"""Paraphrase types of object names, as a mapping from Assay's name to the release's names."""
 ACTION_TYPES = {
     **OBJECT_TYPES,
     "coordination": ("structural", "coordination"),
@@ -43,21 +43,21 @@ ACTION_TYPES = {
     "question": ("pragmatical", "question_directive"),
     "hint": ("pragmatical", "hint"),
 }
-"""Paraphrase types of the action: Assay's name -> the release's names."""
+"""Paraphrase types of the action, as a mapping from Assay's name to the release's names."""
 _NAME = re.compile(
     r"(?P<high>act|obj|comp)_(?P<mid>[a-z]+(?:\+[a-z]+)?)_(?P<low>.+)_eval\d+_ver(?P<number>\d+)"
 )
 _LANGUAGE = re.compile(r"\(:language\s+([^()]*)\)")
 """Pattern of the instruction in a task file."""
 PLACEHOLDER = "do it"
-"""Placeholder for the instruction in the text that task files share."""
+"""Placeholder for the instruction in the text shared by task files."""
 
 Types = tuple[str, str]
 """An object type and an action type, by Assay's names."""
 
 
 def official(object_type: str, action_type: str) -> tuple[str, str, str]:
-    """Return the release's names of two types: its columns ``high``, ``mid`` and ``low``."""
+    """Return the release's names for two types: its columns ``high``, ``mid`` and ``low``."""
     thing, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
     if thing is None or action is None:
         return ("act", *action) if action is not None else ("obj", *(thing or ("", "")))
@@ -100,29 +100,30 @@ _ROW = TypeAdapter(PublishedParaphrase)
 
 
 def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
-    """Read the rows of a metadata file. Raises ReleaseError that names file, line and column."""
+    """Read the rows of a metadata file. Raises ReleaseError with the file, line and column."""
     rows = csv.DictReader(io.StringIO(text_of(file), newline=""), strict=True)
     paraphrases = []
     try:
         lacking = sorted(set(COLUMNS) - set(rows.fieldnames or ()))
         if lacking:
             raise ReleaseError(
-                f"{file}: has no column {', '.join(lacking)}; expected LIBERO-Para's metadata.csv"
+                f"{file} lacks the columns {', '.join(lacking)}; expected LIBERO-Para's metadata.csv"
             )
         for row in rows:
             paraphrase = _ROW.validate_python({name: row[name] for name in COLUMNS})
             types_of((paraphrase.high, paraphrase.mid, paraphrase.low), f"{file}:{rows.line_num}")
             paraphrases.append(paraphrase)
     except csv.Error as error:
-        raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
+        raise ReleaseError(f"{file}:{rows.line_num}: invalid CSV: {error}") from None
     except ValidationError as error:
         raise ReleaseError(f"{file}:{rows.line_num}: {validation_reason(error)}") from None
     return tuple(paraphrases)
 
 
 def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
-    """Read the task files: types and number from the file name, the task from the goal, the paraphrase from the
-    content.
+    """Read the task files.
+
+    Types and number come from the file name, the task from the goal, and the paraphrase from the content.
     """
     place = find_release(folder, "LIBERO-Para", *TASKS)
     goals = {task.goal: task.id for task in tasks.suite(SUITE)}
@@ -131,11 +132,11 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     for file in sorted(place.glob("*_eval*_ver*.bddl")):
         name = _NAME.fullmatch(file.stem)
         if name is None:
-            raise ReleaseError(f"{file}: the name does not state type, task and version")
+            raise ReleaseError(f"{file}: the file name does not state the type, task and version")
         content = text_of(file)
         language = _LANGUAGE.search(content)
         if language is None:
-            raise ReleaseError(f"{file}: has no (:language ...) with an instruction")
+            raise ReleaseError(f"{file} has no instruction in (:language ...)")
         # The files of a task differ only in their instruction, so the rest is parsed once per task.
         rest = f"{content[: language.start(1)]}{PLACEHOLDER}{content[language.end(1) :]}"
         if rest not in ids:
@@ -144,7 +145,7 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
             except BDDLError as error:
                 raise ReleaseError(str(error)) from None
             if goal not in goals:
-                raise ReleaseError(f"{file}: no task of {SUITE} has its goal")
+                raise ReleaseError(f"{file}: no task in {SUITE} has this goal")
             ids[rest] = goals[goal]
         object_type, action_type = types_of((name["high"], name["mid"], name["low"]), str(file))
         labels: dict[str, Label] = {
@@ -155,14 +156,14 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
         wordings.append(ReleaseWording(ids[rest], instruction(language[1], str(file)), labels))
     if not wordings:
         raise ReleaseError(
-            f"{place} holds no LIBERO-Para release: "
-            "no task file is called like 'act_structural_coordination_eval0_ver0.bddl'"
+            f"{place} does not contain the LIBERO-Para release: "
+            "no task file has a name such as 'act_structural_coordination_eval0_ver0.bddl'"
         )
     return tuple(wordings)
 
 
 def types_of(names: tuple[str, str, str], place: str) -> Types:
-    """Return the types for the release's names. Raises ReleaseError for unknown names."""
+    """Return the types for the release's names. Raises ReleaseError if they are unknown."""
     if names not in _TYPES:
         raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
     return _TYPES[names]

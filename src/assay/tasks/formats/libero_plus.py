@@ -1,7 +1,7 @@
 """LIBERO-plus: its classification of ten thousand names, its language task files and its joint angles.
 
-Names of its tasks carry the perturbation as a suffix, which its own code leaks into the instruction. Here a suffix is
-only decoded: a language task has the text of its file, every other task the built-in instruction.
+The names of its tasks contain the perturbation as a suffix, which its own code leaks into the instruction. Here the
+suffix is only decoded: a language task has the text of its file, every other task has the built-in instruction.
 
     ..._view_345_15_100_0_0_initstate_0             camera viewpoint
     ..._view_0_0_100_0_0_initstate_17               initial joint angles
@@ -56,9 +56,9 @@ class Suffix:
     """The perturbation encoded in a task name, apart from the rewording."""
 
     view: tuple[int, int, int, int, int] | None
-    """Camera viewpoint: azimuth and elevation in degrees, distance in per cent, pan and tilt in degrees."""
+    """Camera viewpoint: azimuth and elevation in degrees, distance in percent, pan and tilt in degrees."""
     start: int
-    """Number of the initial arm pose; 0 is LIBERO's own."""
+    """Number of the initial arm pose; 0 is LIBERO's default."""
     noise: int | None
     """Number of the image corruption."""
     file: str | None
@@ -76,7 +76,7 @@ class _Row(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One task of the classification."""
+    """A task in the classification."""
 
     suite: str
     id: int
@@ -98,10 +98,10 @@ class Entry:
         return int(number["number"]) if number else None
 
     def decode(self) -> Suffix:
-        """Decode the suffix of the name. Raises ReleaseError if it is unknown."""
+        """Decode the suffix of the name. Raises ReleaseError if the suffix is unknown."""
         match = _SUFFIX.fullmatch(self.suffix)
         if match is None:
-            raise ReleaseError(f"LIBERO-plus: unknown suffix '{self.suffix}' of '{self.name}'")
+            raise ReleaseError(f"LIBERO-plus: unknown suffix '{self.suffix}' in '{self.name}'")
         a, b, c, d, e = (int(number) for number in (match["view"] or "0_0_100_0_0").split("_"))
         return Suffix(
             view=(a, b, c, d, e) if match["view"] else None,
@@ -123,7 +123,7 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
         split = task_and_suffix(row.name)
         if split is None or (suite != MIXED and not split[0].startswith(f"{suite}/")):
             name = quote(row.name, limit=120)
-            raise ReleaseError(f"{file}: no task of {quote(suite)} has a name with which {name} begins")
+            raise ReleaseError(f"{file}: {name} does not begin with the name of a task in {quote(suite)}")
         entries.append(Entry(suite, row.id, row.name, row.category, row.difficulty_level, *split))
     return tuple(entries)
 
@@ -131,7 +131,7 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
 def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
     """Read the instructions in the language task files, with their numbers and, if classified, their difficulties.
 
-    Duplicates of the four suites in the folder ``libero_mix`` are read once.
+    Duplicates of the four suites in the folder ``libero_mix`` are read only once.
     """
     place = find_release(folder, "LIBERO-plus", *TASKS)
     difficulty = {(entry.task, entry.language): entry.difficulty for entry in read_classification(folder)}
@@ -141,7 +141,7 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
             split = task_and_suffix(file.stem)
             match = _LANGUAGE.fullmatch(split[1]) if split else None
             if split is None or match is None:
-                raise ReleaseError(f"{file}: is not called TASK_language_NUMBER.bddl after a built-in task")
+                raise ReleaseError(f"{file} is not named TASK_language_NUMBER.bddl after a built-in task")
             if file.stem in read:
                 continue
             try:
@@ -153,13 +153,13 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
             read[file.stem] = ReleaseWording(task, text, labels)
     if not read:
         raise ReleaseError(
-            f"{place} holds no LIBERO-plus release: no task file is called like '..._language_1.bddl'"
+            f"{place} does not contain the LIBERO-plus release: no task file has a name such as '..._language_1.bddl'"
         )
     return tuple(read.values())
 
 
 def starts(folder: Path) -> dict[int, tuple[float, ...]]:
-    """Read the numbered initial arm poses: joint angles, radians. Empty if the table does not exist."""
+    """Read the numbered initial arm poses, as joint angles in radians. The result is empty if there is no table."""
     file = folder / JOINTS
     if not file.is_file():
         return {}

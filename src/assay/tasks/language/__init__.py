@@ -5,9 +5,9 @@ read_steps("turn on the stove and put the moka pot on it")
        put     | the moka pot | on | the stove
 
 lexicon    names of objects, attributes and verbs: names.yaml, nouns.yaml, attributes.yaml, verbs.yaml
-phrases    noun phrases, prepositions, and positions stated beside a name
-steps      an instruction read as steps; steps written as an instruction
-meaning    an instruction read against its scene and goal
+phrases    noun phrases, prepositions, and positions stated next to a name
+steps      parsing an instruction into steps, and writing steps as an instruction
+meaning    interpreting an instruction with its scene and goal
 """
 
 from assay.tasks.language.lexicon import COLOURS, Action, Lexicon, Noun, Verb, lexicon, verb_named

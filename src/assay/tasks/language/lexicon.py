@@ -1,4 +1,4 @@
-"""Words for objects, attributes and actions, with the names that LIBERO's instructions use for each category."""
+"""Words for objects, attributes and actions, and the names for each category in LIBERO's instructions."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _names = cache(lambda: load_yaml(files("assay.tasks").joinpath("names.yaml")))
 
 
 def names_of(category: str) -> tuple[str, ...]:
-    """Return the names of a category in instructions, the most common name first.
+    """Return the names of a category in instructions, most common name first.
 
-    For a category without an entry, return the category split into words.
+    A category without an entry is split into words.
     """
     return tuple(_names().get(category, [category.replace("_", " ")]))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Split a text into words, in lower case and without punctuation."""
+    """Split a text into words in lower case, without punctuation."""
     return tuple(_WORD.findall(text.lower()))
 
 
@@ -46,7 +46,7 @@ def mentions(text: str, form: str) -> bool:
 
 
 def thing_of(name: str) -> str:
-    """Return the object that a name in a goal refers to, directly or by its region.
+    """Return the object to which a name in a goal refers, directly or through its region.
 
     Other names are returned unchanged.
     """
@@ -62,7 +62,7 @@ _T = TypeVar("_T")
 
 
 class YamlRecord(BaseModel):
-    """Base class of the entries of a YAML file: immutable, without additional fields."""
+    """Base class for the entries of a YAML file: immutable, without additional fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -72,11 +72,11 @@ def load_yaml(file: Traversable) -> Any:
     try:
         return yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise PerturbationError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+        raise PerturbationError(f"{file} is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 def validate(kind: type[_T], content: Any, file: str) -> _T:
-    """Validate the content of a file as entries of ``kind``.
+    """Validate the content of a file as entries of type ``kind``.
 
     Raises PerturbationError with the location of the error.
     """
@@ -92,7 +92,7 @@ COLOURS: Mapping[str, Colour] = {
     "purple": (0.6, 0.3, 0.7), "orange": (0.95, 0.5, 0.1), "pink": (0.95, 0.6, 0.7),
     "brown": (0.45, 0.3, 0.2), "cyan": (0.2, 0.75, 0.85), "teal": (0.0, 0.45, 0.45), "navy": (0.1, 0.15, 0.4),
 }  # fmt: skip
-"""Colour words -> approximate red, green and blue, from 0 to 1."""
+"""Mapping from colour words to approximate red, green and blue values from 0 to 1."""
 SIZES = frozenset(
     words(
         "big bigger biggest large larger largest medium small smaller smallest little tiny tall taller tallest "
@@ -104,20 +104,20 @@ PATTERNS = frozenset(
 )
 SIDES = frozenset(words("left right"))
 DISTANCES = frozenset(words("nearest nearer closest closer farthest farther furthest"))
-"""Words that select among several objects by distance; "next to" selects by contact."""
+"""Words that select one of several objects by distance; "next to" selects by contact."""
 NO_COLOUR = ("orange juice", "juice")
-"""A name that contains a colour word, and its replacement when searching for colour words."""
+"""Name that contains a colour word, and its replacement when searching for colour words."""
 
 
 @cache
 def attribute_words() -> frozenset[str]:
-    """Return the visual and spatial words in ``attributes.yaml``, which are excluded as qualifiers of a noun."""
+    """Return the visual and spatial words in ``attributes.yaml``, which may not qualify a noun."""
     lists = validate(dict[str, Words], load_yaml(HERE.joinpath("attributes.yaml")), "attributes.yaml")
     return frozenset(word for words in lists.values() for word in words)
 
 
 class Noun(YamlRecord):
-    """Names of one kind of object; ``nouns.yaml`` explains the fields."""
+    """Names for one kind of object; the fields are explained in ``nouns.yaml``."""
 
     name: Phrase
     things: tuple[str, ...] = ()
@@ -148,14 +148,14 @@ class Noun(YamlRecord):
         return self.name == other.name or not set(self.things).isdisjoint(other.things)
 
     def plural_of(self, phrase: str) -> str:
-        """Return the plural of one of its names: "pots of coffee" for "pot of coffee"."""
+        """Return the plural of one of the names: "pots of coffee" for "pot of coffee"."""
         head, of, rest = phrase.partition(" of ")
         if phrase == self.name and self.plural is not None:
             return self.plural
         return f"{head}{'es' if head.endswith(('s', 'x', 'sh', 'ch')) else 's'}{of}{rest}"
 
     def numbers_of(self, name: str) -> tuple[tuple[str, bool], tuple[str, bool]]:
-        """Return the singular and the plural of a name, each with whether it is plural."""
+        """Return the singular and the plural of a name, each with a flag that states whether it is plural."""
         return (name, self.number == "plural"), (self.plural_of(name), True)
 
 
@@ -164,15 +164,15 @@ class Lexicon(YamlRecord):
 
     nouns: Mapping[str, Noun]
     file: str
-    """File that defines the nouns."""
+    """File in which the nouns are defined."""
 
     def of_category(self, category: str) -> tuple[Noun, ...]:
-        """Return the nouns of an object category. Raises PerturbationError if none exist."""
+        """Return the nouns for an object category. Raises PerturbationError if there are none."""
         nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
         if not nouns:
             raise PerturbationError(
-                f"the lexicon has no name for the category '{category}': add one to {self.file}, "
-                "or pass your own file with --lexicon"
+                f"the lexicon has no name for the category '{category}'; add one to {self.file}, "
+                "or pass another file with --lexicon"
             )
         return nouns
 
@@ -187,9 +187,9 @@ class Lexicon(YamlRecord):
 
 @cache
 def lexicon(extra: Path | None = None) -> Lexicon:
-    """Return the built-in lexicon, extended by the nouns of a file in the format of ``nouns.yaml``.
+    """Return the built-in lexicon, extended by the nouns in a file in the format of ``nouns.yaml``.
 
-    Raises PerturbationError.
+    Raises PerturbationError if the file is invalid.
     """
     own = extra or Path(str(HERE.joinpath("nouns.yaml")))
     nouns = _nouns(load_yaml(HERE.joinpath("nouns.yaml")), "nouns.yaml")
@@ -205,9 +205,9 @@ def lexicon(extra: Path | None = None) -> Lexicon:
 
 
 def _nouns(content: Any, file: str) -> dict[str, Noun]:
-    """Return the nouns of a file, by name."""
+    """Return the nouns in a file, by name."""
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
-        raise PerturbationError(f"{file}: must map each name to its fields, as nouns.yaml does")
+        raise PerturbationError(f"{file} must map each name to its fields, as nouns.yaml does")
     named = {str(name): {"name": str(name)} | entry for name, entry in content.items()}
     nouns = validate(dict[str, Noun], named, file)
     for noun in nouns.values():
@@ -215,10 +215,12 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
         listed = [word.lower() for word in (*qualified, *noun.habitual, *noun.contextual, *noun.also)]
         for word in listed:
             if listed.count(word) > 1:
-                raise PerturbationError(f"{file}: '{noun.name}' has '{word}' twice")
+                raise PerturbationError(f"{file}: '{noun.name}' contains '{word}' twice")
         for word in " ".join((*noun.functional, *noun.habitual, *noun.contextual)).split():
             if word in attribute_words() and word not in noun.name:
-                raise PerturbationError(f"{file}: '{noun.name}' has '{word}', a visual or spatial attribute")
+                raise PerturbationError(
+                    f"{file}: '{noun.name}' contains '{word}', which is a visual or spatial attribute"
+                )
     return nouns
 
 
@@ -244,7 +246,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb with its inflected forms; ``particle`` may follow the object, ``rest`` may not ("reach for")."""
+    """A verb and its inflected forms; ``particle`` may follow the object, ``rest`` may not ("reach for")."""
 
     base: str
     ing: str
@@ -252,11 +254,11 @@ class Verb:
     particle: str = ""
     rest: str = ""
     moves: bool = False
-    """Whether it is a verb of motion, which combines with "onto"."""
+    """Whether this is a verb of motion, which combines with "onto"."""
 
     @property
     def name(self) -> str:
-        """The verb as original instructions write it: "pick up"."""
+        """The verb as written in original instructions: "pick up"."""
         return " ".join(filter(None, (self.base, self.particle, self.rest)))
 
     @property
@@ -265,7 +267,7 @@ class Verb:
         return " ".join(filter(None, (self.participle, self.particle, self.rest)))
 
     def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
-        """Return verb and object: "pick up the bowl", "pick it up".
+        """Return the verb with its object: "pick up the bowl", "pick it up".
 
         ``apart`` forces the object between verb and particle; ``form`` is ``base``, ``ing`` or ``participle``.
         """
@@ -284,14 +286,14 @@ class VerbSense(YamlRecord):
 
 
 class PrecedingVerbs(YamlRecord):
-    """Verbs for an action on an object before it is moved, or before any other action."""
+    """Verbs for an action that precedes moving an object, or precedes any action."""
 
     move: tuple[str, ...]
     other: tuple[str, ...]
 
 
 class VerbTable(YamlRecord):
-    """Verbs by sense and action, preceding verbs, adverbs and irregular forms; ``verbs.yaml`` explains the fields."""
+    """Verbs by sense and action, preceding verbs, adverbs and irregular forms; see ``verbs.yaml`` for the fields."""
 
     senses: Mapping[str, VerbSense]
     plain: Mapping[Action, tuple[str, ...]]
@@ -309,7 +311,7 @@ def verb_table() -> VerbTable:
 
 @cache
 def senses_by_verb() -> Mapping[str, tuple[str, ...]]:
-    """Return a mapping from every known verb to its possible senses, the longest verbs first."""
+    """Return a mapping from every known verb to its possible senses, longest verbs first."""
     senses: dict[str, list[str]] = {}
     for name, sense in verb_table().senses.items():
         for written in (*sense.habitual, *sense.contextual, *sense.only_original):
@@ -319,7 +321,7 @@ def senses_by_verb() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def verb_named(written: str) -> Verb:
-    """Return the verb for an entry of the table: "pick up", "reach for", "move ->"."""
+    """Return the verb for an entry in the table: "pick up", "reach for", "move ->"."""
     words = written.removesuffix("->").split()
     base, after = words[0], " ".join(words[1:])
     if base in verb_table().irregular:
@@ -336,5 +338,5 @@ def verb_named(written: str) -> Verb:
 
 
 def plain_synonyms(action: Action, verb: Verb) -> tuple[Verb, ...]:
-    """Return the plain verbs for an action, except the given one."""
+    """Return the plain verbs for an action, excluding the given one."""
     return tuple(verb_named(name) for name in verb_table().plain[action] if name != verb.name)

@@ -1,6 +1,6 @@
-"""Interpretation of a task's instruction: its steps and their objects, resolved against scene and goal.
+"""Interpretation of a task's instruction: its steps and their objects, resolved using the scene and goal.
 
-Only the noun of an object may be reworded, so the steps have a placeholder for each noun. All other words that
+Only the noun for an object may be reworded, so the steps have a placeholder for each noun. All other words that
 identify the object (left, black, next to the ramekin) are kept.
 """
 
@@ -25,7 +25,7 @@ from assay.tasks.language.phrases import FIELD, RESTING, without_place
 from assay.tasks.language.steps import Step, read_steps, write_steps
 
 MAX_CHARACTERS = 500
-"""Maximum length of an instruction, characters; the longest published instruction has 190."""
+"""Maximum number of characters in an instruction; the longest published instruction has 190."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Mention:
 
     noun: Noun
     form: str
-    """The noun as written, in the singular."""
+    """Name used for the noun, in the singular."""
     plural: bool
 
     @property
@@ -43,7 +43,7 @@ class Mention:
         return self.in_number(self.form)
 
     def in_number(self, name: str) -> str:
-        """Return another name in the same grammatical number."""
+        """Return another name in the same grammatical number as the mention."""
         return self.noun.plural_of(name) if self.plural else name
 
 
@@ -69,8 +69,8 @@ class Meaning:
 def read_task(task: Task, lexicon: Lexicon) -> Meaning:
     """Parse a task's instruction.
 
-    Raises PerturbationError if the lexicon lacks an object, the instruction cannot be parsed, or it does not mention
-    the objects of the goal.
+    Raises PerturbationError if an object is missing from the lexicon, the instruction cannot be parsed, or it does not
+    mention the objects in the goal.
     """
     original = task.instruction.text
     text = " ".join(original.lower().split()).rstrip(".")
@@ -90,14 +90,14 @@ def read_task(task: Task, lexicon: Lexicon) -> Meaning:
         category = task.scene.categories.get(name)
         if category is not None and not named & {noun.name for noun in lexicon.of_category(category)}:
             raise PerturbationError(
-                f"{task.id}: the goal is about {name}, which the instruction does not name: "
+                f"{task.id}: the goal involves {name}, which the instruction does not mention: "
                 f"'{' '.join(original.split())}'"
             )
     try:
         steps = tuple(_check_step(step, mentions) for step in read_steps(slotted))
     except PerturbationError as error:
         reason = FIELD.sub(lambda field: mentions[int(field[1])].original, str(error))
-        raise PerturbationError(f"{task.id}: cannot read {original!r}: {reason}") from None
+        raise PerturbationError(f"{task.id}: cannot parse {original!r}: {reason}") from None
     return Meaning(original, slotted, mentions, steps, nouns)
 
 
@@ -106,7 +106,7 @@ def _field(index: int, mention: Mention) -> str:
 
 
 def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention, ...]]:
-    """Replace each noun of a text by a placeholder, longest match first; equal nouns share a placeholder.
+    """Replace each noun in a text with a placeholder, longest match first; equal nouns share a placeholder.
 
     The default name of one object in the scene never refers to another object.
     """
@@ -131,22 +131,20 @@ def _slot_nouns(text: str, nouns: tuple[Noun, ...]) -> tuple[str, tuple[Mention,
 
 
 def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
-    """Return the step, with the sense for doors if its object is one.
+    """Return the step, with the verb sense for doors if its object is a door.
 
     Raises PerturbationError if an object or the destination is not named.
     """
     moves = step.action in (Action.PUT, Action.PUSH)
     if step.action is Action.TAKE or (step.fetch is not None and not moves):
-        raise PerturbationError("it names an object to take, but no place to put it")
+        raise PerturbationError("it names an object to pick up, but no place to put it")
     # After another step, the referent of "it" is ambiguous; "them" refers to both objects of that step.
     again = moves and step.fetch is None and step.thing_again == "it"
     for phrase in (step.thing_said if again else step.thing, step.target):
         if phrase and not (FIELD.search(phrase) and phrase.startswith(("the ", "both ", "its "))):
-            raise PerturbationError(
-                f"'{phrase}' is not the name of an object in the scene that the lexicon knows"
-            )
+            raise PerturbationError(f"'{phrase}' is not a name in the lexicon for an object in the scene")
     if moves and not step.preposition.endswith(tuple(RESTING)):
-        raise PerturbationError(f"'{step.place}' is not a place where an object can rest")
+        raise PerturbationError(f"'{step.place}' is not a location where an object can rest")
     field = FIELD.search(step.thing)
     door = f"{step.sense}_door"
     if field is not None and mentions[int(field[1])].noun.door and door in senses_by_verb()[step.verb.name]:
@@ -155,13 +153,13 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
 
 
 Rename = Callable[[str, str, bool], str | None]
-"""Function of a category, its noun in the instruction, and whether it is plural, to the replacement; None to keep
-the name.
+"""Function that maps a category, its noun in the instruction, and whether that is plural to the replacement, or to None
+to keep the name.
 """
 
 
 def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
-    """Return an instruction with other names for the objects of these categories that it moves.
+    """Return an instruction with other names for the moved objects of the given categories.
 
     ``rename`` returns a name without an article; for a plural, it includes the words between "both" and the noun.
     Raises PerturbationError if a category is not mentioned, or is mentioned twice.
@@ -181,7 +179,7 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
         for category in filter(None, categories_):
             if named.setdefault(category, phrase) != phrase:
                 raise PerturbationError(
-                    f"'{text}' refers to one kind of object as {named[category]!r} and {phrase!r}"
+                    f"'{text}' refers to the same kind of object as both {named[category]!r} and {phrase!r}"
                 )
         new: list[str | None] = []
         for part, kind in zip(parts, categories_, strict=True):
@@ -199,7 +197,7 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
 
 
 def _category(part: str, categories: Iterable[str]) -> str | None:
-    """Return the category of a noun phrase without an article: by LIBERO's name for it, otherwise by its noun."""
+    """Return the category of a noun phrase without an article, by LIBERO's name for it or else by its noun."""
     attributes = rf"(?:(?:{'|'.join((*attribute_words(), 'and'))}) )*"
     for names, before in ((names_of, ""), (_nouns, attributes)):
         matching = [
@@ -210,7 +208,7 @@ def _category(part: str, categories: Iterable[str]) -> str | None:
         if len(matching) == 1:
             return matching[0]
         if matching:
-            raise PerturbationError(f"'{part}' may be any of {', '.join(matching)}")
+            raise PerturbationError(f"'{part}' is ambiguous; it may refer to {', '.join(matching)}")
     return None
 
 

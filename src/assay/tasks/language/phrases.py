@@ -1,6 +1,6 @@
 """Noun phrases and prepositions: "the black bowl next to the ramekin", "on top of".
 
-A phrase may have placeholders for its nouns: "the black {n0} next to the {n1}"; {p0} is a plural noun.
+A phrase may have placeholders for its nouns, as in "the black {n0} next to the {n1}"; {p0} is a plural noun.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RESTING = {
     "on": "on",
     "in": "in",
 }
-"""Preposition of a destination -> preposition of the resulting location."""
+"""Mapping from the preposition of a destination to that of the resulting location."""
 NEAR = ("next to", "near", "beside", "close to")
 _OTHERS = (
     *("to the back of", "to the side of", "to", "at", "between", "behind", "underneath", "over", "above"),
@@ -32,7 +32,7 @@ _OTHERS = (
 POSTURES = ("upright", "flat", "sideways")
 """Adverbs that may precede a preposition: "upright on top of"."""
 TOWARDS = {"on": "onto", "in": "into", "inside": "into", "on top of": "onto"}
-"""Preposition of a location -> preposition of a movement to it."""
+"""Mapping from the preposition of a location to that of a movement to it."""
 
 
 def any_of(words: tuple[str, ...]) -> str:
@@ -41,7 +41,7 @@ def any_of(words: tuple[str, ...]) -> str:
 
 
 SIDE = any_of(("left", "right", "front", "back", "middle"))
-"""Pattern of the words that select one of several objects by its side."""
+"""Pattern of the words that select one of several objects by side."""
 PREPOSITION = any_of(tuple(dict.fromkeys((*RESTING, *NEAR, *_OTHERS))))
 """Pattern of all known prepositions."""
 FIELD = re.compile(r"\{[np](\d+)\}")
@@ -68,17 +68,17 @@ def is_plural(phrase: str) -> bool:
 
 
 def is_long(phrase: str) -> bool:
-    """Return whether words follow the noun of a phrase with placeholders, which makes later words ambiguous."""
+    """Return whether words follow the noun in a phrase with placeholders, which makes later words ambiguous."""
     return phrase[-1] != "}" or (len(FIELD.findall(phrase)) > 1 and not is_plural(phrase))
 
 
 def pronoun(phrase: str) -> str:
-    """Return the pronoun of a phrase, ``it`` or ``them``."""
+    """Return the pronoun for a phrase, ``it`` or ``them``."""
     return "them" if is_plural(phrase) else "it"
 
 
 def with_place_clause(phrase: str) -> str:
-    """Return a phrase with its location as a relative clause: "the bowl that is on the stove"."""
+    """Return a phrase with its location rewritten as a relative clause: "the bowl that is on the stove"."""
     match = _LOCATED.fullmatch(phrase)
     if match is None or match["where"].startswith("from "):
         return phrase
@@ -91,8 +91,9 @@ def without_articles(phrase: str) -> str:
 
 
 def without_whole(phrase: str) -> str:
-    """Return a phrase without the object it is a part of: "the bottom drawer" for "the bottom drawer of the
-    cabinet".
+    """Return a phrase without the whole that its object is part of.
+
+    For example, return "the bottom drawer" for "the bottom drawer of the cabinet".
     """
     return phrase.split(" of ")[0]
 
@@ -109,7 +110,7 @@ _AFTER = {
     "nearest": ("nearest to the robot", 0),
     "furthest": ("furthest from the robot", 0),
 }
-"""Relation -> the words that may follow a name, and the number of landmarks after them.
+"""Words that may follow a name, and the number of landmarks after them, by relation.
 
 ``on`` and ``in`` are excluded, because an object moves with its support.
 """
@@ -120,18 +121,18 @@ class Position:
     """Words next to a name that state an object's position."""
 
     text: str
-    """The words, with the name: ``next to the plate``, ``left plate``."""
+    """The words, including the name: ``next to the plate``, ``left plate``."""
     relation: str
     """A side, or ``between``, ``near``, ``left of``, ``right of``, ``in front of``, ``behind``, ``centre``,
     ``nearest`` or ``furthest`` (from the robot)."""
     landmarks: tuple[tuple[str, ...], ...] = ()
-    """Possible referents of each landmark's name."""
+    """Possible referents of the name of each landmark."""
 
 
 def positions(text: str, form: str, names: Mapping[str, tuple[str, ...]]) -> Iterator[Position]:
     """Yield the position stated next to each occurrence of a name.
 
-    ``names`` are the names of all objects in the scene. The text is in lower case, without punctuation.
+    ``names`` are the names of all objects in the scene. The text must be in lower case, without punctuation.
     """
     for match in re.finditer(rf"(?:\b({SIDE}) (?:\w+ )??)?\b{re.escape(form)}\b", text):
         if match[1]:
@@ -151,7 +152,7 @@ def positions(text: str, form: str, names: Mapping[str, tuple[str, ...]]) -> Ite
 def _landmarks(
     text: str, count: int, names: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[tuple[str, ...], ...], int] | None:
-    """Return the possible referents of the names at the start of a text, joined by ``and``, and their length."""
+    """Return the possible referents of the names at the start of a text, joined by ``and``, and the length matched."""
     landmarks: list[tuple[str, ...]] = []
     end = 0
     for _ in range(count):

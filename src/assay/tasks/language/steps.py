@@ -1,7 +1,7 @@
-"""Instructions as steps: a verb, an object and a place each, with all pronouns resolved.
+"""Instructions as steps, each with a verb, an object and a destination, and with all pronouns resolved.
 
 An instruction is a sequence of steps: "pick up X and place it on Y", "put X in Y", "push X to the front of Y", "open
-X", "close X", "turn X on". Names of objects are not looked up: the text may have placeholders for them.
+X", "close X", "turn X on". Object names are not looked up, so the text may have placeholders for them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PLACES_IT = re.compile(r"\w+ (?:it|them) ")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action: take an object, move it to a place, or change its state."""
+    """One action: pick up an object, move it to a destination, or change its state."""
 
     sense: str
     """Sense of the verb, a key of the verb table: ``put_on``, ``open``, ..."""
@@ -57,7 +57,7 @@ class Step:
     thing: str
     """Object of the action as a full phrase, e.g. ``the black bowl next to the ramekin``."""
     preposition: str = ""
-    """Preposition of the destination, e.g. ``on top of``; empty without a destination."""
+    """Preposition of the destination, e.g. ``on top of``; empty if there is no destination."""
     target: str = ""
     """Destination as a full phrase, e.g. ``the cabinet``."""
     fetch: Verb | None = None
@@ -65,9 +65,9 @@ class Step:
     late: bool = False
     """Whether the verb's particle follows the object: ``turn the stove on``."""
     thing_again: str = ""
-    """Pronoun for the object if the instruction uses one, ``it`` or ``them``; it refers to the previous step."""
+    """Pronoun for the object, ``it`` or ``them``, if the instruction uses one; it refers to the previous step."""
     place_again: str = ""
-    """``on it`` or ``inside`` if the instruction uses it for the destination; it refers to the previous step."""
+    """``on it`` or ``inside`` if the instruction uses one for the destination; it refers to the previous step."""
 
     @property
     def action(self) -> Action:
@@ -86,12 +86,12 @@ class Step:
 
     @property
     def place_said(self) -> str:
-        """Destination as the instruction words it."""
+        """Destination as worded in the instruction."""
         return self.place_again or self.place
 
     @property
     def thing_said(self) -> str:
-        """Object as the instruction words it."""
+        """Object as worded in the instruction."""
         return self.thing_again or self.thing
 
     @property
@@ -141,7 +141,7 @@ def _joint() -> re.Pattern[str]:
 
 
 def _read_clause(clause: str, *, taken_up: bool) -> Step:
-    """Parse one clause as a step; ``taken_up`` if the next clause states the destination."""
+    """Parse one clause as a step; ``taken_up`` states that the next clause contains the destination."""
     for name, senses in senses_by_verb().items():
         verb = verb_named(name)
         if clause.startswith(f"{verb.name} "):
@@ -165,7 +165,7 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if not puts:
             return Step(senses[0].removesuffix("_door"), verb, body)
         if placed is None:
-            raise PerturbationError(f"{quote(clause)} names no place to {name} it")
+            raise PerturbationError(f"{quote(clause)} does not state where to {name} it")
         elsewhere = "push" if "push" in puts else "put_at"
         sense = "push" if puts == ["push"] else _SENSES.get(placed["relation"], elsewhere)
         return Step(sense, verb, placed["thing"], placed["preposition"], placed["target"] or "")
@@ -174,7 +174,7 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
 
 
 def write_steps(steps: Sequence[Step], *, joint: str = " and ") -> str:
-    """Write steps as an instruction, with pronouns for objects that the previous step names."""
+    """Write steps as an instruction, with pronouns for objects named in the previous step."""
     return joint.join(map(write_step, adapt_pronouns(steps)))
 
 
@@ -194,8 +194,8 @@ def adapt_pronouns(steps: Sequence[Step]) -> list[Step]:
 def write_step(step: Step, form: str = "base", *, thing: str | None = None, place: str | None = None) -> str:
     """Write a step as a clause in the active voice: "pick up the bowl and put it on the stove".
 
-    ``form`` is ``base``, ``ing`` or ``participle``. ``thing`` and ``place`` replace the step's own; passing ``thing``
-    omits "pick up X and".
+    ``form`` is ``base``, ``ing`` or ``participle``. ``thing`` and ``place`` replace the step's own object and
+    destination; passing ``thing`` omits "pick up X and".
     """
     place = step.place_said if place is None else place
     if step.verb.moves:  # "onto the stove", "onto the top of the cabinet"
@@ -216,7 +216,7 @@ def write_in_full(step: Step) -> str:
 
 
 def write_passive(step: Step) -> str:
-    """Write a step as a participle: "put on the stove", "picked up and placed on the stove", "opened"."""
+    """Write a step as a participial phrase: "put on the stove", "picked up and placed on the stove", "opened"."""
     verbs = " and ".join(verb.passive for verb in (step.fetch, step.verb) if verb is not None)
     return f"{verbs} {step.place_said}".rstrip()
 

@@ -29,7 +29,7 @@ class StandInFinder(importlib.abc.MetaPathFinder):
 
 
 class MissingFinder(importlib.abc.MetaPathFinder):
-    """Last import finder, which explains that the stand-in lacks a module."""
+    """Last import finder, which reports that the stand-in lacks a module."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

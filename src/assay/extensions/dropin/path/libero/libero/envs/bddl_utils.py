@@ -1,4 +1,4 @@
-"""Parser of task files."""
+"""Parser for task files."""
 
 from assay.extensions.dropin.domain import get_problem_info, robosuite_parse_problem
 
