@@ -1,4 +1,4 @@
-"""Axes: kinds of change with increasing magnitude; and `search`, the experiment over their full grid."""
+"""Axes, which are kinds of change with increasing magnitude, and `search`, the experiment over their full grid."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ PER_CELL = 2
 
 
 class AxisError(ExperimentError):
-    """An axis is not applicable to a task."""
+    """Raised when an axis is not applicable to a task."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A change of a given magnitude, in one or several variants; the seed selects one."""
+    """A change of a given magnitude, in one or more variants, of which the seed selects one."""
 
     magnitude: float
     ways: tuple[tuple[Perturbation, ...], ...]
@@ -42,7 +42,7 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A kind of change with a magnitude. Registered: ``assay.register("axis", name)(Axis(...))``."""
+    """A kind of change with a magnitude. To register one: ``assay.register("axis", name)(Axis(...))``."""
 
     name: str
     about: str
@@ -51,11 +51,11 @@ class Axis:
     """Unit of the magnitudes, printed after them; empty if they are dimensionless."""
     changes: Callable[[Task], Sequence[Rung]]
     """Function that returns the changes to a task in increasing order. Raises AxisError with the reason if
-    none exist.
+    there are none.
     """
 
     def ladder(self, task: Task) -> tuple[Rung, ...]:
-        """Return the changes to a task in increasing order. Raises AxisError and ExperimentError."""
+        """Return the changes to a task in increasing order. Raises AxisError or ExperimentError."""
         rungs = tuple(self.changes(task))
         if not rungs:
             raise AxisError(f"{task.id} has none of its magnitudes")
@@ -142,11 +142,11 @@ SIZE = Axis("size", "increase of the target's size", "%", _size)
 
 NAME = "search"
 AXIS, MAGNITUDE, FRESH = "searched", "magnitude", "fresh"
-"""Labels: the axis, or several joined by a plus; the magnitude; whether the start is used for confirmation."""
+"""Labels: the axis, or several joined by plus signs; the magnitude; whether the start is used for confirmation."""
 
 
 def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
-    """Every magnitude of every axis: the full grid, of which `assay search` runs only the episodes it needs.
+    """Every magnitude of every axis: the full grid, from which `assay search` runs only the episodes that it needs.
 
     ``axes``: distance, camera, light, delay, noise, rewording, size, or the name of a plugin's axis.
     """

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from assay.experiments.reference_times import ReferenceTimes
 
 MAX_NAMES_SHOWN = 12
-"""Maximum number of valid names in an error message."""
+"""Maximum number of valid names listed in an error message."""
 
 
 def choose_conditions(selection: str, names: Iterable[str], experiment: str) -> frozenset[str]:
     """Return the ``names`` that match a selection: names and patterns with ``*``, separated by commas.
 
-    The part before a name's first slash may be omitted. Names may contain commas, as in ``para/obj=none,act=need``:
-    the longest text that matches counts. Raises ExperimentError with the valid names if a part matches nothing.
+    The part before a name's first slash may be omitted. Because names may contain commas, as in
+    ``para/obj=none,act=need``, the longest match is used. Raises ExperimentError with the valid names if a part matches
+    nothing.
     """
     conditions = tuple(names)
     parts = [part.strip() for part in selection.split(",") if part.strip()]
@@ -70,16 +71,16 @@ class Variant:
     condition: str = CONTROL
     perturbations: tuple[Perturbation, ...] = ()
     labels: dict[str, Label] = field(default_factory=dict)
-    """Labels in addition to those derived from its perturbations: axis, change, plausible."""
+    """Labels in addition to those derived from the perturbations: axis, change, plausible."""
     steps: int | None = None
-    """Maximum number of control steps, if the variant requires more than the task; None for the default horizon."""
+    """Maximum number of control steps, if the variant needs more than the task; None for the default horizon."""
     latency: int | None = None
     """Inference latency in control steps, if the condition changes it; None otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class LazyVariant:
-    """A variant that is expensive to make, and is made only if its condition is selected."""
+    """A variant that is expensive to create, and is created only if its condition is selected."""
 
     condition: str
     make: Callable[[], Variant | None]
@@ -88,32 +89,31 @@ class LazyVariant:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A design: variants x tasks x seeds. The control is the first variant of every task."""
+    """An experimental design: variants x tasks x seeds. The control is the first variant of every task."""
 
     name: str
     about: str
     variants: Callable[[Any], Iterable[Variant | LazyVariant]]
-    """Function from a task to its variants, without the control."""
+    """Function that returns the variants of a task, without the control."""
     tasks: str = "all"
-    """Default tasks: a selection as on the command line."""
+    """Default tasks, selected as on the command line."""
     seeds: tuple[int, ...] = tuple(range(5))
     certified: bool = False
-    """Whether its changes affect solvability, so that served episodes require a certificate."""
+    """Whether the changes affect solvability, so that episodes require a certificate."""
     limit: float | None = None
-    """Time limit as a multiple of the reference time, which is the demonstrator's time in the certificate or that
-    of ``reference``; 0 for no limit, with the time still recorded as a label; None for the task's default
-    horizon.
+    """Time limit as a multiple of the reference time, which is the demonstrator's time in the certificate or the one in
+    ``reference``; 0 for no limit, with the time still recorded as a label; None for the task's default horizon.
     """
     reference: ReferenceTimes | None = None
     """Human completion times of the tasks, if the time limit is a multiple of them."""
     world: str = LIBERO
-    """Name of the world whose tasks it modifies."""
+    """Name of the world whose tasks the experiment modifies."""
     complete: Callable[[EpisodeSpec], EpisodeSpec] = lambda spec: spec
-    """Function that adds seed-dependent values to each spec: labels, a time limit."""
+    """Function that adds seed-dependent values, such as labels or a time limit, to each spec."""
     keep: Callable[[EpisodeSpec], bool] = lambda spec: True
-    """Predicate that selects the episodes of the design to run."""
+    """Predicate that selects the episodes to run from the design."""
     conditions: str | None = None
-    """Conditions to run besides the control, as a selection for `choose_conditions`; None for all."""
+    """Conditions to run in addition to the control, as a selection for `choose_conditions`; None for all."""
     control_labels: Callable[[Any], dict[str, Label]] = lambda task: {}
     """Labels of a task's control, if the control itself is a level or a kind."""
     control_steps: Callable[[Any], int | None] = lambda task: None
@@ -123,11 +123,11 @@ class Experiment:
 
     @property
     def played_in(self) -> World:
-        """The world that runs its tasks."""
+        """The world in which the experiment's tasks are run."""
         return load_world(self.world)
 
     def choose(self, selection: str | None = None) -> Sequence[Any]:
-        """Return the tasks in a selection; the experiment's default tasks if None. Raises TaskError."""
+        """Return the tasks in a selection, or the experiment's default tasks if None. Raises TaskError."""
         return self.played_in.select(self.tasks if selection is None else selection)
 
     def plan(
@@ -145,7 +145,7 @@ class Experiment:
     ) -> Iterator[EpisodeSpec]:
         """Yield every episode of the design.
 
-        With a ``start``, all episodes share that initial state and seeds affect the policy only. Raises
+        With a ``start``, all episodes share that initial state, and seeds affect only the policy. Raises
         ExperimentError for options that the world does not support, and for unknown conditions.
         """
         pack = self.checked_pack(pack, initial)

@@ -1,4 +1,4 @@
-"""Changes during an episode: does a policy look again, follow a new instruction, stop, and otherwise continue?"""
+"""Changes during an episode: does a policy notice them, follow a new instruction, stop, and otherwise continue?"""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from assay.tasks.language.lexicon import names_of
 TIME = 1.5
 """Time limit as a multiple of the task's default horizon, to allow recovery after an event."""
 FAR, CLOSE = near(0.2), near(0.1)
-"""Triggers: the end effector approaches the object; it is about to grasp it."""
+"""Triggers: the end effector approaches the object; the end effector is about to grasp the object."""
 HELD = lifted(0.04)
 
 
 def events(distance: float = 0.1, delay: int = 2) -> Experiment:
-    """Instruction, world and senses change during the episode.
+    """The instruction, the world and the senses change during the episode.
 
-    ``distance``: displacement of objects, metres; ``delay``: action delay from the event on, control steps.
+    ``distance``: displacement of objects, in metres; ``delay``: action delay from the event on, in control steps.
     """
 
     def variants(task: Task) -> Iterator[Variant]:
@@ -52,14 +52,14 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
 
 
 def _time(task: Task) -> int:
-    """Return the time limit of a task's episodes in control steps, the same for the control, so that time causes
+    """Return the time limit of a task's episodes in control steps; the control has the same limit, so that time causes
     no drop.
     """
     return round(TIME * horizon(EpisodeSpec(task.id, 0)))
 
 
 def _happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, Trigger, Perturbation]]:
-    """Yield the possible events in a task: name, trigger and perturbation."""
+    """Yield the possible events in a task, each with its name, trigger and perturbation."""
     placed = [atom for atom in task.goal.atoms if atom.predicate.arity > 1]
     # Carried to a place, rather than pushed across the table.
     workspace = task.scene.arena.workspace
@@ -99,7 +99,7 @@ def _happenings(task: Task, distance: float, delay: int) -> Iterator[tuple[str, 
 
 
 def _other_thing(task: Task, other: Alternative) -> str:
-    """Return the phrase for the object if only the object differs: "the other one", or its name; empty otherwise."""
+    """Return the phrase for the object if only the object differs: "the other one", or its name; otherwise empty."""
     if len(task.goal.atoms) != 1 or len(other.goal.atoms) != 1:
         return ""
     (own,), (requested,) = task.goal.atoms, other.goal.atoms

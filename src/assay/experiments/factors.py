@@ -1,8 +1,8 @@
-"""Effect of each change: a full or fractional factorial design over chosen changes.
+"""Effect of each change: a full or fractional factorial design over selected changes.
 
-A fraction of 2^(k-p) combinations contains all combinations of the first k - p changes and switches each further
-change on when an odd number of those in its generator are on. So the control, "all off", is always included. The
-resolution states which effects are confounded: at III, main effects with two-way interactions; at IV, two-way
+A fraction of 2^(k-p) combinations contains all combinations of the first k - p changes, and switches each further
+change on when an odd number of those in its generator are on. The control, "all off", is therefore always included.
+The resolution states which effects are confounded: at III, main effects with two-way interactions; at IV, two-way
 interactions with one another; from V on, neither.
 
 `changes_to` returns one perturbation of each kind, of medium size, by name.
@@ -46,7 +46,7 @@ ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
     Arena.TABLE: Arena.KITCHEN,
     Arena.COFFEE_TABLE: Arena.LIVING_ROOM,
 }
-"""Arena to which a task is moved: one with a similar camera distance."""
+"""Arena to which a task is moved, chosen for a similar camera distance."""
 
 _WORDS: dict[str, Perturbation] = {
     "semantic": Semantic(),
@@ -136,8 +136,8 @@ def sort_changes(names: Iterable[str]) -> list[str]:
     """Return changes in the order of application.
 
     The room comes first, because reach and camera position depend on it. Then come positions, which depend on object
-    sizes and should not depend on other changes. Instructions come last, because colours are chosen with regard to
-    the task's own.
+    sizes and should not depend on other changes. Instructions come last, because new colours are chosen to differ from
+    the task's.
     """
     return sorted(names, key=lambda name: (name not in _ROOMS, name not in _POSITIONS, name in _IN_WORDS))
 
@@ -182,12 +182,12 @@ GENERATORS: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType(
         (8, 4): ("BCD", "ACD", "ABC", "ABD"),
     }
 )
-"""Number of changes k and halvings p -> generators of the last p changes, with minimum aberration."""
+"""(Number of changes k, number of halvings p) -> generators of the last p changes, with minimum aberration."""
 _ROMAN = ("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII")
 
 
 def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int = 0) -> Experiment:
-    """Every combination of the changes named in ``over``, or a half, a quarter, ... of them."""
+    """Every combination of the changes listed in ``over``, or a half, a quarter, ... of the combinations."""
     for name in over:
         if name not in CHANGES:
             raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, CHANGES)}")
@@ -215,7 +215,7 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
 
 
 def fraction(count: int, halvings: int = 0) -> tuple[tuple[bool, ...], ...]:
-    """Return the combinations of a design, each with on or off for ``count`` changes; all off comes first."""
+    """Return the combinations of a design, each with ``count`` changes switched on or off; "all off" comes first."""
     generators = GENERATORS[count, halvings] if halvings else ()
     free = "ABCDEFGH"[: count - halvings]
     rows = []

@@ -14,7 +14,7 @@ from assay.tasks import Task
 
 
 def corruption(counterfactual: int = 1) -> Experiment:
-    """The corruption ladder, careless spelling, and ``counterfactual`` instructions of other tasks for each task."""
+    """For each task, the corruption ladder, hurried writing, and ``counterfactual`` instructions from other tasks."""
 
     def variants(task: Task) -> Iterator[Variant]:
         for name, change, labels in (*LADDER, *STYLES):

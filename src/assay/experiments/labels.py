@@ -1,4 +1,4 @@
-"""Labels of a task, derived from its goal, scene and instruction; and labels of a change."""
+"""Labels of a task, derived from its goal, scene and instruction, and labels of a change."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
     """Return the labels of a change: axis, change, and plausible (the task can still be done as instructed).
 
     ``guessable`` is included if the instruction no longer states the task but a reader may guess it. ``cameras`` are
-    the cameras that policies of the world use; LIBERO's by default. For combined changes, ``change`` joins them:
-    ``appearance+object``.
+    the cameras that policies use in the world; LIBERO's by default. For combined changes, ``change`` joins their
+    values: ``appearance+object``.
     """
     if not perturbations:
         return {}
@@ -51,15 +51,15 @@ def nature(perturbations: tuple[Perturbation, ...], cameras: Sequence[str] = CAM
 
 
 def families(task: Task) -> dict[str, Label]:
-    """Return the labels of a task in each family, as one text: ``container, left-right``; None without labels."""
+    """Return the labels of a task in each family as one text: ``container, left-right``; None without labels."""
     return {family: SEPARATOR.join(labels) or None for family, labels in label_sets(task).items()}
 
 
 def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
     """Return the labels of a task in each of LIBERO-X's four families: interaction, subtasks, relation, attribute.
 
-    A task with a placement and a state change is also composite. Side, rank, distance and visual attributes are those
-    in the instruction; without an attribute, objects are distinguished by category.
+    A task with a placement and a state change is also composite. Side, rank, distance and visual attributes are taken
+    from the instruction; without an attribute, objects are distinguished by category.
     """
     atoms, opened = task.goal.atoms, _opened_first(task)
     predicates = {atom.predicate for atom in atoms}
@@ -89,7 +89,7 @@ def label_sets(task: Task) -> dict[str, tuple[str, ...]]:
 
 
 def _opened_first(task: Task) -> set[str]:
-    """Return the receptacles that are closed at the start and must be opened without the goal stating it."""
+    """Return the receptacles that are closed at the start and must be opened although the goal does not say so."""
     scene, atoms = task.scene, task.goal.atoms
     fixtures = {entity.name for entity in scene.entities if entity.category in OPENING}
     open_now = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}

@@ -1,4 +1,4 @@
-"""Paraphrases as experiments: a generated grid (object x action, 43 cells), or a table."""
+"""Paraphrases as experiments, from a generated grid (object x action, 43 cells) or from a table."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from assay.tasks.files import display_name
 from assay.tasks.formats import instruction
 
 PUBLISHED, COMPUTED, NONE = "published", "computed", "none"
-"""Origin of the similarities in an episode's labels: the table, Assay's scorer, or none."""
+"""Source of the similarities in an episode's labels: the table, Assay's scorer, or none."""
 NO_CELL = "no-cell"
-"""Condition of paraphrases without types."""
+"""Condition of paraphrases without object and action types."""
 MAX_TASKS_NAMED = 6
-"""Maximum number of tasks in an error message."""
+"""Maximum number of tasks listed in an error message."""
 SEEDS = (7, 8, 9, 10, 11)
 """Seeds used in the paper."""
 PER_CELL = 10
@@ -38,14 +38,14 @@ class Wordings:
     """The paraphrases of a table, read on first use."""
 
     name: str
-    """Name of the experiment; the names of its conditions begin with it."""
+    """Name of the experiment, with which the names of its conditions begin."""
     place: str
-    """Path of the table, for errors."""
+    """Path of the table, for error messages."""
     load: Callable[[], Sequence[GridRow]]
     per_cell: int | None = None
     """Number of paraphrases of each task in each cell; None for all."""
     seed: int = 0
-    """Seed of the selection."""
+    """Random seed of the selection."""
 
     def __post_init__(self) -> None:
         if self.per_cell is not None and self.per_cell < 1:
@@ -56,7 +56,7 @@ class Wordings:
         return Experiment(self.name, about, self.variants, tasks=",".join(self._tasks), seeds=seeds)
 
     def variants(self, task: Task) -> tuple[Variant, ...]:
-        """Return the variants of a task. Raises ExperimentError if the table has none."""
+        """Return the variants of a task. Raises ExperimentError if the table contains none."""
         text = plain(task.instruction.text)
         rows = [*self._groups.get((display_name(task.id), ""), ()), *self._groups.get(("", text), ())]
         for row in rows:
@@ -82,7 +82,7 @@ class Wordings:
 
     @cached_property
     def _groups(self) -> Mapping[tuple[str, str], Sequence[GridRow]]:
-        """Rows by task, or by original: rows without a task id apply to every task with that instruction."""
+        """Rows grouped by task or by original; rows without a task id apply to every task with that instruction."""
         groups: defaultdict[tuple[str, str], list[GridRow]] = defaultdict(list)
         for row in self._rows:
             groups[(display_name(row.task), "") if row.task else ("", plain(row.original))].append(row)
@@ -115,7 +115,7 @@ class Wordings:
 
 
 def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> tuple[Variant, ...]:
-    """Convert rows of a task to variants, with the table's similarities or, if missing, those of Assay's scorer.
+    """Convert the rows of a task to variants, with the table's similarities or, if missing, those from Assay's scorer.
 
     A text that occurs twice in a cell yields two specs with the same task.
     """
@@ -140,7 +140,7 @@ def variants_of(name: str, place: str, task: Task, rows: Sequence[GridRow]) -> t
 
 
 def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
-    """Return the condition of a row, and its labels."""
+    """Return the condition and the labels of a row."""
     labels: dict[str, Label] = {"axis": "words", "plausible": True}
     if row.object_type and row.action_type:
         try:
@@ -156,9 +156,9 @@ def _cell(name: str, place: str, row: GridRow) -> tuple[str, dict[str, Label]]:
 
 
 def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experiment:
-    """``per_cell`` paraphrases of each task in each cell: generated with ``seed``, or selected from a table by it.
+    """``per_cell`` paraphrases of each task in each cell, generated or selected from a table with ``seed``.
 
-    ``file``: a CSV file as ``assay words generate`` writes it, LIBERO-Para's metadata.csv, or one with columns
+    ``file``: a CSV file written by ``assay words generate``, LIBERO-Para's metadata.csv, or a CSV file with the columns
     ``task`` or ``original``, and ``paraphrase``.
     """
     if file:

@@ -22,7 +22,7 @@ from assay.tasks.scene import Pattern, Surface
 
 DIFFICULTIES = (1, 2, 3, 4, 5)
 Levels = Mapping[int, tuple[Perturbation, ...]]
-"""Perturbations at each difficulty; a sub-dimension need not have all difficulties."""
+"""Perturbations by difficulty; a sub-dimension need not have all difficulties."""
 
 
 def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFICULTIES) -> Experiment:
@@ -66,7 +66,7 @@ def _five(changes: Iterable[Perturbation]) -> Levels:
 def _language(task: Task) -> dict[str, Levels]:
     """Return the language perturbations.
 
-    Raises PerturbationError for an instruction that the paraphrase grid cannot parse.
+    Raises PerturbationError if the paraphrase grid cannot parse the instruction.
     """
     texts = {paraphrase.cell: paraphrase.text for paraphrase in paraphrases(task, per_cell=1, seed=0)}
 
@@ -142,4 +142,4 @@ DIMENSIONS: Mapping[str, Mapping[str, Levels] | Callable[[Task], Mapping[str, Le
         },
     }
 )
-"""LIBERO-plus' seven dimensions: name -> changes by sub-dimension, or a function from a task to them."""
+"""LIBERO-plus's seven dimensions: name -> changes by sub-dimension, or a function that returns them for a task."""

@@ -1,4 +1,4 @@
-"""LIBERO-PRO: changed objects, positions, wordings, tasks and rooms, alone and combined; and ladders of magnitude."""
+"""LIBERO-PRO: changed objects, positions, wordings, tasks and rooms, alone and combined, and ladders of magnitude."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DIMENSIONS: dict[str, Perturbation] = {
     "semantic": Semantic(),
     "environment": Room(),
 }
-"""LIBERO-PRO's dimensions that are combined."""
+"""LIBERO-PRO's dimensions that can be combined."""
 DISSIMILARITY: dict[str, Perturbation] = {
     "colour": Recolour(),
     "pattern": Recolour(pattern=Pattern.STRIPES),
@@ -51,9 +51,9 @@ DISSIMILARITY: dict[str, Perturbation] = {
     "category": Replace(among=Among.OTHER),
     "shape": Replace(among=Among.SHAPE),
 }
-"""Object-dissimilarity ladder: decreasing similarity to the original object."""
+"""Ladder of object dissimilarity, in order of decreasing similarity to the original object."""
 MILDER: dict[str, Label] = {"milder": True}
-"""Label of changes weaker than LIBERO-PRO's own, so that measures by kind exclude them."""
+"""Label of changes that are weaker than LIBERO-PRO's, so that measures by kind exclude them."""
 
 
 def pro(
@@ -63,7 +63,7 @@ def pro(
 ) -> Experiment:
     """LIBERO-PRO's five perturbations and their combinations; with ``experiments``, also ladders and milder changes.
 
-    ``distances`` are the steps of the displacement ladder in metres, ``axis`` its direction.
+    ``distances`` are the steps of the displacement ladder in metres, and ``axis`` is its direction.
     """
     if not distances or len(set(distances)) < len(distances):
         raise ExperimentError("pro: distances: expected one or more different distances")
@@ -116,7 +116,7 @@ def _request(
     others: Sequence[Alternative],
     more: Mapping[str, Label] = MappingProxyType({}),
 ) -> Variant | None:
-    """Return one of several alternative goals, varying between tasks of a scene; a longer goal gets twice the time."""
+    """Return one of several alternative goals, varying with the task; a longer goal gets twice the time."""
     if not others:
         return None
     other = others[int(stream("pro", "task", task.id).integers(len(others)))]
@@ -129,8 +129,8 @@ def _request(
 def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
     """Yield ladders and milder changes.
 
-    Ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the length. Milder than
-    LIBERO-PRO's own: first object only, second-best place, most similar room, a known goal.
+    Ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the length.
+    Changes milder than LIBERO-PRO's: first object only, second-best position, most similar room, a known goal.
     """
     for name, change, labels in LADDER:
         yield Variant(f"pro/words={name}", (change,), {"axis": "words", **labels})

@@ -1,4 +1,4 @@
-"""Human completion times of tasks, from a CSV file; time limits are multiples of them, as in LIBERO-X."""
+"""Human completion times of tasks, read from a CSV file; time limits are multiples of them, as in LIBERO-X."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.sim.simulation import CONTROL_HZ
 from assay.tasks.files import display_name
 
 UNITS: Mapping[str, int] = {"steps": 1, "seconds": CONTROL_HZ}
-"""Time columns of the file -> control steps per unit."""
+"""Time column in the file -> control steps per unit."""
 FEWEST_NAMED = 3
 TIMES = (0.8, 1.5)
 """Minimum and maximum time limit, as multiples of the reference time."""
@@ -34,7 +34,7 @@ class ReferenceTimes:
     digest: str
     """Digest of the file's content, 12 hexadecimal digits."""
     steps: Mapping[str, float]
-    """Control steps by task: its id, or its file name without folder and suffix."""
+    """Control steps by task, which is given by its id, or by its file name without folder and suffix."""
 
     def of(self, task: str) -> float:
         """Return the time of a task in control steps. Raises ExperimentError if the file lacks the task."""
@@ -50,7 +50,7 @@ class ReferenceTimes:
 def read_times(file: str) -> ReferenceTimes:
     """Read the times in a CSV file with the columns task, and seconds or steps (of 1/20 s).
 
-    Several rows of a task are averaged. Raises ExperimentError with the line number for an invalid time.
+    Multiple rows for a task are averaged. Raises ExperimentError with the line number for an invalid time.
     """
     path, by_task = Path(file), defaultdict[str, list[float]](list)
     try:
@@ -77,9 +77,9 @@ def read_times(file: str) -> ReferenceTimes:
 def with_reference_times(
     experiment: Experiment, time: float | Literal["unlimited"], times: str
 ) -> Experiment:
-    """Return an experiment with a time limit, as a multiple of the times in a file, or of the demonstrator's time.
+    """Return an experiment with a time limit that is a multiple of the times in a file, or of the demonstrator's time.
 
-    Raises ExperimentError for a multiple outside LIBERO-X's range and, when planned, for a task missing from the
+    Raises ExperimentError for a multiple outside LIBERO-X's range and, during planning, for a task missing from the
     file.
     """
     low, high = TIMES
@@ -98,7 +98,7 @@ def with_reference_times(
 
 
 def apply_time_limit(spec: EpisodeSpec, limit: float | None, reference: float) -> EpisodeSpec:
-    """Return a spec with a time limit, as a multiple of a reference time in control steps; 0 adds only a label."""
+    """Return a spec whose time limit is a multiple of a reference time in control steps; 0 adds only a label."""
     if limit is None:
         return spec
     labels = {**spec.labels, "reference_steps": reference, "limit_factor": limit or None}

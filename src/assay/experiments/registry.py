@@ -1,7 +1,7 @@
-"""Experiments by name; a question mark sets fields: ``para?per_cell=2``.
+"""Experiments by name; parameters follow a question mark: ``para?per_cell=2``.
 
-Every experiment has the field ``conditions``: ``pro?conditions=position,task``. It selects conditions as ``--tasks``
-selects tasks and is not part of the experiment's name, so episode specs equal those of the whole design.
+Every experiment has the parameter ``conditions``: ``pro?conditions=position,task``. It selects conditions as
+``--tasks`` selects tasks, and is not part of the experiment's name, so episode specs equal those of the whole design.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ EXPERIMENTS: Registry[Callable[..., Experiment] | Experiment] = Registry(
         "search": "assay.experiments.axes:search",
     },
 )
-"""Registered experiments, and functions that return one."""
+"""Registered experiments, and functions that return an experiment."""
 
 
 def load_experiment(address: str) -> Experiment:
-    """Load the experiment for a name or ``python:module:object``, with the fields set in its address.
+    """Load the experiment for a name or ``python:module:object``, with the parameters set in its address.
 
     Raises ExperimentError with the valid names.
     """

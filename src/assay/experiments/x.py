@@ -24,11 +24,11 @@ from assay.tasks import Task
 from assay.tasks.labels import CONFOUNDING, UNSEEN
 
 CROWDED = 6
-"""Number of movable objects from which level 3 adds one object instead of two; LIBERO-X adds 1.3 on average."""
+"""Number of movable objects at or above which level 3 adds one object instead of two; LIBERO-X adds 1.3 on average."""
 
 
 def x(time: float | Literal["unlimited"] = 1.1, times: str = "") -> Experiment:
-    """Levels 1 to 5, cumulative; ``time``: the limit as a factor of the reference time.
+    """Levels 1 to 5, cumulative; ``time`` is the time limit as a multiple of the reference time.
 
     The reference time is the demonstrator's, or a human's if ``times`` is given: a CSV file with the columns task,
     and seconds or steps.
@@ -76,14 +76,14 @@ def _variants(task: Task) -> Iterator[Variant]:
 
 
 def _labels(task: Task, level: int) -> dict[str, Label]:
-    """Return the labels of a task on a level, derived from its instruction."""
+    """Return the labels of a task at a level, derived from its instruction."""
     axis = "words+world" if level > 3 else "world"
     labels = {f"label:{name}": value for name, value in families(task).items()}
     return {"axis": axis, "plausible": True, "level": level, **labels}
 
 
 def _in_turn(spec: EpisodeSpec) -> bool:
-    """Whether an episode's attribute is scheduled for its seed: each seed has one of three, with an offset by task."""
+    """Whether an episode's attribute is scheduled for its seed: each seed has one of three, with an offset per task."""
     for perturbation in spec.perturbations:
         if isinstance(perturbation, VariedTarget):
             first = int(stream("x", "attribute", spec.task).integers(len(Attribute)))

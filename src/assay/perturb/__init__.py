@@ -2,7 +2,7 @@
 
 changed = apply_perturbations(task, (Say("switch on the range"),), seed=7)
 
-Importing this package registers all of them by their kinds.
+Importing this package registers all perturbations by kind.
 """
 
 from assay.episodes import Perturbation, Senses, apply_perturbations, from_json, to_json

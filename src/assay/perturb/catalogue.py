@@ -12,7 +12,7 @@ from assay.episodes.fields import valid_range
 from assay.support.docstrings import field_docs
 
 RELEASE = "release/"
-"""Prefix of the kinds that reproduce changes of other benchmarks' releases."""
+"""Prefix of the kinds that reproduce changes from other benchmarks' releases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Description:
 
 
 def listed() -> dict[str, type[Perturbation]]:
-    """Return every perturbation of instruction, scene and senses by kind, sorted, except those of releases."""
+    """Return all perturbations of instruction, scene and senses by kind, sorted, except those from releases."""
     return {kind: cls for kind, cls in sorted(kinds().items()) if not kind.startswith(RELEASE)}
 
 

@@ -3,7 +3,7 @@
     At(lifted(0.05), Knock())
     At(near(0.1), Cancel("stop"))
 
-All other changes that `At` takes are perturbations that can also apply from the start of an episode.
+All other changes that `At` accepts are perturbations that can also apply from the start of an episode.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from assay.sim.world import SceneEnv
 
 DIRECTIONS = 16
-"""Number of directions around the gripper that are tried, evenly spaced."""
+"""Number of evenly spaced directions around the gripper to try."""
 ABOVE = 0.01
-"""Height above the surface at which an object is released, metres."""
+"""Height above the surface at which an object is released, in metres."""
 FROM = 0.05
-"""Height above the gripper from which the surface below is searched, metres."""
+"""Height above the gripper from which to search for the surface below, in metres."""
 
 
 @perturbation
@@ -43,10 +43,10 @@ class Knock(MidEpisodeChange):
     change = Change.MEANWHILE
 
     distance: float = within(0.05, 0.3, default=0.1)
-    """Horizontal distance from the gripper at which the object lands, metres."""
+    """Horizontal distance from the gripper at which the object lands, in metres."""
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
-        """Put the object at the first free place around the gripper; False if nothing is held or no place is free."""
+        """Put the held object at the first free position around the gripper; return False if nothing moved."""
         simulation = env.simulation
         fingers = Fingers(simulation)
         held = next((e for e in simulation.compiled.entities.values() if e.movable and fingers.hold(e)), None)
@@ -90,7 +90,7 @@ class Shut(MidEpisodeChange):
     change = Change.MEANWHILE
 
     def happen(self, env: SceneEnv, rng: np.random.Generator) -> bool:
-        """Close the drawer or door; False if none is open, or the robot still touches it."""
+        """Close the drawer or door; return False if none is open, or the robot still touches it."""
         simulation = env.simulation
         compiled, fingers = simulation.compiled, Fingers(simulation)
         vector = simulation.state().vector.copy()
@@ -136,7 +136,7 @@ class Cancel(MidEpisodeChange):
 
 
 def _ground(simulation: Simulation, thing: EntityIndex, x: float, y: float, height: float) -> float | None:
-    """Return the height of the static surface below a point, metres; None if another entity, or nothing, is below."""
+    """Return the height of the static surface below a point, in metres; None if nothing or another entity is there."""
     model, data = simulation.model, simulation.data
     owned = {geom for entity in simulation.compiled.entities.values() for geom in entity.geoms}
     robot, solid = Fingers(simulation).robot, model.geom_contype | model.geom_conaffinity

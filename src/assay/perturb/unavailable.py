@@ -11,14 +11,14 @@ from assay.tasks import Task
 
 @perturbation
 class Unavailable(Perturbation):
-    """Placeholder for a missing part of a release: its episodes cannot start."""
+    """Placeholder for a missing part of a release, without which its episodes cannot start."""
 
     kind = "release/unavailable"
     effects = frozenset({Effect.PHYSICS})
     change = Change.WORLD
     reason: str
     what: str = ""
-    """Missing item, such as a file; not part of the reason, so that equal reasons can be counted."""
+    """Missing item, such as a file; not included in the reason, so that equal reasons can be counted."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Raise PerturbationError with the reason."""

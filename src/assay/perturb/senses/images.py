@@ -22,18 +22,18 @@ CAMERAS = (
     *("agentview", "robot0_eye_in_hand", "robot0_robotview", "frontview", "birdview", "sideview"),
     *("galleryview", "paperview"),
 )
-"""The cameras of all scenes; a scene may lack some."""
+"""Cameras of all scenes; a scene may lack some."""
 MAX_SEVERITY = 10
 MIN_VISIBLE_FACTOR = 0.02
-"""Factor on brightness or contrast below which nothing is visible: five of 256 tones are left."""
+"""Brightness or contrast factor below which nothing is visible: five of 256 tones are left."""
 CLOUD_CELLS = 64
-"""Height and width of a cloud texture tile, cells."""
+"""Height and width of a cloud texture tile, in cells."""
 _TONES = np.arange(256.0)
 
 
 @dataclass(frozen=True, slots=True)
 class PictureSense(Sense):
-    """A perturbation of camera images."""
+    """Base class of perturbations of camera images."""
 
     cameras: tuple[str, ...] = field(default=(), kw_only=True)
     """Affected cameras; all cameras if empty."""
@@ -70,10 +70,10 @@ class PictureSense(Sense):
 
     @abstractmethod
     def perturb(self, image: np.ndarray, kind: ImageKind, chance: Chance) -> np.ndarray:
-        """Return the perturbed colour, depth or segmentation image (see ``kind``), (height, width, ...)."""
+        """Return the perturbed colour, depth or segmentation image (see ``kind``), of shape (height, width, ...)."""
 
     def begin(self, key: Key) -> Filter:
-        """Return the filter of an episode."""
+        """Return the filter for an episode."""
         return _CameraFilter(self, key)
 
 
@@ -109,22 +109,22 @@ class Optical(PictureSense):
 
 @dataclass(frozen=True, slots=True)
 class Severe(Optical):
-    """Changes colour images by a severity level. Lengths are fractions of the image sides."""
+    """Changes colour images according to a severity level. Lengths are fractions of the image sides."""
 
     severity: int = within(1, MAX_SEVERITY)
-    """From 1, barely visible, to 10, image barely recognisable."""
+    """Severity from 1 (barely visible) to 10 (image barely recognisable)."""
 
 
 @perturbation
 class GaussianNoise(Severe):
-    """Adds grain, new at every step."""
+    """Adds noise that is redrawn at every step."""
 
     kind = "senses/gaussian_noise"
     DEVIATION: ClassVar[float] = 0.03
     """Standard deviation per severity level, as a fraction of white."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
-        """Add normal noise to each pixel and channel."""
+        """Add normally distributed noise to each pixel and channel."""
         noise = chance.now().standard_normal(image.shape, dtype=np.float32)
         noise *= 255 * self.DEVIATION * self.severity
         noise += image
@@ -143,7 +143,7 @@ class Fog(Severe):
     """Drift per control step, as a fraction of the image sides."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
-        """Mix each pixel with the colour of the fog by its thickness."""
+        """Mix each pixel with the colour of the fog, according to its thickness."""
         height, width = image.shape[:2]
         rng = chance.lasting()
         heading = rng.uniform(0, 2 * np.pi)
@@ -185,7 +185,7 @@ class Brightness(_ToneFactor):
 
     kind = "senses/brightness"
     factor: float = within(0.0, 4.0)
-    """Factor on every colour: 0 is black, 1 the unchanged image."""
+    """Factor on every colour: 0 is black, 1 leaves the image unchanged."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Scale the tones."""
@@ -208,7 +208,7 @@ class Contrast(_ToneFactor):
 
 @perturbation
 class MotionBlur(Severe):
-    """Blurs along a line, as by a moving camera; the direction is new at every step."""
+    """Blurs along a line, as if the camera moved; the direction is redrawn at every step."""
 
     kind = "senses/motion_blur"
     LENGTH: ClassVar[float] = 0.014
@@ -232,13 +232,13 @@ class MotionBlur(Severe):
 
 @perturbation
 class ZoomBlur(Severe):
-    """Blurs outwards, as by zooming in during exposure: the centre stays sharp."""
+    """Blurs outwards, as if zooming in during the exposure; the centre remains sharp."""
 
     kind = "senses/zoom_blur"
     GROWTH: ClassVar[float] = 0.03
-    """Growth of the image per severity level."""
+    """Growth of the image per severity level, as a fraction."""
     SPACING: ClassVar[float] = 4.0
-    """Largest distance between a corner at two successive sizes, pixels."""
+    """Maximum distance between the positions of a corner at two successive sizes, in pixels."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Average the image at many sizes."""
@@ -263,16 +263,16 @@ class ZoomBlur(Severe):
 
 @perturbation
 class GlassBlur(Severe):
-    """Shows the scene through frosted glass, which stays the same during an episode."""
+    """Shows the scene through frosted glass, which does not change during an episode."""
 
     kind = "senses/glass_blur"
     REACH: ClassVar[float] = 0.0035
     """Largest displacement per severity level, as a fraction of the image sides."""
     SOFTNESS: ClassVar[float] = 0.0004
-    """Growth of the radius of the subsequent blur per severity level, as a fraction of the longer side."""
+    """Increase in the radius of the subsequent blur per severity level, as a fraction of the longer side."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
-        """Replace every pixel by a near one, then blur a little."""
+        """Replace every pixel by a nearby one, then blur slightly."""
         height, width = image.shape[:2]
         down, across = chance.lasting().random((2, height, width), dtype=np.float32) * 2 - 1
         reach = self.REACH * self.severity
@@ -286,14 +286,14 @@ class GlassBlur(Severe):
 
 @perturbation
 class Patch(PictureSense):
-    """Puts a black patch on the lens, which stays in place during an episode.
+    """Puts a black patch on the lens, which does not move during an episode.
 
-    It also hides depth and segmentation: both are 0 there.
+    The patch also hides depth and segmentation: both are 0 there.
     """
 
     kind = "senses/patch"
     size: float = within(0.01, 1.0)
-    """Height and width of the patch as a fraction of the image's."""
+    """Height and width of the patch, as a fraction of the image's height and width."""
     x: float | None = within(0.0, 1.0, default=None)
     """Position between the left edge (0) and the right edge (1); drawn for each camera if None."""
     y: float | None = within(0.0, 1.0, default=None)
@@ -324,7 +324,7 @@ class Patch(PictureSense):
 
 @dataclass(frozen=True, slots=True)
 class _Insensitive(PictureSense):
-    """A camera that shows a single image, made from the first, during the entire episode."""
+    """A camera that shows a single image, made from the first one, during the entire episode."""
 
     @property
     def opaque(self) -> bool:
@@ -380,7 +380,7 @@ def _to_uint8(values: np.ndarray) -> np.ndarray:
 
 
 def _stretch_tile(tile: np.ndarray, height: int, width: int, drift: np.ndarray) -> np.ndarray:
-    """Stretch a periodic square tile over (height, width), shifted by fractions of its sides (2,)."""
+    """Stretch a periodic square tile over (height, width), shifted by fractions (2,) of its sides."""
     cells = len(tile)
     left, top = cells * (1 + drift % 1)
     box = (left, top, left + cells, top + cells)

@@ -19,17 +19,17 @@ from assay.sim.bare_mujoco import mujoco
 
 @perturbation
 class ActionNoise(Sense):
-    """Adds normally distributed errors with these standard deviations to the arm's actions, new at every step.
+    """Adds normally distributed errors with these standard deviations to the arm's actions, redrawn at every step.
 
-    Actions stay within their limits; gripper commands are unchanged.
+    Actions remain within their limits; gripper commands are unchanged.
     """
 
     kind = "senses/action_noise"
 
     translation: float = within(0.0, 1.0, default=0.0)
-    """Standard deviation of the translation, as a fraction of the largest command, 50 mm."""
+    """Standard deviation of the translation, as a fraction of the largest command (50 mm)."""
     rotation: float = within(0.0, 1.0, default=0.0)
-    """Standard deviation of the rotation, as a fraction of the largest command, 0.5 rad."""
+    """Standard deviation of the rotation, as a fraction of the largest command (0.5 rad)."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -39,7 +39,7 @@ class ActionNoise(Sense):
             )
 
     def begin(self, key: Key) -> Filter:
-        """Return the filter of an episode."""
+        """Return the filter for an episode."""
         return _Inaccurate(self, key)
 
 
@@ -53,7 +53,7 @@ class ActionDelay(Sense):
     """Delay in control steps of 50 ms."""
 
     def begin(self, key: Key) -> Filter:
-        """Return the filter of an episode."""
+        """Return the filter for an episode."""
         return _Late(self.steps)
 
 
@@ -78,7 +78,7 @@ class _Late(Filter):
 
 
 MIN_ANGLE_RAD = 1e-12
-"""Minimum angle of a rotation with a defined axis, radians."""
+"""Minimum angle of a rotation with a defined axis, in radians."""
 DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 """Actuation noise of 1 mm and 10 mrad per step, under which a solvable scene should remain solvable."""
 
@@ -86,13 +86,13 @@ DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 @dataclass(frozen=True, slots=True)
 class _Misjudged(Sense):
     position: float = within(0.0, 0.5, default=0.0)
-    """Position error of the grip site, metres."""
+    """Position error of the grip site, in metres."""
     rotation: float = within(0.0, math.pi, default=0.0)
-    """Rotation error of the end effector, radians."""
+    """Rotation error of the end effector, in radians."""
     joints: float = within(0.0, math.pi, default=0.0)
-    """Error of each arm joint, radians."""
+    """Error of each arm joint, in radians."""
     gripper: float = within(0.0, 0.04, default=0.0)
-    """Error of each finger, metres."""
+    """Error of each finger, in metres."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -102,20 +102,20 @@ class _Misjudged(Sense):
             )
 
     def begin(self, key: Key) -> Filter:
-        """Return the filter of an episode."""
+        """Return the filter for an episode."""
         return _MisjudgedFilter(self, key)
 
     @abstractmethod
     def error(self, chance: Chance) -> np.ndarray:
-        """Return the error to add to the true values, (15,).
+        """Return the error to add to the true values, of shape (15,).
 
-        Position and rotation vector in the world frame (3 + 3), joint angles (7) and finger positions (2).
+        They are position and rotation vector in the world frame (3 + 3), joint angles (7) and finger positions (2).
         """
 
 
 @perturbation
 class ProprioceptionNoise(_Misjudged):
-    """Adds normally distributed errors with these standard deviations to the proprioception, new at every step.
+    """Adds normally distributed errors with these standard deviations to the proprioception, redrawn at every step.
 
     The errors are independent: joint errors do not affect the sensed pose of the end effector.
     """
@@ -123,7 +123,7 @@ class ProprioceptionNoise(_Misjudged):
     kind = "senses/proprioception_noise"
 
     def error(self, chance: Chance) -> np.ndarray:
-        """Draw the error of one step."""
+        """Draw the error for one step."""
         deviations = (self.position, self.rotation, self.joints, self.gripper)
         error: np.ndarray = chance.now().standard_normal(15) * np.repeat(deviations, (3, 3, 7, 2))
         return error
@@ -134,13 +134,13 @@ class ProprioceptionOffset(_Misjudged):
     """Adds a constant error of exactly this size to the proprioception, in random directions.
 
     The end effector appears translated along a line and rotated about an axis; each joint appears rotated in one
-    direction or the other; both fingers appear further open, or further closed.
+    direction or the other; both fingers appear further open or further closed.
     """
 
     kind = "senses/proprioception_offset"
 
     def error(self, chance: Chance) -> np.ndarray:
-        """Draw the error of an episode."""
+        """Draw the error for an episode."""
         rng = chance.lasting()
         line, axis = rng.standard_normal((2, 3))
         signs = np.where(rng.random(8) < 0.5, -1.0, 1.0)

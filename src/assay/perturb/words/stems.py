@@ -20,7 +20,7 @@ _FOURTH = dict.fromkeys(_ENDS.split(), "")
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Return the stem of a word in lower case."""
+    """Return the stem of a lower-case word."""
     if len(word) < 3:
         return word
     for end, new in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
@@ -60,7 +60,7 @@ def _without_past(word: str) -> str:
 
 
 def _replace_end(word: str, ends: Mapping[str, str], holds: Callable[[str, str], bool]) -> str:
-    """Replace the longest listed ending of a word if the remainder satisfies ``holds``."""
+    """Replace the longest listed ending of a word if ``holds`` is true of the remainder."""
     for end in sorted(ends, key=len, reverse=True):
         if word.endswith(end):
             rest = word.removesuffix(end)
@@ -69,7 +69,7 @@ def _replace_end(word: str, ends: Mapping[str, str], holds: Callable[[str, str],
 
 
 def _kinds(word: str) -> str:
-    """Return v for each vowel and c for each consonant; y is a vowel after a consonant."""
+    """Return "v" for each vowel and "c" for each consonant; y is a vowel after a consonant."""
     kinds = ""
     for place, letter in enumerate(word):
         vowel = letter in _VOWELS or (letter == "y" and place > 0 and kinds[-1] == "c")
@@ -87,5 +87,5 @@ def _has_vowel(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Whether a word ends in consonant, vowel, consonant, the last not w, x or y."""
+    """Whether a word ends in a consonant, a vowel and a consonant other than w, x or y."""
     return _kinds(word)[-3:] == "cvc" and word[-1] not in "wxy"

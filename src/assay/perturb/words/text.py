@@ -14,7 +14,7 @@ from assay.tasks import Instruction, Scene, Task
 
 
 class TextPerturbation(Perturbation):
-    """Rewords the instruction of a task."""
+    """Base class of perturbations that reword the instruction of a task."""
 
     __slots__ = ()
     effects = frozenset({Effect.WORDS})
@@ -22,7 +22,7 @@ class TextPerturbation(Perturbation):
 
     @abstractmethod
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Return a rewording of an instruction on one line with single spaces. Raises PerturbationError."""
+        """Return a reworded instruction, on one line with single spaces. Raises PerturbationError if that fails."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Return the task with a reworded instruction.
@@ -43,7 +43,7 @@ class TextPerturbation(Perturbation):
 
 @perturbation
 class Say(Perturbation):
-    """Replaces the instruction by a given text."""
+    """Replaces the instruction with a given text."""
 
     kind = "words/say"
     effects = frozenset({Effect.WORDS})
@@ -64,7 +64,7 @@ class Say(Perturbation):
 
 @perturbation
 class Mask(Perturbation):
-    """Replaces the instruction by an empty text."""
+    """Replaces the instruction with an empty text."""
 
     kind = "words/mask"
     effects = frozenset({Effect.WORDS})

@@ -130,7 +130,7 @@ def test_invalid_arguments_are_reported(
     for arguments, words in (
         (("ask", "--model", "geometri", "--out", "a"), "did you mean 'geometry'?"),
         (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "choose direct, steps"),
-        (("ask", "--model", "openai:x", "--endpoint", "there", "--out", "a"), "must be an address like"),
+        (("ask", "--model", "openai:x", "--endpoint", "there", "--out", "a"), "must be a URL such as"),
         (("score",), "has an answer"),
         (("score", "none.jsonl"), "file not found"),
         (("judge", "none.jsonl", "--model", "random"), "not the baseline 'random'"),
@@ -151,7 +151,7 @@ def test_invalid_options_and_missing_packages_are_reported(
         (("--gripper", "1"), "CLOSED,OPEN"),
         (("--schema", "droid"), "apply to data sets"),
         (("--distractors", "random"), "not the baseline 'random'"),
-        (("--distractors", "openai:x", "--endpoint", "there"), "must be an address like"),
+        (("--distractors", "openai:x", "--endpoint", "there"), "must be a URL such as"),
     ):
         said = assay("eqa", "build", "--source", "demo", *options, "--out", tmp_path / "questions")
         assert said.status == 2 and words in said.err

@@ -1,4 +1,4 @@
-"""Distance of a paraphrase from its original instruction (after PRIDE, of LIBERO-Para).
+"""Distance of a paraphrase from its original instruction (after PRIDE, from LIBERO-Para).
 
     distance("turn on the stove", "turn on the range")  # Distance(s_k=0.66, s_t=0.62, pd=0.36, ...)
 

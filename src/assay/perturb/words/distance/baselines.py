@@ -26,14 +26,14 @@ LAYERS = {
     **{"bert-base-uncased": 9, "bert-base-cased": 9, "bert-large-uncased": 18},
     **{"roberta-base": 10, "roberta-large": 17, "roberta-large-mnli": 19},
 }
-"""Model -> the layer whose vectors BERTScore compares: by its authors, the closest to human judgement."""
+"""Model -> the layer whose vectors BERTScore compares, which its authors found closest to human judgement."""
 
 
 @lru_cache(maxsize=2)
 def bert_encoder(name: str = MINILM) -> tuple[str, Encoder]:
     """Load a model by name or folder: ``roberta-large``, or ``roberta-large/17`` for another layer.
 
-    Return its name, with the layer unless that is the last, and the model. Raises ModelError that says what is missing.
+    Return its name, with the layer unless that is the last, and the model. Raises ModelError with the missing part.
     """
     if name == MINILM:
         return MINILM, scorer().embedding
@@ -77,13 +77,13 @@ def _folder(name: str) -> Path:
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _MOST_STATES = 256
-"""Maximum number of alignments followed at once; more would need dozens of repeated words."""
+"""Maximum number of alignments explored at once; more would require dozens of repeated words."""
 _NONE = -2
 """Position of a word that is not aligned; it is adjacent to no other position."""
 _Alignment = tuple[int, int]
-"""Aligned words of the reference as a bit mask; the word with which the last word is aligned."""
+"""Bit mask of the aligned words of the reference, and the word with which the last word is aligned."""
 _Value = tuple[int, int, int]
-"""Exact matches, all matches, minus the number of chunks: the larger the better."""
+"""Number of exact matches, number of all matches, and minus the number of chunks; larger is better."""
 
 
 def meteor(original: str, paraphrase: str) -> float:
@@ -100,7 +100,7 @@ def meteor(original: str, paraphrase: str) -> float:
 
 
 def _align(reference: list[str], words: list[str]) -> tuple[int, int]:
-    """Return matches and chunks of the best alignment: most exact matches, then matches, then fewest chunks."""
+    """Return matches and chunks of the best alignment: most exact matches, then most matches, then fewest chunks."""
     stems = [stem(word) for word in reference]
     spare = Counter(words) - Counter(reference)  # the others must all be matched for the most exact matches
     # An alignment so far: which words of the reference are taken, and which the word before was aligned with.

@@ -1,7 +1,7 @@
-"""BERT and RoBERTa in numpy: all-MiniLM-L6-v2, and other models of these kinds.
+"""BERT and RoBERTa in numpy: all-MiniLM-L6-v2, and other models of these types.
 
-Computed in double precision: in single precision a word's vector also depends on the machine and on the
-rest of the batch.
+The computation uses double precision, because in single precision a word's vector also depends on the machine and
+on the rest of the batch.
 """
 
 from __future__ import annotations
@@ -29,36 +29,36 @@ with optional_import("words", "word embeddings need tokenizers and safetensors",
 
 Array = NDArray[np.float64]
 _PREFIX = re.compile(r"^(?:bert|roberta)\.")
-"""Prefix of weight names in models that contain more than an encoder."""
+"""Prefix of the weight names in models that contain more than an encoder."""
 
 WIDTH = 384
 """Dimension of the vectors of all-MiniLM-L6-v2."""
 MOST_TOKENS = 256
-"""Maximum number of tokens of a text; the rest is truncated, as by the model's authors."""
+"""Maximum number of tokens in a text; the rest is truncated, as the model's authors do."""
 BATCH_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Model parameters that do not follow from its weights."""
+    """Model parameters that cannot be derived from the weights."""
 
     heads: int = 12
     """Number of attention heads per layer."""
     epsilon: float = 1e-12
-    """Constant added to variances in layer normalisation."""
+    """Constant added to the variance in layer normalisation."""
     first_place: int = 0
     """Index of the first token's position embedding; 2 for RoBERTa."""
     before: str = ""
-    """Prefix of each text; a space for RoBERTa, so that the first word is encoded like the others."""
+    """Prefix added to each text; a space for RoBERTa, so that the first word is encoded like the others."""
 
 
 MINILM_SHAPE = Shape()
 
 
 class Encoder:
-    """Encodes texts as vectors. Its files are the weights and the tokenizer.
+    """Encoder of texts as vectors, loaded from two files: the weights and the tokenizer.
 
-    Only the first ``layers`` layers are used, or all.
+    Only the first ``layers`` layers are used, or all if None.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class Encoder:
         ]
 
     def sentences(self, texts: Sequence[str]) -> Array:
-        """Return one unit vector for each text, (len(texts), width)."""
+        """Return one unit vector per text, (len(texts), width)."""
         vectors = np.empty((len(texts), self.width))
         for chosen, hidden in self._encode(texts):
             vectors[chosen] = hidden.mean(axis=1)
         return _unit(vectors)
 
     def tokens(self, texts: Sequence[str]) -> list[Array]:
-        """Return for each text one unit vector per sub-word, (tokens, width)."""
+        """Return one unit vector per sub-word for each text, (tokens, width)."""
         vectors_by_text: list[Array] = [np.empty((0, self.width))] * len(texts)
         for chosen, hidden in self._encode(texts):
             for index, vectors in zip(chosen, _unit(hidden), strict=True):
@@ -118,7 +118,7 @@ class Encoder:
 class _TransformerLayer:
     """Self-attention and a feed-forward network, each added to its input and normalised.
 
-    Input and output: the tokens of all texts, which have equal length, (texts * tokens, width).
+    Input and output are the tokens of all texts, which have equal length: (texts * tokens, width).
     """
 
     def __init__(self, weights: dict[str, NDArray[np.float32]], name: str, shape: Shape) -> None:
@@ -179,7 +179,7 @@ def _gelu(values):  # type: ignore[no-untyped-def]
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Limit BLAS to one thread: the matrices are small, and threads wait for each other on busy cores."""
+    """Limit BLAS to one thread, because the matrices are small and threads wait for each other on busy cores."""
     return cast(AbstractContextManager[object], _controller().limit(limits=1, user_api="blas"))
 
 

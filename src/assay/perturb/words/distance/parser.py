@@ -35,18 +35,18 @@ class Tree:
     """An ordered tree; its nodes are numbered in post-order, so that the last one is the root."""
 
     labels: NDArray[np.uint64]
-    """Labels, (n, 2): two nodes are equal if both numbers are."""
+    """Labels, (n, 2); two nodes are equal if both numbers are."""
     leftmost: NDArray[np.int64]
-    """Leftmost leaf below each node, (n,)."""
+    """Leftmost leaf below each node, of shape (n,)."""
     keyroots: NDArray[np.int64]
-    """The root and every node with a sibling to its left, ascending, (k,)."""
+    """The root and every node with a sibling to its left, in ascending order, of shape (k,)."""
 
     def __len__(self) -> int:
         return len(self.labels)
 
 
 def make_tree(labels: Sequence[tuple[int, int]], children: Sequence[Sequence[int]], root: int) -> Tree:
-    """Return the tree below a root, from every node's label and its children from left to right."""
+    """Return the tree below a root, given the label of every node and its children from left to right."""
     order, waiting = [], [root]
     while waiting:
         order.append(waiting.pop())
@@ -66,7 +66,7 @@ def make_tree(labels: Sequence[tuple[int, int]], children: Sequence[Sequence[int
 
 
 def edit_distance(one: Tree, other: Tree) -> int:
-    """Return the minimum number of nodes to insert, delete or relabel that turns one tree into the other."""
+    """Return the minimum number of node insertions, deletions and relabellings that turn one tree into the other."""
     return int(
         _edit_distance(one.labels, one.leftmost, one.keyroots, other.labels, other.leftmost, other.keyroots)
     )
@@ -119,16 +119,16 @@ _NO_WORD = re.compile(r".{1,2}|[^aeiouy]+|.*(.)\1\1.*")
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """Parse of a text."""
+    """Result of parsing a text."""
 
     lemmas: tuple[str, ...]
     """Lemmas of the content words, in order, with repetitions."""
     tree: Tree
-    """One node for each token of the first sentence, labelled with part of speech and relation."""
+    """Tree with one node per token of the first sentence, labelled with part of speech and relation."""
     english: float
     """Fraction of the words that are in an English dictionary, 0 to 1; 0 for a text without words."""
     roots: int
-    """Number of dependency trees of the text; the first is ``tree``."""
+    """Number of dependency trees in the text; the first is ``tree``."""
 
 
 class Parser:
@@ -161,7 +161,7 @@ class Parser:
         self._dictionary = frozenset(word for words in index.values() for word in words)
 
     def parse(self, texts: Sequence[str]) -> list[Parse]:
-        """Parse texts in lower case, each separately: results do not depend on the batch."""
+        """Parse texts in lower case, each separately, so that results do not depend on the batch."""
         with one_thread():
             documents = self._pipeline.pipe((text.lower() for text in texts), batch_size=BATCH)
             return [self._parse(document) for document in documents]

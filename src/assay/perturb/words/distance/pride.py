@@ -25,7 +25,7 @@ ALPHA = 0.5
 
 
 class DistanceError(AssayError):
-    """No distance is defined for a text or a table of texts."""
+    """Raised when no distance is defined for a text or a table of texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Distance:
     """Distance of a paraphrase from its original."""
 
     s_k: float
-    """Keyword similarity, at most 1: mean over the original's content words, each with its nearest match."""
+    """Keyword similarity, at most 1: mean similarity of the original's content words to their nearest matches."""
     s_t: float
     """Structural similarity of the two dependency trees, in [0, 1]."""
     pd: float
@@ -62,7 +62,7 @@ def distance(original: str, paraphrase: str, *, alpha: float = ALPHA) -> Distanc
 
 
 def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance]:
-    """Return the distances of many (original, paraphrase) pairs, much faster than one by one.
+    """Return the distances of many (original, paraphrase) pairs, which is much faster than one by one.
 
     Raises DistanceError that names the first pair without a distance.
     """
@@ -75,7 +75,7 @@ def distances(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list
 
 
 def attempts(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[Distance | DistanceError]:
-    """As ``distances``, but with the error in place of the distance for a pair that has none."""
+    """Return distances as ``distances`` does, but with the error in place of the distance for a pair without one."""
     if not 0.0 <= alpha <= 1.0:
         raise DistanceError(f"alpha is {alpha}: expected 0 (structure only) to 1 (keywords only)")
     return scorer().score(list(pairs), alpha)
@@ -83,7 +83,7 @@ def attempts(pairs: Iterable[tuple[str, str]], *, alpha: float = ALPHA) -> list[
 
 @cache
 def scorer() -> Scorer:
-    """Return the scorer of this process, created on first use, which takes seconds."""
+    """Return the scorer of this process. The first call creates it, which takes seconds."""
     with ThreadPoolExecutor(1) as beside:
         # 90 MB are read and hashed while spaCy is imported.
         minilm = beside.submit(minilm_files)
@@ -93,13 +93,13 @@ def scorer() -> Scorer:
 
 
 RECIPE = 1
-"""Version of the scores; to be increased whenever the score or warning of any pair changes."""
+"""Version of the scores, which must be increased whenever the score or warning of any pair changes."""
 
 Pair = tuple[str, str]
 
 
 def cached_attempts(pairs: Sequence[Pair]) -> list[Distance | DistanceError]:
-    """As ``attempts``, but with a cache on disk: the models are loaded only for new pairs."""
+    """Return the same as ``attempts``, with a cache on disk: the models are loaded only for new pairs."""
     columns = ("s_k", "s_t", "parser", "warnings")
     results: dict[Pair, Distance | DistanceError] = {}
     try:

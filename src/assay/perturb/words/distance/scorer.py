@@ -17,13 +17,13 @@ ENGLISH = 0.6
 NO_DISTANCE = 0.005
 """Value of pd below which the distance is negligible."""
 DIGITS = 9
-"""Decimals of S_K, few enough for identical results on every machine."""
+"""Number of decimals of S_K, small enough for identical results on every machine."""
 MOST_KNOWN = 20_000
-"""Maximum number of cached texts, or words, before the cache is cleared: about 100 MB."""
+"""Maximum number of texts, or words, in the cache before it is cleared (about 100 MB)."""
 
 
 class Scorer:
-    """Both models, and their cached results for texts and words.
+    """Both models, with their cached results for texts and words.
 
     ``minilm`` are the files of the embedding model, as ``models.minilm_files`` returns them.
     """
@@ -36,7 +36,7 @@ class Scorer:
         self._forget()
 
     def score(self, pairs: Sequence[tuple[str, str]], alpha: float) -> list[Distance | DistanceError]:
-        """Return the distance of each (original, paraphrase), or the error if it has none."""
+        """Return the distance of each (original, paraphrase) pair, or an error if it has none."""
         refused = [_refusal(*pair) for pair in pairs]
         accepted = (pair for pair, error in zip(pairs, refused, strict=True) if error is None)
         self._read(text for pair in accepted for text in pair)
@@ -45,7 +45,7 @@ class Scorer:
     def _forget(self) -> None:
         self._parses: dict[str, Parse] = {}
         self._keywords: dict[str, NDArray[np.int64]] = {}
-        """For each text, the rows of the vectors that belong to its content words."""
+        """Rows of the vectors that belong to the content words of each text."""
         self._rows: dict[str, int] = {}
         self._vectors = np.empty((0, WIDTH))
 
@@ -82,7 +82,7 @@ class Scorer:
 
 
 def _warnings(texts: Mapping[str, tuple[str, Parse]], pd: float) -> Iterator[str]:
-    """Yield the reasons why a score may be unreliable, and differences that it ignores: the order of siblings."""
+    """Yield the reasons why a score may be unreliable, and the differences that it ignores, such as word order."""
     for name, (_, parse) in texts.items():
         if parse.english < ENGLISH:
             yield f"{name} does not look like English, and the models know nothing else"
@@ -98,8 +98,8 @@ def _warnings(texts: Mapping[str, tuple[str, Parse]], pd: float) -> Iterator[str
 
 
 MOST_CHARACTERS = 2000
-"""Maximum length of a text, characters. Instructions have about a hundred; comparing trees takes up to the fourth
-power of their size.
+"""Maximum length of a text, in characters. Instructions have about a hundred; the time to compare trees grows with up
+to the fourth power of their size.
 """
 _UNREADABLE = {"Cc": "a control character", "Cf": "an invisible character", "Cs": "half a surrogate pair"}
 

@@ -5,7 +5,7 @@ for paraphrase in paraphrases(tasks.load("libero_goal/3"), per_cell=2, seed=0):
 
 cells          the two axes
 sentences      the action axis: the steps of an instruction in the sentences of frames.yaml
-generate       the object axis, and both together
+generate       the object axis, and both axes together
 table          paraphrases as CSV files, and their statistics
 rules          checks of paraphrases against the rules of their cell
 """

@@ -14,7 +14,7 @@ class ObjectType(StrEnum):
 
     NONE = "none"
     ADDITION = "addition"
-    """A functional qualifier: "mixing bowl"; never a visual or spatial one."""
+    """A functional qualifier, as in "mixing bowl"; never a visual or spatial one."""
     CONTEXTUAL = "contextual"
     """A name that fits this scene: "vessel"."""
     HABITUAL = "habitual"
@@ -49,7 +49,7 @@ class ActionType(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cell:
-    """One combination of the two axes."""
+    """A combination of an object type and an action type."""
 
     object_type: ObjectType
     action_type: ActionType
@@ -72,11 +72,11 @@ CELLS = tuple(
 )
 """The grid: 10 action-only cells, 3 object-only ones and 30 combinations."""
 BY_OFFICIAL = {cell.official: cell for cell in CELLS}
-"""The cells by the columns ``high``, ``mid`` and ``low`` of LIBERO-Para's metadata."""
+"""Cells by their values in the columns ``high``, ``mid`` and ``low`` of LIBERO-Para's metadata."""
 
 
 def cell_of(object_type: str, action_type: str) -> Cell:
-    """Return the cell of an object type and an action type. Raises PerturbationError that lists the valid names."""
+    """Return the cell for an object type and an action type. Raises PerturbationError that lists the valid names."""
     for name, axis, valid in (
         (object_type, "object", tuple(ObjectType)),
         (action_type, "action", tuple(ActionType)),

@@ -20,7 +20,7 @@ from assay.tasks import Task
 from assay.tasks.language import Lexicon, Meaning, Noun, lexicon, read_task
 
 Wording = Mapping[str, str]
-"""Field of a noun -> its name: ``{"n0": "basin", "n1": "stove"}``."""
+"""Field of a noun -> name to use: ``{"n0": "basin", "n1": "stove"}``."""
 
 
 def wordings(meaning: Meaning, type: ObjectType) -> tuple[Wording, ...]:
@@ -53,7 +53,7 @@ def new_names(noun: Noun, type: ObjectType, form: str) -> tuple[str, ...]:
 
 
 def fitting_names(noun: Noun, type: ObjectType, form: str, scene: Iterable[Noun]) -> list[str]:
-    """Return the names of a type that fit no other object in the scene."""
+    """Return the names of a type that do not fit any other object in the scene."""
     others = [other for other in scene if not noun.names_same_thing(other)]
     names = set().union(*(other.all_names for other in others))
     heads = set().union(*(other.original_forms for other in others))
@@ -81,10 +81,10 @@ class Paraphrase:
 
 
 def paraphrases(task: Task, per_cell: int, seed: int, *, words: Path | None = None) -> Iterator[Paraphrase]:
-    """Yield up to ``per_cell`` paraphrases of a task for each cell, fewer if there are not enough.
+    """Yield up to ``per_cell`` paraphrases of a task for each cell, or fewer if there are not enough.
 
     The same seed yields the same paraphrases; a larger ``per_cell`` extends them. No text occurs twice. ``words`` is
-    a file with more nouns. Raises PerturbationError for a task whose objects are not in the lexicon or whose
+    a file with additional nouns. Raises PerturbationError for a task whose objects are not in the lexicon or whose
     instruction cannot be parsed.
     """
     pool, taken = _Pool(task, lexicon(words)), set[str]()
@@ -98,8 +98,8 @@ def grid(
 ) -> tuple[Paraphrase, ...]:
     """Return ``per_cell`` paraphrases for each cell over several tasks, distributed as evenly as possible.
 
-    No two tasks have the same text. ``words`` is a file with more nouns. Raises PerturbationError with the available
-    number if a cell has too few.
+    No two tasks have the same text. ``words`` is a file with additional nouns. Raises PerturbationError with the
+    available number if a cell has too few.
     """
     pools = {task.id: _Pool(task, lexicon(words)) for task in tasks}
     order = {task.id: index for index, task in enumerate(tasks)}
@@ -120,7 +120,7 @@ def grid(
 
 
 class _Pool:
-    """Every paraphrase of a task: all sentences with all names."""
+    """All paraphrases of a task: all sentences with all names."""
 
     def __init__(self, task: Task, known: Lexicon) -> None:
         self._id, self._meaning = task.id, read_task(task, known)
@@ -128,7 +128,7 @@ class _Pool:
         self._names = {type: wordings(self._meaning, type) for type in ObjectType}
 
     def texts(self, cell: Cell, seed: int) -> Iterator[str]:
-        """Yield the paraphrases of a cell in random order: all sentences once before any is repeated."""
+        """Yield the paraphrases of a cell in random order; every sentence is used once before any is repeated."""
         rng, original = stream(seed, "words", "grid", self._id, str(cell)), self._meaning.original.strip()
         sentences = _shuffle(self._sentences[cell.action_type], rng)
         names = _shuffle(self._names[cell.object_type], rng)
@@ -165,7 +165,7 @@ def _fresh(texts: Iterable[str], said: set[str]) -> Iterator[str]:
 
 
 def _in_turn(tasks: Sequence[Task], waiting: dict[str, Iterator[str]]) -> Iterator[tuple[Task, str]]:
-    """Yield one text of each task in turn, until all are exhausted."""
+    """Yield one text from each task in turn, until all are exhausted."""
     going = list(tasks)
     while going:
         for task in tuple(going):
@@ -177,7 +177,7 @@ def _in_turn(tasks: Sequence[Task], waiting: dict[str, Iterator[str]]) -> Iterat
 
 
 def markdown(paraphrases: Sequence[Paraphrase]) -> str:
-    """Format a Markdown table with one paraphrase of each cell, cycling through the tasks."""
+    """Return a Markdown table with one paraphrase from each cell, cycling through the tasks."""
     cells = dict.fromkeys(paraphrase.cell for paraphrase in paraphrases)
     lines = ["| object | action | original | paraphrase |", "| --- | --- | --- | --- |"]
     for number, cell in enumerate(cells):

@@ -25,17 +25,17 @@ _NAMING = re.compile(r"\b(?:the|an?|this|that|both|its|my|our|your)\b", re.IGNOR
 _SMALL = frozenset({"a", "an", "and", "both", "its", "of", "that", "the"})
 
 Flaw = tuple[str, str]
-"""The violated rule, and an explanation."""
+"""Name of the violated rule, and an explanation."""
 _DETERMINER = re.compile("a|an|both|each|its|my|our|that|the|their|these|this|those|two|your")
 _BOUND = re.compile(
     "after|and|are|at|be|been|before|between|by|can|could|for|from|has|have|i|if|in|into|is|it|me|next|of|on|once"
     "|onto|or|so|then|to|under|until|were|when|where|will|with|would|you"
 )
 _FARTHEST = 5
-"""Maximum number of words between an article and the name."""
+"""Maximum number of words between an article and a name."""
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _LAST = 3
-"""Rank of a merely general name."""
+"""Rank of a name that is merely general."""
 _GENITIVE = re.compile(r"'s\b")
 _NO_NAME = "after|and|as|down|in|is|it|on|once|open|out|over|shut|so|them|then|to|until|up|when"
 _NAME_WORD = rf"(?!(?:{_NO_NAME})\b)[a-z0-9'-]+"
@@ -64,7 +64,7 @@ _ASKING = (ActionType.EMBEDDED, ActionType.PERMISSION, ActionType.QUESTION)
 
 @dataclass(frozen=True, slots=True)
 class FoundName:
-    """A name in a text, after an article."""
+    """Name of an object found after an article in a text."""
 
     name: str
     nouns: frozenset[str]
@@ -73,7 +73,7 @@ class FoundName:
     """
     plural: bool
     between: tuple[str, ...]
-    """The words between the article and the name."""
+    """Words between the article and the name."""
 
 
 @lru_cache(maxsize=4096)
@@ -83,7 +83,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 class Rules:
-    """The rules for paraphrases of one task; ``words`` is a file with more nouns.
+    """Rules for paraphrases of one task; ``words`` is a file with additional nouns.
 
     Raises PerturbationError for a task whose objects are not in the lexicon or whose instruction cannot be parsed.
     """
@@ -108,7 +108,7 @@ class Rules:
         self._original_names = tuple(self._find(self.original))
 
     def flaws(self, text: str, cell: Cell) -> Iterator[Flaw]:
-        """Yield all violations of a paraphrase in a cell: the rule and an explanation."""
+        """Yield all rule violations of a paraphrase in a cell, each as the rule and an explanation."""
         yield from plain_flaws(text, self.original)
         if not text.strip() or len(text) > MAX_CHARACTERS:
             return
@@ -120,7 +120,7 @@ class Rules:
         yield from (("action", reason) for reason in _action_flaws(text, cell.action_type, self._meaning))
 
     def _find(self, text: str) -> Iterator[FoundName]:
-        """Yield the names of the scene's objects in a text, the longest at each position."""
+        """Yield the names of the scene's objects in a text, with the longest name at each position."""
         words = words_of(text)
         start = end = 0
         while start < len(words):
@@ -152,7 +152,7 @@ class Rules:
         return None
 
     def _reference_flaws(self, text: str, names: Sequence[FoundName], forms: set[str]) -> Iterator[Flaw]:
-        """Yield ambiguous names, lost words that identify an object, and changes between singular and plural."""
+        """Yield ambiguous names, missing words that identify an object, and changes between singular and plural."""
         mentioned, meaning = self._mentioned, self._meaning
         things = {noun.name: set(noun.things) for noun in meaning.nouns}
         for name in names:
@@ -185,7 +185,7 @@ class Rules:
                 yield "number", f"'{name.name}' is {number}, and the original is not"
 
     def _object_flaws(self, names: Sequence[FoundName], type: ObjectType) -> Iterator[Flaw]:
-        """Yield changes of names that do not fit the object type."""
+        """Yield changes to names that do not fit the object type."""
         substitutes = type in (ObjectType.HABITUAL, ObjectType.CONTEXTUAL)
         steps, is_changed = self._meaning.steps, False
         for mention in self._meaning.mentions:
@@ -269,7 +269,7 @@ def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
 
 
 def _action_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[str]:
-    """Yield violations of an action type."""
+    """Yield violations of the rules for an action type."""
     low = " ".join(text.lower().rstrip(".").split())
     asks = low.endswith("?")
     if asks != (action in _ASKING):
@@ -332,12 +332,12 @@ def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _frame(meaning: Meaning) -> re.Pattern[str]:
-    """Return a pattern of the original with any name for each noun."""
+    """Return a pattern that matches the original with any name for each noun."""
     return re.compile(_open(meaning.slotted, meaning))
 
 
 def _open(text: str, meaning: Meaning) -> str:
-    """Return a pattern of a text with any name for each noun: a few words, or a name that contains "and"."""
+    """Return a pattern that matches a text with any name for each noun: a few words, or a name that contains "and"."""
 
     def names(field: re.Match[str]) -> str:
         mention = meaning.mentions[int(field[1])]
@@ -351,7 +351,7 @@ def _open(text: str, meaning: Meaning) -> str:
 
 @lru_cache(maxsize=64)
 def _any_verbs(meaning: Meaning) -> re.Pattern[str]:
-    """Return a pattern of the original with any names and any verbs.
+    """Return a pattern that matches the original with any names and any verbs.
 
     It allows "onto" for "on", and "to" for "in" ("add the cheese to the bowl").
     """
@@ -383,7 +383,7 @@ class Fault:
 def verify(
     rows: Iterable[GridRow], *, load: Callable[[str], Task] = tasks.load, words: Path | None = None
 ) -> Iterator[Fault]:
-    """Yield all rule violations of rows, in order; ``load`` loads a task, ``words`` is a file with more nouns."""
+    """Yield all rule violations in rows, in order; ``load`` loads a task, ``words`` is a file with additional nouns."""
     rules_by_task: dict[str, Rules | str] = {}
     lines: dict[str, int] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""The action axis of the grid: sentence templates with fields for nouns, from the frames of ``frames.yaml``.
+"""The action axis of the grid: sentence templates with fields for nouns, built from the frames in ``frames.yaml``.
 
 "put the {n0} on the {n1}" becomes "could you put the {n0} on the {n1}?", "the {n0} still isn't on the {n1}", ...
 """
@@ -30,7 +30,7 @@ _PART_OF_WHOLE = re.compile(r"the (?P<part>[^{]*\{\w+\}) of (?P<whole>the [^{]*\
 
 @cache
 def frames() -> Mapping[str, Any]:
-    """Return the frames of ``frames.yaml`` by action type and, for some types, by the steps they fit."""
+    """Return the frames in ``frames.yaml`` by action type and, for some types, by the steps that they fit."""
     content: Mapping[str, Any] = load_yaml(files(__package__).joinpath("frames.yaml"))
     return content
 
@@ -73,13 +73,13 @@ def _fill(sentences: Iterable[str], fields: Fields) -> Iterator[str]:
 
 
 def _select_frames(sentences: Iterable[str], steps: Sequence[Step]) -> list[str]:
-    """Leave out frames in which the place of a long noun phrase would be ambiguous."""
+    """Omit frames in which the location in a long noun phrase would be ambiguous."""
     long = any(is_long(step.thing) and step.states is None for step in steps)
     return [sentence for sentence in sentences if not (long and _ADJACENT_PLACES.search(sentence))]
 
 
 def _add_adverbs(steps: Sequence[Step]) -> Iterator[str]:
-    """Add a manner adverb to one step: before its verb, or at the end."""
+    """Add a manner adverb to one step, before its verb or at the end."""
     adverbs, plain = verb_table().adverbs, [write_step(step) for step in steps]
     for index, step in enumerate(steps):
         for adverb in (*adverbs["any"], *adverbs.get(step.sense, ())):
@@ -93,7 +93,7 @@ def _add_adverbs(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _change_verbs(step: Step, action: ActionType) -> list[str]:
-    """Write a step with each other verb of a type."""
+    """Rewrite a step with each of the other verbs of a type."""
 
     def others(sense: str, verb: Verb) -> list[Verb]:
         listed = verb_table().senses[sense]
@@ -116,7 +116,7 @@ def _change_verbs(step: Step, action: ActionType) -> list[str]:
 
 
 def _ask_or_hint(groups: Mapping[str, Sequence[str]], steps: Sequence[Step]) -> Iterator[str]:
-    """Write questions or hints, which make the same statement about each step."""
+    """Rewrite the steps as questions or hints that make the same statement about each step."""
     moving = all(step.states is None for step in steps)
     fitting = {
         "any": True,
@@ -134,7 +134,7 @@ def _ask_or_hint(groups: Mapping[str, Sequence[str]], steps: Sequence[Step]) -> 
 
 
 def _coordinate(steps: Sequence[Step]) -> Iterator[str]:
-    """Write main clauses side by side; the verb of the step stays."""
+    """Rewrite the step as coordinated main clauses, keeping its verb."""
     groups = frames()["coordination"]
     if len(steps) > 1 or steps[0].fetch is not None:
         yield from _fill(groups["several"], _split_steps(steps))
@@ -150,7 +150,7 @@ def _coordinate(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _subordinate(steps: Sequence[Step]) -> Iterator[str]:
-    """Write a main clause and a dependent clause; the verb of the step stays."""
+    """Rewrite the step as a main clause and a dependent clause, keeping its verb."""
     groups, first = frames()["subordination"], steps[0]
     if len(steps) > 1 or first.fetch is not None:
         fields = _split_steps(steps)
@@ -181,7 +181,7 @@ def _preceding_verbs(step: Step, verbs: PrecedingVerbs) -> Iterable[Verb]:
 
 
 def _describe_preceding(step: Step, verb: Verb) -> Fields:
-    """Return the fields for an act that precedes a single step, and for the step with "it"."""
+    """Return the fields for an action that precedes a single step, and for the step with "it"."""
     thing, it = step.thing, pronoun(step.thing)
     return {
         "get": verb.phrase(thing),
@@ -195,12 +195,12 @@ def _describe_preceding(step: Step, verb: Verb) -> Fields:
 
 
 def _split_steps(steps: Sequence[Step]) -> Fields:
-    """Return the fields for the first of several acts and the others; "pick up X and place it on Y" is two acts."""
+    """Return the fields for the first action and for the others; "pick up X and place it on Y" is two actions."""
     first, rest = steps[0], steps[1:]
     forms = {"": "base", "doing_": "ing", "done_": "participle"}
 
     def act(form: str, it: bool) -> str:
-        """Return the first act, with ``it`` using "it" for the object that it shares with the second."""
+        """Return the first action; ``it`` uses "it" for the object that it shares with the second."""
         if first.fetch is not None:
             return first.fetch.phrase(pronoun(first.thing) if it else first.thing, form)
         return (
@@ -263,9 +263,9 @@ def _is_again(step: Step) -> bool:
 
 
 def _subject(step: Step) -> str:
-    """Return the object of a step as a grammatical subject: never "it".
+    """Return the object of a step as a grammatical subject, never "it".
 
-    A repeated mention is short, "the {n0}" for "the black {n0} on the {n1}", except for lists of objects.
+    A repeated mention is shortened, e.g. "the {n0}" for "the black {n0} on the {n1}", except in lists of objects.
     """
     field = FIELD.search(step.thing)
     if _is_again(step) and field is not None and " and the " not in step.thing:

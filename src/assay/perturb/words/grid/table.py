@@ -1,7 +1,7 @@
 """Reader and writer for CSV tables of paraphrases.
 
-Supported tables are those of ``assay words generate`` and ``assay words llm``, LIBERO-Para's ``metadata.csv``, and
-others with the text and its task or its original.
+Supported are the tables written by ``assay words generate`` and ``assay words llm``, LIBERO-Para's ``metadata.csv``,
+and other tables with the text and its task or its original.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A row of a table; only its scores are validated."""
+    """A row in a table; only its scores are validated."""
 
     line: int
-    """Last line of the row in the file, counted from 1."""
+    """Number of the row's last line in the file, counted from 1."""
     task: str
-    """Task id; empty if the table has no such column and the task follows from the original."""
+    """Task id; empty if the table has no such column and the task is inferred from the original."""
     object_type: str
     action_type: str
-    """Object and action type in Assay's terms; empty if not given."""
+    """Object type and action type in Assay's terms; empty if not given."""
     original: str
     """Original instruction; empty if not given."""
     paraphrase: str
     s_k: float | None = None
     s_t: float | None = None
-    """Keyword and structural similarity to the original, 0 to 1; None unless the table has both."""
+    """Keyword and structural similarity to the original, from 0 to 1; None unless the table has both."""
     parser: str = ""
     """Parser that ``assay words score`` used for the similarities; empty for other scores."""
 
@@ -75,7 +75,7 @@ def write(
     path: Path,
     more: Mapping[str, Callable[[Paraphrase], str]] = MappingProxyType({}),
 ) -> None:
-    """Write paraphrases to a CSV file; ``more`` has further columns."""
+    """Write paraphrases to a CSV file; ``more`` contains further columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
@@ -87,16 +87,16 @@ def write(
 
 
 def read(path: Path, *, with_cells: bool = False) -> tuple[GridRow, ...]:
-    """Return the rows of a table; further columns are ignored. ``with_cells`` requires the columns of the cell.
+    """Return the rows of a table, ignoring further columns. ``with_cells`` requires the columns of the cell.
 
-    Raises PerturbationError.
+    Raises PerturbationError if the file is invalid.
     """
     cells = (("object_type", "high"), ("action_type", "low")) if with_cells else ()
     return tuple(_row(path, line, fields) for line, fields in rows(path, (("task", *ORIGINAL), *cells, TEXT)))
 
 
 def read_grid(path: Path) -> tuple[GridRow, ...]:
-    """Return the rows of a table with cells, with their tasks filled in. Raises PerturbationError if it has none."""
+    """Return the rows of a table with cells, and fill in their tasks. Raises PerturbationError if there are no rows."""
     table = with_tasks(read(path, with_cells=True))
     if not table:
         raise PerturbationError(f"{path} has no rows below its header")
@@ -106,9 +106,9 @@ def read_grid(path: Path) -> tuple[GridRow, ...]:
 def with_tasks(table: Sequence[GridRow]) -> tuple[GridRow, ...]:
     """Return the rows with missing tasks and originals filled in, each from the other.
 
-    A row without a task gets the built-in task whose instruction is its original. If several suites have one, the
-    first suite with the originals of all these rows is used, and libero_90 only if no other suite has it. Rows whose
-    task remains ambiguous are returned unchanged.
+    A row without a task gets the built-in task whose instruction is its original. If several suites have such a task,
+    the first suite with the originals of all these rows is used, and libero_90 only if no other suite has it. Rows
+    whose task remains ambiguous are returned unchanged.
     """
     originals = {plain(row.original) for row in table if not row.task}
     suites = {name: _by_instruction(tasks.suite(name)) for name in tasks.suites()}
@@ -143,9 +143,9 @@ def plain(text: str) -> str:
 
 
 def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and fields of each row of a CSV file with the required columns.
+    """Yield the line number and the fields of each row in a CSV file with the required columns.
 
-    A tuple lists alternative names of a column. Raises PerturbationError.
+    A tuple lists alternative names of a column. Raises PerturbationError if a column is missing.
     """
     wanted = [(names,) if isinstance(names, str) else names for names in required]
     with open_table(path) as reader:
@@ -163,7 +163,7 @@ def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tupl
 
 @contextmanager
 def open_table(path: Path) -> Iterator[csv.DictReader[str]]:
-    """Open a CSV file to read it by columns. Raises PerturbationError if it is not CSV."""
+    """Open a CSV file for reading by column. Raises PerturbationError if it is not a CSV file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             yield csv.DictReader(stream)
@@ -221,12 +221,12 @@ class CellStats:
 
     count: int
     scored: int
-    """Number of rows with both similarities; the means are over these, and None otherwise."""
+    """Number of rows with both similarities, over which the means are taken; without such rows, these are None."""
     pd: float | None
     keyword_distance: float | None
-    """1 - S_K"""
+    """Mean of 1 - S_K."""
     structural_distance: float | None
-    """1 - S_T"""
+    """Mean of 1 - S_T."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,10 +237,10 @@ class GridStats:
     cells: dict[Key, CellStats]
     """Cells that have paraphrases, row by row."""
     originals: dict[str, int]
-    """Original instruction -> number of its paraphrases, largest first."""
+    """Original instruction -> number of its paraphrases, in decreasing order."""
 
     def total(self, *, object: str | None = None, action: str | None = None) -> int:
-        """Return the number of paraphrases with an object type, an action type, or any."""
+        """Return the number of paraphrases with an object type and an action type, or with any."""
         return sum(
             cell.count
             for key, cell in self.cells.items()

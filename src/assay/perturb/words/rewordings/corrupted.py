@@ -1,4 +1,4 @@
-"""Instructions with other punctuation, with typing errors, and with decreasing meaning."""
+"""Instructions with different punctuation, with typing errors, and with decreasing meaning."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FUNCTION_WORDS = frozenset(
     words("a an and at between both for from front in inside into it next of off on onto the them then to")
     + words("top up")
 )
-"""Words that are kept, since they name neither an object nor an action."""
+"""Words that are kept, because they name neither an object nor an action."""
 UNRELATED = words(
     """
     anchor avenue balloon banjo bishop blanket bridge camel candle canyon carpet castle cathedral
@@ -52,18 +52,18 @@ MIN_TYPO_LENGTH = 4
 SHUFFLE_DRAWS = 20
 TOKEN_TRIES = 200
 _OFFENSIVE = ("fuck", "shit", "cunt", "bitch", "nigg", "whore", "slut", "rape", "porn", "nazi")
-"""Word parts that are never drawn, because drawn words appear in reports."""
+"""Parts of words that are never drawn, because drawn words appear in reports."""
 
 
 class Form(StrEnum):
-    """A change of the spelling or punctuation of a sentence."""
+    """A change to the spelling or punctuation of a sentence."""
 
     FULL_STOP = "full_stop"
     """A full stop at the end."""
     CAPITAL = "capital"
     """A capital first letter."""
     CAPITALS = "capitals"
-    """All letters in capitals."""
+    """All letters capitalised."""
     TASK = "task"
     """"Task:" before the instruction."""
     QUOTES = "quotes"
@@ -84,7 +84,7 @@ class Surface(TextPerturbation):
     """Change to apply."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Write the instruction in the form. Raises PerturbationError if it has this form already."""
+        """Write the instruction in this form. Raises PerturbationError if it already has this form."""
         written = {
             Form.FULL_STOP: f"{text.rstrip('.')}.",
             Form.CAPITAL: text[:1].upper() + text[1:],
@@ -101,7 +101,7 @@ class Surface(TextPerturbation):
 
 @dataclass(frozen=True, slots=True)
 class _SharedWords(TextPerturbation):
-    """A perturbation of a fraction of the words."""
+    """Base class of perturbations that change a fraction of the words."""
 
     share: float
 
@@ -120,15 +120,15 @@ class _SharedWords(TextPerturbation):
 class Typos(_SharedWords):
     """Makes one typing error in each of some words: a neighbouring key, two letters swapped, or a letter missing.
 
-    First letters stay, and so do words of fewer than four letters if there are longer ones.
+    First letters are kept, and so are words of fewer than four letters if there are longer ones.
     """
 
     kind = "words/typos"
     share: float = 0.4
-    """Fraction of the words that are long enough: above 0, at most 1; at least one word."""
+    """Fraction of the words that are long enough, above 0 and at most 1; at least one word is changed."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Mistype the instruction. Raises PerturbationError if no word is long enough."""
+        """Add typing errors to the instruction. Raises PerturbationError if no word is long enough."""
         typed = text.split()
         possible = {index: typos for index, word in enumerate(typed) if (typos := _possible_typos(word))}
         if not possible:
@@ -150,7 +150,7 @@ class Typos(_SharedWords):
 
 
 def _possible_typos(word: str) -> dict[str, list[int]]:
-    """Return the places in a word where each kind of typing error is possible, without kinds that are not."""
+    """Return the positions in a word at which each kind of typing error is possible, without impossible kinds."""
     letters = [place for place in range(1, len(word)) if word[place].isalpha()]
     near = [place for place in letters if word[place].lower() in NEIGHBOURS]
     swappable = [
@@ -162,12 +162,12 @@ def _possible_typos(word: str) -> dict[str, list[int]]:
 
 @perturbation
 class Substitute(_SharedWords):
-    """Replaces words by unrelated ones, names of objects first: the request is lost."""
+    """Replaces words with unrelated ones, names of objects first, so that the request is lost."""
 
     kind = "words/substitute"
     plausible = False
     share: float = 0.5
-    """Fraction of the content words: above 0, at most 1; at least one word."""
+    """Fraction of the content words, above 0 and at most 1; at least one word is replaced."""
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
         """Replace content words, names of objects in the scene first."""
@@ -216,40 +216,40 @@ class Shuffle(TextPerturbation):
 
 @perturbation
 class GobbledygookWords(TextPerturbation):
-    """Replaces every character by a random letter and shuffles the words (CoGeLoT): word lengths are kept."""
+    """Replaces every character with a random letter and shuffles the words, keeping their lengths (CoGeLoT)."""
 
     kind = "words/gobbledygook_words"
     plausible = False
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Write nonsense words of random letters."""
+        """Return nonsense words made of random letters."""
         return random_letters(text, rng)
 
 
 @perturbation
 class GobbledygookTokens(TextPerturbation):
-    """Replaces every sub-word by a random one and shuffles the words (CoGeLoT): the number of sub-words is kept.
+    """Replaces every sub-word with a random one and shuffles the words, keeping the number of sub-words (CoGeLoT).
 
     Sub-words are those of all-MiniLM-L6-v2's tokenizer, which `assay words setup` fetches. Other models split
-    words differently, so for them the number is kept approximately.
+    words differently, so for them the number is kept only approximately.
     """
 
     kind = "words/gobbledygook_tokens"
     plausible = False
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Write random sub-words. Raises ModelError if there is no tokenizer."""
+        """Return random sub-words. Raises ModelError if there is no tokenizer."""
         return random_tokens(text, rng)
 
 
 def random_letters(text: str, rng: np.random.Generator) -> str:
-    """Draw words of random letters with the lengths of a text's words, in another order."""
+    """Return words made of random letters with the lengths of a text's words, in another order."""
     drawn = ["".join(rng.choice(list(string.ascii_letters), size=len(word))) for word in text.split()]
     return " ".join(drawn[place] for place in rng.permutation(len(drawn)))
 
 
 def random_tokens(text: str, rng: np.random.Generator) -> str:
-    """Draw random sub-words, the same number for each word, in another order."""
+    """Return random sub-words, the same number for each word, in another order."""
     beginnings, endings = _vocabulary()
     drawn: list[str] = []
     for count in map(token_count, text.split()):
@@ -292,7 +292,7 @@ def _tokenizer() -> Tokenizer:
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the sub-words of ordinary letters that begin a word, and those that continue one."""
+    """Return the sub-words made of ordinary letters that begin a word, and those that continue one."""
     beginnings: list[str] = []
     endings: list[str] = []
     for token in _tokenizer().get_vocab():

@@ -3,11 +3,11 @@
 `OtherTask` changes the goal and the instruction, as LIBERO-PRO's *task* perturbation does: success means that the
 policy followed the new instruction.
 
-`Counterfactual` changes the instruction alone. Success is still measured by the task's own goal, so a policy that
+`Counterfactual` changes only the instruction. Success is still measured by the task's original goal, so a policy that
 follows the instruction does *not* succeed, and one that replays the behaviour learnt for this scene does: the success
-rate is the fraction of episodes in which the instruction was ignored. The requested goal is in the perturbation, and in
-the label ``asked_goal``. Both perturbations give a policy the same scene, seed and text, so a pair of their episodes
-shows whether a behaviour followed the instruction and whether it was memorised.
+rate is the fraction of episodes in which the instruction was ignored. The requested goal is stored in the perturbation
+and in the label ``asked_goal``. Both perturbations give a policy the same scene, seed and text, so a pair of their
+episodes shows whether a behaviour followed the instruction and whether it was memorised.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ class OtherTask(Perturbation):
 
 @perturbation
 class Counterfactual(Perturbation):
-    """Gives the instruction of another goal in the same scene; success is still measured by the task's own goal."""
+    """Gives the instruction for another goal in the same scene; success is still measured by the original goal."""
 
     kind = "words/counterfactual"
     effects = frozenset({Effect.WORDS})
     change = Change.WORDING
     plausible = False
-    """Whether success is expected: a policy that follows the instruction should not reach the measured goal."""
+    """Whether success is expected; a policy that follows the instruction should not reach the measured goal."""
 
     text: str
     """New instruction."""
@@ -84,7 +84,7 @@ class Counterfactual(Perturbation):
         return replace(task, instruction=Instruction(self.text))
 
     def certified_as(self) -> Perturbation:
-        """Return the `OtherTask` with the requested goal, which is the one that must be solvable."""
+        """Return the `OtherTask` with the requested goal, which must be solvable."""
         return OtherTask(self.text, self.goal)
 
     def asked_goal(self, task: Task) -> Goal:
@@ -106,10 +106,10 @@ class Rewording(NamedTuple):
     """A rewording in an experiment."""
 
     name: str
-    """Name, unique in its design and valid as the name of a condition."""
+    """Name, which is unique in the design and valid as the name of a condition."""
     perturbation: Perturbation
     labels: dict[str, Label]
-    """Labels for the measures: ``plausible``, and the number of the rewording in its design, from 1."""
+    """Labels for the measures: ``plausible``, and the number of the rewording in its design, counted from 1."""
 
 
 def _design(numbered: str, perturbations: Mapping[str, Perturbation]) -> tuple[Rewording, ...]:
@@ -152,11 +152,11 @@ _PLACING = frozenset(
     {Predicate.ON, Predicate.IN, Predicate.EXACT_IN, Predicate.STACK, Predicate.UPRIGHT_ON, Predicate.SIDE_ON}
 )
 _WIDE = ("basket", "wooden_tray")
-"""Categories that hold several objects."""
+"""Categories that can hold several objects."""
 
 
 def compositions(task: Task) -> tuple[OtherTask, ...]:
-    """Return combinations of a task with each known goal in its scene that its atoms allow, as one instruction."""
+    """Return the combinations of a task with each compatible known goal in its scene, each as one instruction."""
     own = task.goal.atoms
     return tuple(
         OtherTask(
@@ -170,7 +170,7 @@ def compositions(task: Task) -> tuple[OtherTask, ...]:
 
 
 def _collide(one: Atom, other: Atom, scene: Scene) -> bool:
-    """Whether two atoms cannot hold together, or one obstructs the other."""
+    """Whether two atoms cannot hold at the same time, or one obstructs the other."""
     if one == other:
         return False
     if one.predicate in _PLACING and other.predicate in _PLACING:

@@ -1,14 +1,14 @@
-"""Alternative goals in a scene: known goals that fit it, and goals derived from the task's own.
+"""Alternative goals in a scene: known goals that fit it, and goals derived from the task's goal.
 
-    known     the goal and instruction of another task of the catalogue, if the scene has all of its entities
-    derived   the task's own goal with another object, another place or another part of the same furniture; or
+    known     the goal and instruction of another task in the catalogue, if the scene has all of its entities
+    derived   the task's goal with another object, another location or another part of the same furniture; or
               a device that is on, turned off
-    new       derived goals that no task of the catalogue has in the same scene, not even as an intermediate
+    new       derived goals that no task in the catalogue has in the same scene, not even as an intermediate
               state: neither the goal nor the instruction was ever trained
 
-None of them holds at the start, and none includes the task's own goal or is part of it: reaching one does not reach
-the other. Whether a robot can reach a derived goal must be shown by an oracle; known goals are reachable in their own
-scene.
+None of them holds at the start, and none includes the task's goal or is part of it: reaching one does not reach
+the other. Whether a robot can reach a derived goal must be shown by an oracle; known goals are reachable in their
+original scene.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ _PARTS = (("top", "middle", "bottom"), ("left", "right"), ("front", "back"))
 _RECEPTACLES = frozenset({"plate", "basket", "desk_caddy", "wooden_tray", "bowl_drainer"})
 """Categories of receptacles, which are not carried themselves."""
 _LEFT = _RECEPTACLES | {"glazed_rim_porcelain_ramekin"}
-"""Categories that new goals do not move: a gripper can hardly grasp them, or not beside other objects."""
+"""Categories that new goals do not move, because a gripper can hardly grasp them, at least beside other objects."""
 _TIGHT = ("_middle_region", "_bottom_region", "_heating_region")
-"""Region suffixes of drawers and an oven that are too tight for the gripper with unfamiliar objects."""
+"""Region suffixes of drawers and an oven that are too narrow for the gripper with unfamiliar objects."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?P<side>left|right|front)_region")
 _OPERATED = (Predicate.OPEN, Predicate.CLOSE, Predicate.TURN_ON, Predicate.TURN_OFF)
 
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """An alternative goal with its instruction."""
+    """An alternative goal and its instruction."""
 
     text: str
-    """The instruction."""
+    """Instruction that requests the goal."""
     goal: Goal
     known_from: str | None = None
-    """Id of the catalogue task of a known goal; None for a derived goal."""
+    """Id of the catalogue task that has a known goal; None for a derived goal."""
 
     @property
     def atoms(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Alternative:
 
     @property
     def labels(self) -> dict[str, str | None]:
-        """Labels of an episode in which it is requested."""
+        """Labels of an episode in which the goal is requested."""
         return {"asked_goal": str(self.goal), "asked_from": self.known_from}
 
 
@@ -73,7 +73,7 @@ def alternatives(task: Task) -> tuple[Alternative, ...]:
 
 
 def _distinct(candidates: Iterable[Alternative]) -> tuple[Alternative, ...]:
-    """Return the first alternative with each goal."""
+    """Return the first alternative for each goal."""
     goals: dict[frozenset[Atom], Alternative] = {}
     for candidate in candidates:
         goals.setdefault(frozenset(candidate.goal.atoms), candidate)
@@ -83,8 +83,8 @@ def _distinct(candidates: Iterable[Alternative]) -> tuple[Alternative, ...]:
 def new_goals(task: Task) -> tuple[Alternative, ...]:
     """Return the goals in a task's scene that were never trained, without duplicates.
 
-    These are goals derived from the task's own; if none exist, from the others known for the scene; if there are
-    still none, goals with two objects at one place.
+    These are goals derived from the task's goal; if there are none, from the other known goals in the scene; if there
+    are still none, goals with two objects at one location.
     """
     others = (
         replace(task, goal=alternative.goal, instruction=Instruction(alternative.text))
@@ -99,7 +99,7 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
     categories = task.scene.categories
 
     def is_beyond(atom: Atom) -> bool:
-        """Whether the oracle is known to fail: an oven, any drawer but the highest, or lifting a plate."""
+        """Whether the oracle is known to fail: with an oven, any drawer but the highest, or a plate to be lifted."""
         is_tight = atom.predicate in (Predicate.OPEN, Predicate.IN) and atom.arguments[-1].endswith(_TIGHT)
         return is_tight or (atom.predicate.arity == 2 and categories.get(atom.arguments[0]) in _LEFT)
 
@@ -117,16 +117,17 @@ def new_goals(task: Task) -> tuple[Alternative, ...]:
 
 
 def _like(task: Task) -> Iterator[Alternative]:
-    """Yield goals derived from a task's own, also for objects identified by their place."""
+    """Yield goals derived from a task's goal, also for objects identified by their location."""
     for derived_goal in (*_derived_goals(task), *_instead_of_what_is_located(task)):
         if len(derived_goal.goal.atoms) <= len(task.goal.atoms):
             yield derived_goal
 
 
 def _instead_of_what_is_located(task: Task) -> Iterator[Alternative]:
-    """Yield other goals for a single object that the instruction identifies by its place.
+    """Yield other goals for a single object that the instruction identifies by its location.
 
-    First with another object that is unique in its category, then with a stove or the top of furniture as its place.
+    First come goals with another object that is unique in its category, then goals with a stove or the top of furniture
+    as the location.
     """
     steps, carried = _steps(task.instruction.text), _carried_things(task.goal)
     if len(steps) != 1 or len(carried) != 1 or not is_located(steps[0].thing):
@@ -166,14 +167,14 @@ def _two_at_once(task: Task) -> Iterator[Alternative]:
 
 
 def _is_occupied(place: str, scene: Scene) -> bool:
-    """Whether an object is at a place at the start."""
+    """Whether an object is at a location at the start."""
     return any(atom.predicate.arity == 2 and atom.arguments[1] == place for atom in scene.initial)
 
 
 def _is_trained(alternative: Alternative, task: Task) -> bool:
-    """Whether the catalogue has the instruction; or the goal, or a goal that includes it, for the same objects.
+    """Whether the catalogue contains the instruction; or the goal, or a goal that includes it, for the same objects.
 
-    A goal of one atom counts only if it is trained in the task's suite or scene, since elsewhere the motion differs.
+    A goal with one atom counts only if it is trained in the task's suite or scene, since the motion differs elsewhere.
     """
     suite, wanted = task.id.split("/")[0], set(alternative.goal.atoms)
     owners = {task.scene.owner(name) for atom in wanted for name in atom.arguments}
@@ -208,13 +209,13 @@ def _names_the_same(other: Task, scene: Scene) -> bool:
 
 
 def _facing(scene: Scene, fixture: str) -> tuple[float, float]:
-    """Return the bounds of a fixture's yaw, radians."""
+    """Return the bounds of a fixture's yaw, in radians."""
     region = scene.region(_spot(scene, fixture))
     return (region.yaw if region is not None else None) or (0.0, 0.0)
 
 
 def _derived_goals(task: Task) -> Iterator[Alternative]:
-    """Yield goals derived from the task's own by one change."""
+    """Yield goals derived from the task's goal by one change."""
     objects = {entity.name: entity for entity in task.scene.objects}
     carried = _carried_things(task.goal)
     # Another object of the scene.
@@ -297,7 +298,7 @@ def _name_other_thing(task: Task, thing: Entity, other: Entity) -> str | None:
 
 @cache
 def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
-    """(category, initial place) -> phrase in the tasks trained with a suite: ``the black bowl on the stove``."""
+    """(category, initial location) -> phrase in the tasks trained with a suite: ``the black bowl on the stove``."""
     phrases: dict[tuple[str, str], str] = {}
     for task in tasks.trained_with(suite):
         objects = {entity.name: entity for entity in task.scene.objects}
@@ -309,7 +310,7 @@ def _where_phrases(suite: str) -> dict[tuple[str, str], str]:
 
 
 def _spot(scene: Scene, name: str) -> str:
-    """Return the name of the region or object that an object is on or in at the start; empty otherwise."""
+    """Return the name of the region or object that an object is on or in at the start; otherwise empty."""
     placing = (atom for atom in scene.initial if atom.predicate.arity == 2 and atom.arguments[0] == name)
     return next((atom.arguments[1] for atom in placing), "")
 
@@ -339,7 +340,7 @@ def _carried_things(goal: Goal) -> list[str]:
 
 
 def _name_in_instruction(task: Task, entity: Entity) -> str | None:
-    """Return the name of an object in the instruction, the longest form that occurs; None otherwise."""
+    """Return the longest name of an object that occurs in the instruction; None if there is none."""
     forms = sorted(names_of(entity.category), key=len, reverse=True)
     return next((form for form in forms if mentions(task.instruction.text, form)), None)
 
@@ -356,7 +357,7 @@ def _map_arguments(goal: Goal, names: dict[str, str]) -> Goal:
 def _is_another(goal: Goal, task: Task, *, longer: bool = False) -> bool:
     """Whether a goal is valid, does not hold at the start, and neither contains the task's goal nor is part of it.
 
-    ``longer``: whether it may have more atoms than the task's own, and so take more time.
+    ``longer``: whether it may have more atoms than the task's goal, and so take more time.
     """
     wanted, own = set(goal.atoms), set(task.goal.atoms)
     if wanted <= own or own <= wanted or next(flaws(task.scene, goal, ()), None) is not None:

@@ -38,7 +38,7 @@ _PART = re.compile(r"the (?P<part>(?:[\w-]+ )?[\w-]+) of the (?P<whole>[\w -]+)"
 
 @perturbation
 class Concise(TextPerturbation):
-    """Leaves out articles and the verbs that a place implies: ``bowl on stove``."""
+    """Omits articles and the verbs that a location implies: ``bowl on stove``."""
 
     kind = "words/concise"
 
@@ -63,12 +63,12 @@ class Concise(TextPerturbation):
 
 @perturbation
 class Reorder(TextPerturbation):
-    """Puts places first, or the last step first: ``on the stove, put the bowl``."""
+    """Puts locations first, or the last step first: ``on the stove, put the bowl``."""
 
     kind = "words/reorder"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Put the places first, or the last step if two steps depend on each other."""
+        """Put the locations first, or the last step if two steps depend on each other."""
         steps = read_steps(text)
         if len(steps) == 2 and depends(steps[1], steps[0]):
             return _write_last_first(steps[1], steps[0])
@@ -93,7 +93,7 @@ class Passive(TextPerturbation):
     kind = "words/passive"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Write the instruction in the passive voice."""
+        """Rewrite the instruction in the passive voice."""
         return " and ".join(
             f"{without_whole(step.thing) if step.thing_again else step.thing} should be {write_passive(step)}"
             for step in adapt_pronouns(read_steps(text))
@@ -114,12 +114,12 @@ class Verbose(TextPerturbation):
 
 @perturbation
 class Telegraphic(TextPerturbation):
-    """Leaves out articles, pronouns and conjunctions: ``turn on stove, put moka pot on stove``."""
+    """Omits articles, pronouns and conjunctions: ``turn on stove, put moka pot on stove``."""
 
     kind = "words/telegraphic"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Write the instruction as a telegram."""
+        """Rewrite the instruction in telegraphic style."""
 
         def shorten(step: Step) -> str:
             thing, where = without_articles(step.thing), without_articles(step.place)
@@ -136,12 +136,12 @@ class Telegraphic(TextPerturbation):
 
 @perturbation
 class Synonyms(TextPerturbation):
-    """Replaces every verb, and every name that has a synonym; the sentence structure stays."""
+    """Replaces every verb, and every name that has a synonym, keeping the sentence structure."""
 
     kind = "words/synonyms"
 
     def reword(self, text: str, scene: Scene, rng: np.random.Generator) -> str:
-        """Draw the synonyms: unambiguous names, and any verb."""
+        """Draw the synonyms: unambiguous names, and any verbs."""
         names = synonyms_in(scene)
         pattern = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
 
@@ -173,7 +173,7 @@ class Semantic(TextPerturbation):
 
 
 def variants(text: str) -> tuple[str, ...]:
-    """Return the semantic variants of an instruction, without duplicates and without the instruction itself."""
+    """Return the semantic variants of an instruction, without duplicates and without the instruction."""
     steps = read_steps(text)
     options = [_vary(step, alone=len(steps) == 1) for step in steps]
     count = max(map(len, options))
@@ -194,7 +194,7 @@ def variants(text: str) -> tuple[str, ...]:
 def synonyms_in(scene: Scene) -> Mapping[str, str]:
     """Map each name of an object in a scene to a synonym, or to itself if it has none.
 
-    Categories that occur in no built-in task keep their name: policies do not know it, so it has no known synonym.
+    Categories that occur in no built-in task keep their names: policies do not know them, so no synonyms are known.
     """
     categories = {entity.category for entity in scene.entities}
     new = categories.intersection(unseen())
@@ -212,7 +212,7 @@ def synonyms_in(scene: Scene) -> Mapping[str, str]:
 
 
 def _write_last_first(step: Step, before: Step) -> str:
-    """Write two steps, the last one first: ``put the pot on the stove after turning it on``."""
+    """Return two steps with the last one first: ``put the pot on the stove after turning it on``."""
     if before.thing == step.target:
         earlier = f"{before.verb.phrase(pronoun(before.thing), 'ing')} {before.place}".rstrip()
     else:
@@ -221,7 +221,7 @@ def _write_last_first(step: Step, before: Step) -> str:
 
 
 def _vary(step: Step, *, alone: bool) -> list[Step]:
-    """Return other ways to express a step; longer ones only if it is the only step."""
+    """Return other ways to express a step; longer ones are included only if it is the only step."""
     others = [replace(step, verb=verb) for verb in plain_synonyms(step.action, step.verb)]
     moved = replace(_direct(step), verb=verb_named("move"))
     match step.action:
@@ -247,7 +247,7 @@ def _vary(step: Step, *, alone: bool) -> list[Step]:
 
 
 def _direct(step: Step) -> Step:
-    """Return the step with a preposition of direction: "onto" for "on"."""
+    """Return the step with a preposition of direction, such as "onto" for "on"."""
     return replace(step, preposition=TOWARDS.get(step.preposition, step.preposition))
 
 
