@@ -103,7 +103,7 @@ def test_a_wheel_that_writes_elsewhere_is_refused(tmp_path: Path):
     bad = tmp_path / "bad.whl"
     with zipfile.ZipFile(bad, "w") as archive:
         archive.writestr("assets/../../elsewhere.xml", "")
-    with pytest.raises(AssetError, match="is refused: it contains"):
+    with pytest.raises(AssetError, match="is rejected because it contains"):
         unpack(bad, {"assets/": "assets/"}, tmp_path / "out")
     with pytest.raises(AssetError, match=r"bad.whl has no scenes/"):
         unpack(bad, {"scenes/": "scenes/"}, tmp_path / "out")
