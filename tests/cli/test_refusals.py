@@ -69,7 +69,7 @@ REFUSALS = {
     f"{RUN} --until decide=0.5": "did you mean 'decided'?",
     f"{RUN} --policy orcale": "did you mean 'oracle'?",
     f"{RUN} --tasks libero_gaol": "libero_goal",
-    f"{RUN} --out a.txt": "ends in .assay",
+    f"{RUN} --out a.txt": "in .assay",
     "runs show none.assay": "none.assay",
     f"{SEARCH} --axes distnace": "there is no axis 'distnace': did you mean 'distance'",
     f"{SEARCH} --axes delay,noise --budget 0": "allow at least 24 (default: 60)",
@@ -91,7 +91,7 @@ REFUSALS = {
     f"{TRY} --assets x": "asset pack",
     f"{TRY} --latency measured": "assay run measures it",
     f"{TRY} --latency soon": "expected 0 to 1000 control steps of 50 ms, or measured",
-    f"{TRY} --while-waiting hold": "--while-waiting requires a --latency above 0",
+    f"{TRY} --while-waiting hold": "--latency above 0",
     f"{TRY} --seeds 1 --video all --out file": "file",
 }
 
