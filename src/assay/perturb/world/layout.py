@@ -19,12 +19,12 @@ from assay.tasks.language.lexicon import mentions, names_of
 from assay.tasks.scene import Colour, Finish
 
 _PLACES = 20
-"""Number of places tried for a double that differs from the original by its place only."""
+"""Number of positions tried for a double that differs from the original only in its location."""
 
 
 @perturbation
 class Distractors(Perturbation):
-    """Adds objects to the workspace, of sorts that neither the goal involves nor the instruction names."""
+    """Adds objects to the workspace, of sorts that are neither involved in the goal nor named in the instruction."""
 
     kind = "world/distractors"
     effects = frozenset({Effect.PHYSICS})
@@ -41,7 +41,7 @@ class Distractors(Perturbation):
             check_category(category, movable=True)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Add the objects one by one, each at a free place."""
+        """Add the objects one by one, each at a free position."""
         scene = task.scene
         present = {entity.category for entity in scene.entities}
         about = set(task.goal_entities)
@@ -79,7 +79,7 @@ class Distractors(Perturbation):
 class Confound(Perturbation):
     """Adds a double of the target: an object of the same category, optionally in another colour.
 
-    Applies only if the instruction distinguishes the two by a colour that the double does not have, or by a place.
+    Applies only if the instruction distinguishes the two by a colour that the double does not have, or by location.
     """
 
     kind = "world/confound"
@@ -87,12 +87,12 @@ class Confound(Perturbation):
     change = Change.CLUTTER
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Colour of the double (red, green, blue); that of the original if None."""
+    """Colour of the double (red, green, blue); the original's colour if None."""
     thing: str = ""
-    """Name of the object to double; the target, if empty."""
+    """Name of the object to double; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Add the double at a free place."""
+        """Add the double at a free position."""
         original = movable_entity(task, self.thing, self.kind, "are doubled")
         finish = original.finish if self.colour is None else Finish(self.colour)
         double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
