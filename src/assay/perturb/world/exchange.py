@@ -68,7 +68,7 @@ class ExchangePlaces(Perturbation):
             if len(gone) == len(things):
                 break
         if best[0][0] == 0:
-            where = "no free place in view for" if self.free else "nothing can change places with"
+            where = "no free position in view for" if self.free else "no object can exchange positions with"
             names = " or ".join(things)
             raise PerturbationError(f"{self.kind}: {where} {names}, {self.apart:g} m away{spoken.condition}")
         return replace(task, scene=best[1])

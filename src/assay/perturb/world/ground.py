@@ -208,7 +208,7 @@ def carrier(scene: Scene, name: str) -> str:
         if atom is None:
             break
         name = scene.owner(atom.arguments[1])
-    raise PerturbationError(f"{name} does not stand on the workspace")
+    raise PerturbationError(f"{name} is not on the workspace")
 
 
 def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
@@ -219,7 +219,7 @@ def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     """
     region = standing_region(scene, name)
     if region is None:
-        raise PerturbationError(f"{name} does not stand on the workspace")
+        raise PerturbationError(f"{name} is not on the workspace")
     new = _shift_region(replace(region, name=f"{name}_moved_region"), dx, dy)
     taken = {atom.arguments[-1] for atom in scene.initial}
 
@@ -287,7 +287,7 @@ def movable_entity(task: Task, thing: str, kind: str, change: str) -> Entity:
     """Return the movable object with a name, or the target if empty. Raises PerturbationError for a fixture."""
     entity = named_entity(task.scene, thing or target(task))
     if entity in task.scene.fixtures:
-        raise PerturbationError(f"{kind}: {entity.name} is a fixture; only movable objects {change}")
+        raise PerturbationError(f"{kind}: {entity.name} is a fixture; only movable objects can {change}")
     return entity
 
 

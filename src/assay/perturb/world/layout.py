@@ -54,7 +54,7 @@ class Distractors(Perturbation):
         )
         if not pool:
             raise PerturbationError(
-                f"{self.kind}: '{task.instruction.text}' is about all that could be added"
+                f"{self.kind}: '{task.instruction.text}' already names every object that could be added"
             )
         for number in range(1, self.count + 1):
             drawn = str(pool[int(rng.integers(len(pool)))])
@@ -70,7 +70,7 @@ class Distractors(Perturbation):
             else:
                 which = f"number {number} of {self.count}"
                 raise PerturbationError(
-                    f"{self.kind}: no room in view for {drawn} or anything smaller, {which}"
+                    f"{self.kind}: no room in view for {drawn} or a smaller object, {which}"
                 )
         return replace(task, scene=scene)
 
@@ -93,7 +93,7 @@ class Confound(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Add the double at a free position."""
-        original = movable_entity(task, self.thing, self.kind, "are doubled")
+        original = movable_entity(task, self.thing, self.kind, "be doubled")
         finish = original.finish if self.colour is None else Finish(self.colour)
         double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
         ground, spoken = Ground(task.scene, task.goal), Spoken(task)
@@ -101,7 +101,7 @@ class Confound(Perturbation):
         thing = carrier(task.scene, original.name)
         if not by_colour and not spoken.about(thing):
             raise PerturbationError(
-                f"{self.kind}: '{task.instruction.text}' does not tell {original.name} from its double"
+                f"{self.kind}: '{task.instruction.text}' does not distinguish {original.name} from its double"
             )
         for _ in range(_PLACES):
             spot = ground.anywhere(rng, double)
@@ -134,11 +134,11 @@ class Obstacle(Perturbation):
         goal = next((a for a in task.goal.atoms if len(a.arguments) > 1 and a.arguments[0] == name), None)
         if goal is None:
             raise PerturbationError(
-                f"{self.kind}: this task carries nothing, so that nothing can be in the way"
+                f"{self.kind}: no object is carried in this task, so nothing can be in the way"
             )
         owner = task.scene.owner(goal.arguments[-1])
         if name not in ground.spots or owner not in ground.spots:
-            raise PerturbationError(f"{self.kind}: {name} or its goal does not stand on the workspace")
+            raise PerturbationError(f"{self.kind}: {name} or its destination is not on the workspace")
         here, there = ground.spots[name], ground.spots[owner]
         middle = np.array([here.x + there.x, here.y + there.y]) / 2
         half = footprint(self.category).half

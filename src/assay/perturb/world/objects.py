@@ -79,7 +79,7 @@ class Recolour(Perturbation):
         if self.colour is None and self.pattern is not None and not more:
             return BLACKISH if name == "black" else COLOURS[name]
         if self.colour is None or more or not true_to(said, self.colour):
-            raise PerturbationError(f"{self.kind}: the words call it {' and '.join(sorted(said))}")
+            raise PerturbationError(f"{self.kind}: the instruction calls it {' and '.join(sorted(said))}")
         return self.colour
 
 
@@ -138,10 +138,10 @@ class Replace(Perturbation):
         entity = named_entity(task.scene, self.thing or target(task))
         if self.category:
             return self._recategorise(task, entity, self.category)
-        reason = f"{self.kind}: nothing among '{self.among}' may take the place of {entity.name}"
+        reason = f"{self.kind}: no category in '{self.among}' can replace {entity.name}"
         colours = colours_said(task, entity) if self.among is Among.SAME else ()
         if colours:
-            reason += f" and is {' and '.join(sorted(colours))}, as the words have it"
+            reason += f" and is {' and '.join(sorted(colours))}, as the instruction says"
         possible = _absent(task, entity, self.among, colours)
         for category in map(str, rng.permutation(possible)):
             try:
@@ -165,14 +165,14 @@ class Replace(Perturbation):
             for name in (entity.category, category)
         )
         if old != new:
-            raise PerturbationError(f"{self.kind}: {category} does not work as {entity.name} does")
+            raise PerturbationError(f"{self.kind}: {category} does not function like {entity.name}")
         missing = [
             region.name
             for region in task.scene.regions
             if region.target == entity.name and region.name not in places_of(category)
         ]
         if missing:
-            raise PerturbationError(f"{self.kind}: {category} lacks the {missing[0]} of {entity.name}")
+            raise PerturbationError(f"{self.kind}: {category} lacks the region {missing[0]} of {entity.name}")
         return with_entity(task, replace(entity, category=category))
 
 
@@ -199,7 +199,7 @@ class Alter(Perturbation):
         for thing in reversed(by_category.values()):
             ways = self._ways(task, thing)
             if not ways:
-                raise PerturbationError(f"{self.kind}: {thing.name} has no other look, size or model")
+                raise PerturbationError(f"{self.kind}: {thing.name} has no other appearance, size or model")
             way = ways[int(rng.integers(len(ways)))]
             other = way[int(rng.integers(len(way)))]
             for entity in task.scene.entities:
@@ -255,7 +255,7 @@ class Remove(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Remove the object and the objects on it; the goal still refers to it and cannot be reached."""
         scene = task.scene
-        gone, before = {movable_entity(task, self.thing, self.kind, "are removed").name}, set[str]()
+        gone, before = {movable_entity(task, self.thing, self.kind, "be removed").name}, set[str]()
         while gone != before:
             before = set(gone)
             placed = (atom.arguments for atom in scene.initial if len(atom.arguments) == 2)

@@ -96,7 +96,7 @@ class Displace(Perturbation):
             scene = move_entity(task.scene, name, dx, dy)
             if _leads(snug, spoken, name, dx, dy) and snug.in_view(scene):
                 return replace(task, scene=scene)
-        where = f"no free place in view {self.distance:g} m from {name}"
+        where = f"no free position in view {self.distance:g} m from {name}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
@@ -139,7 +139,7 @@ class DisplaceAlong(Perturbation):
             scene = move_entity(task.scene, name, dx, dy)
             if _leads(ground, spoken, name, dx, dy) and ground.in_view(scene):
                 return replace(task, scene=scene)
-        where = f"no free place in view {self.distance:g} m from {name} along {self.along}"
+        where = f"no free position in view {self.distance:g} m from {name} along {self.along}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
@@ -214,9 +214,9 @@ class Swap(Perturbation):
             swapped = move_entity(move_entity(scene, a, dx, dy), b, -dx, -dy)
             if all(fits) and spoken.hold(after) and ground.in_view(swapped):
                 return replace(task, scene=swapped)
-        who = f"{one} has no object it" if self.first else "there are no two objects that"
+        who = f"{one} has no object that it" if self.first else "there are no two objects that"
         raise PerturbationError(
-            f"{self.kind}: {who} could change places{' with' if self.first else ''}{spoken.condition}"
+            f"{self.kind}: {who} could exchange positions{' with' if self.first else ''}{spoken.condition}"
         )
 
 

@@ -92,7 +92,7 @@ class Spoken:
         texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )
-        return f"; the words must stay true of one thing alone: {texts}" if texts else ""
+        return f"; these words must remain true of exactly one object: {texts}" if texts else ""
 
 
 def colours_said(task: Task, entity: Entity) -> set[str]:

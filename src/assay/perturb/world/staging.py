@@ -44,10 +44,12 @@ class Room(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the arena, and rename the regions of the old workspace."""
         if task.scene.arena is self.arena:
-            raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
+            raise PerturbationError(f"{self.kind}: {task.id} is already in the arena {self.arena}")
         others = [room for room in Arena if room is not task.scene.arena and _clears_robot(task.scene, room)]
         if self.arena is None and not others:
-            raise PerturbationError(f"{self.kind}: in no other room are the fixtures clear of the robot")
+            raise PerturbationError(
+                f"{self.kind}: the fixtures would not be clear of the robot in any other room"
+            )
         arena = self.arena or others[int(rng.integers(len(others)))]
         old, new = task.scene.arena.workspace, arena.workspace
 

@@ -77,7 +77,7 @@ class UnseenTargets(Perturbation):
                     break
             else:
                 raise PerturbationError(
-                    f"{self.kind}: no unseen category fits, in view, where {thing.name} is and goes"
+                    f"{self.kind}: no unseen category fits in view where {thing.name} starts and ends"
                 )
 
         return replace(changed, instruction=_rename_objects(task, new))
@@ -87,7 +87,7 @@ class UnseenTargets(Perturbation):
         things = moved_things(task, self.kind)
         if len(things) > len(new_names()):
             raise PerturbationError(
-                f"{self.kind}: there are {len(new_names())} unseen categories, not {len(things)}"
+                f"{self.kind}: only {len(new_names())} unseen categories exist, but {len(things)} are needed"
             )
         new: dict[str, list[str]] = {}
         for thing, name in zip(things, new_names().values(), strict=False):
@@ -175,7 +175,7 @@ class VariedTarget(Perturbation):
                 )
         if not Ground(task.scene).in_view(changed.scene):
             raise PerturbationError(
-                f"{self.kind}: nobody would see {first.name} at {look.size:g} times its size"
+                f"{self.kind}: {first.name} would not be in view at {look.size:g} times its size"
             )
         return first, look, changed
 
@@ -212,11 +212,11 @@ def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     targets = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
     if not targets:
-        raise PerturbationError(f"{kind}: '{task.instruction.text}' moves nothing but fixtures")
+        raise PerturbationError(f"{kind}: '{task.instruction.text}' moves no movable object")
     places = {name for atom in task.goal.atoms for name in atom.arguments[1:]}
     both = [entity.name for entity in targets if entity.name in places]
     if both:
-        raise PerturbationError(f"{kind}: {both[0]} is moved, and something is put on it")
+        raise PerturbationError(f"{kind}: {both[0]} is moved, but is also a destination")
     return targets
 
 
@@ -273,7 +273,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
         }
         if is_distinct[attribute]:
             return look
-    raise PerturbationError(f"no new {attribute} would tell {thing.name} from what it looks like")
+    raise PerturbationError(f"no new {attribute} would distinguish {thing.name} from its look-alikes")
 
 
 def _is_partly(thing: Entity, colour: Colour) -> bool:
