@@ -59,7 +59,7 @@ REFUSALS = {
     "report broken.assay --json -": "broken.assay: not a run",
     "report a.assay --out a.assay": "File exists",
     "report a.assay --json a.assay/no.json": "a.assay/no.json cannot be written",
-    "report a.assay --json a.assay": "a.assay cannot be written: it is a run",
+    "report a.assay --json a.assay": "a.assay cannot be overwritten: it is a run",
     "report a.assay --json - --near-far theirs": "unknown rule 'theirs'",
     "report a.assay --json - --near-far floor=-1": "expected a floor from 0 to 1 m",
     "run libreo --policy idle": "did you mean 'libero'?",
@@ -91,7 +91,7 @@ REFUSALS = {
     f"{TRY} --assets x": "asset pack",
     f"{TRY} --latency measured": "assay run measures it",
     f"{TRY} --latency soon": "expected 0 to 1000 control steps of 50 ms, or measured",
-    f"{TRY} --while-waiting hold": "--while-waiting needs --latency above 0",
+    f"{TRY} --while-waiting hold": "--while-waiting requires a --latency above 0",
     f"{TRY} --seeds 1 --video all --out file": "file",
 }
 
