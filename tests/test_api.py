@@ -132,7 +132,7 @@ def test_what_cannot_be_is_said_before_a_file_is_made(tmp_path: Path):
         ({"policy": "python:json:JSONEncoder"}, PolicyError, "has no reset and no act"),
         ({"policy": "idle", "tasks": "libero_gaol"}, TaskError, "libero_goal"),
         ({"policy": "idle", "states": tmp_path / "none"}, RunError, "the folder does not exist"),
-        ({"policy": Still}, PolicyError, "Still is a class, not a policy: give Still"),
+        ({"policy": Still}, PolicyError, "Still is a class, not a policy; pass Still"),
         ({"policy": Still(), "workers": 2}, RunError, "set workers to 0"),
         ({"policy": "idle", "seeds": "x"}, RunError, "expected a number of seeds"),
         ({"policy": "idle", "seeds": 0}, RunError, "expected a number of seeds"),

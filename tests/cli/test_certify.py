@@ -133,7 +133,10 @@ def test_run_without_certified_scenes_is_refused(assay: Run, tmp_path: Path):
         for spec in load_experiment("x").plan([tasks.load("libero_goal/1")], (0,)):
             cache.add(claim(spec), Certificate(ClaimVerdict.UNPLACED, why="no room"))
     said = assay("run", "x", "--policy", "idle", *TASK, "--out", tmp_path / "a.assay")
-    assert said.status == 2 and "all 16 episodes were refused, most often: cannot be placed" in said.err
+    assert (
+        said.status == 2
+        and "all 16 episodes were refused; most frequent reason: cannot be placed" in said.err
+    )
 
 
 @pytest.mark.usefixtures("certified")

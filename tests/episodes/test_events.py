@@ -128,10 +128,10 @@ def test_an_event_survives_json():
 def test_an_invalid_trigger_or_event_is_rejected():
     for made, said in (
         (lambda: Trigger("soon", 1), "choose one of near, grasped"),  # type: ignore[arg-type]
-        (lambda: near(0.0), "near: 0.0; expected a number from 0.01 to 1"),
+        (lambda: near(0.0), "near: the value is 0.0; expected a number from 0.01 to 1"),
         (lambda: at_step(1.5), "expected an integer from 1 to 100000"),  # type: ignore[arg-type]
         (lambda: At(near(0.1), At(near(0.1), Cancel())), "events cannot be nested"),
-        (lambda: Cancel().apply(None, np.random.default_rng(0)), "put it inside At"),
+        (lambda: Cancel().apply(None, np.random.default_rng(0)), "wrap it in At"),
     ):
         with pytest.raises(PerturbationError, match=said):
             made()
@@ -139,8 +139,8 @@ def test_an_invalid_trigger_or_event_is_rejected():
 
 def test_a_trigger_that_can_never_fire_is_rejected_at_the_start(env: LiberoEnv):
     for spec, trigger, said in (
-        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished parts"),
-        (EpisodeSpec("libero_goal/7", 0), grasped(2), "moves no object"),
+        (BOWL, subgoal(1), "subgoal: libero_goal/8 has 1 unfinished goal parts"),
+        (EpisodeSpec("libero_goal/7", 0), grasped(2), "requires no object to be moved"),
     ):
         with pytest.raises(PerturbationError, match=said):
             Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))

@@ -106,8 +106,8 @@ def test_a_kind_is_registered_once_and_only_for_a_perturbation_with_a_kind():
         def apply(self, task: Any, rng: np.random.Generator) -> Any:
             return task
 
-    with pytest.raises(PluginError, match=r"two perturbations 'test/shift'"):
+    with pytest.raises(PluginError, match=r"two perturbations are registered as 'test/shift'"):
         perturbation(Other)
-    with pytest.raises(PluginError, match="must be a Perturbation with a kind"):
+    with pytest.raises(PluginError, match="must derive from Perturbation and define a kind"):
         perturbation(Plain)
     assert perturbation(Shift) is Shift, "the same again, as when a module is loaded twice"

@@ -83,10 +83,10 @@ def test_an_episode_ends_when_the_goal_holds(env: Env):
 
 def test_an_invalid_action_is_rejected_and_does_nothing(env: Env):
     for action, reason in (
-        ([0.0] * 6, r"of shape \(6,\); expected 7 finite numbers"),
-        ([[0.0] * 7], r"of shape \(1, 7\)"),
+        ([0.0] * 6, r"has shape \(6,\); expected 7 finite numbers"),
+        ([[0.0] * 7], r"has shape \(1, 7\)"),
         ([float("nan")] * 7, "7 finite numbers"),
-        (None, r"of shape \(\)"),
+        (None, r"has shape \(\)"),
         ("forward", "7 numbers, not str"),
     ):
         play = Stepwise(env, SPEC)
@@ -126,6 +126,9 @@ def test_a_policy_that_gives_poses_is_taken_to_them(env: Env):
 def test_poses_are_rejected_with_delayed_or_noisy_actuators(env: Env):
     for sense in (ActionDelay(2), ActionNoise(0.1), At(at_step(1), ActionDelay(2))):
         episode = rollout(env, Posed(), replace(SPEC, perturbations=(sense,), steps=4))
-        assert episode.outcome is Outcome.ERROR and "the action is a pose to go to; valid" in episode.error
+        assert (
+            episode.outcome is Outcome.ERROR
+            and "the action is an absolute pose; perturbations" in episode.error
+        )
         seen = rollout(env, Posed(), replace(SPEC, perturbations=(ProprioceptionNoise(0.01),), steps=2))
         assert seen.outcome is Outcome.FAILURE, "what changes no action is fine"

@@ -104,8 +104,8 @@ class Flat(Counting):
 
 def test_the_checker_finds_a_flawed_environment():
     for env, problem in (
-        (Forgetful, "played again in the same Env"),
-        (Global, "played in another Env"),
+        (Forgetful, "running a spec again in the same Env"),
+        (Global, "running a spec in another Env"),
         (Foreseeing, "differs from its control before that step"),
         (Flat, "expected uint8, (height, width, 3)"),
         (Env, "Env has no reset and no step and no succeeded"),

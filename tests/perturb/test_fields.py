@@ -29,7 +29,9 @@ from assay.perturb.world.staging import MoveCamera, Orbit, Relight, StartPose
     ],
 )
 def test_a_perturbation_without_effect_is_rejected(make: Callable[[], Perturbation]):
-    with pytest.raises(PerturbationError, match=r"^[\w/]+: nothing is changed; choose another [\w ]+$"):
+    with pytest.raises(
+        PerturbationError, match=r"^[\w/]+: nothing is changed; choose another value for [\w ]+$"
+    ):
         make()
 
 

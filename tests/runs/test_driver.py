@@ -145,7 +145,7 @@ def test_policy_that_hangs_is_ended(tmp_path: Path, module: str):
     executed(path, specs, WorkerConfig(f"{module}:Hangs"), workers=1, timeout=4.0)
     with Store.reading(path) as store:
         (reason,) = store.reasons()
-    assert "no sign of life for 4 s" in reason and sorted(outcomes(path).values()) == ["error", "failure"]
+    assert "did not respond for 4 s" in reason and sorted(outcomes(path).values()) == ["error", "failure"]
 
 
 def test_failed_attempts_are_retried_with_the_same_seed_and_counted(tmp_path: Path, module: str):

@@ -56,5 +56,5 @@ def test_conditions_are_decided_if_a_resumed_run_has_fewer_tasks(tmp_path: Path)
 
 def test_requests_are_not_joined_on_ray():
     pytest.importorskip("ray")
-    with pytest.raises(RunError, match="batch= is for workers of one machine"):
+    with pytest.raises(RunError, match="batch= requires workers on one machine"):
         make_executor(WorkerConfig("starvla://a:1?batch=2"), RunOptions(ray="auto"))

@@ -88,7 +88,7 @@ def test_experiment_has_a_condition_for_each_latency_and_a_control_without():
         ("latency", {"latency": 2}, ExperimentError, "latencies of their own"),
         ("latency?steps=0", {}, ExperimentError, "different numbers from 1"),
         ("latency?steps=2,2", {}, ExperimentError, "different numbers from 1"),
-        ("libero", {"while_waiting": "hold"}, RunError, "--while-waiting needs --latency above 0"),
+        ("libero", {"while_waiting": "hold"}, RunError, "--while-waiting requires a --latency above 0"),
         ("libero", {"latency": "measured"}, RunError, "only assay run measures it"),
         ("tabletop", {"latency": 2, "tasks": None}, SpecError, "the world 'tabletop'"),
     ],

@@ -236,7 +236,7 @@ def test_unusable_policies_clusters_and_installations_are_refused(
     with pytest.raises(PolicyError, match=r"^there is no policy 'orcale': did you mean 'oracle'\?[^\n]*$"):
         perform(SHORT, RayActors(WorkerConfig("orcale"), cluster.address, 1))
     monkeypatch.setattr(on_ray, "PLACEMENT_TIMEOUT_S", 0.0)
-    with pytest.raises(RunError, match=r"no worker was placed in 0 s; \d of \d CPUs are free$"):
+    with pytest.raises(RunError, match=r"no worker was placed within 0 s; \d of \d CPUs are free$"):
         perform(SHORT, RayActors(WorkerConfig("random"), cluster.address, 1))
     with pytest.raises(RunError, match=r"^--ray localhost:9: [^\n]*refused"):
         RayActors(WorkerConfig("random"), "localhost:9")

@@ -73,8 +73,8 @@ def test_options_that_contradict_a_shards_file_are_refused(parts: Path):
 def test_whole_runs_and_shards_of_two_plans_do_not_merge(parts: Path, tmp_path: Path):
     with pytest.raises(RunError, match="contains a complete run"):
         run(parts / "whole.assay", shard="1/3")
-    with pytest.raises(RunError, match="is not a shard, and other files are"):
+    with pytest.raises(RunError, match="is not a shard, but other files are"):
         merge([parts / "1.assay", parts / "whole.assay"], tmp_path / "no.assay")
     run(tmp_path / "other.assay", shard="2/3", tasks="libero_goal/7", seeds=3)
-    with pytest.raises(RunError, match="is a shard of another plan"):
+    with pytest.raises(RunError, match="is a shard of a different plan"):
         merge([parts / "1.assay", tmp_path / "other.assay"], tmp_path / "no.assay")

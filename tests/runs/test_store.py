@@ -176,7 +176,7 @@ def test_files_that_are_not_runs_are_refused(path: Path):
     refuses(path.read_bytes(), "format 99")
     path.unlink()
     sqlite3.connect(path).execute("CREATE TABLE t (x)").connection.close()
-    refuses(path.read_bytes(), "not a run of Assay", Store.writing)
+    refuses(path.read_bytes(), "not a run created by Assay", Store.writing)
 
 
 def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
@@ -194,7 +194,7 @@ def test_parts_of_an_experiment_merge_into_one(tmp_path: Path, episode):
         assert store.planned == 12
         assert store.frame()["outcome"].to_list() == ["success"] * 3
         assert len(list(store.trajectories())) == 3
-    with pytest.raises(RunError, match="exists already"):
+    with pytest.raises(RunError, match="already exists"):
         merge([tmp_path / "a.assay"], out)
     with pytest.raises(RunError, match="another experiment, with policy idle, not oracle"):
         merge([tmp_path / "a.assay", tmp_path / "c.assay"], tmp_path / "no.assay")

@@ -58,7 +58,7 @@ def test_a_chosen_backend_that_is_not_there_says_so():
     assert result.returncode == 0 and result.stderr == ""
     _, stepped, message = result.stdout.strip().splitlines()
     assert stepped == "stepped to 0.05"
-    assert "MUJOCO_GL" in message and "glfw: there is no display" in message
+    assert "MUJOCO_GL" in message and "glfw: no display found" in message
 
 
 def test_a_backend_is_found_and_remembered_for_child_processes(drawing: str):

@@ -237,7 +237,7 @@ def test_a_name_is_taken_once():
     registry.register("other", json.loads)
     registry.register("other", json.loads)
     for name, thing in (("own", json.loads), ("other", json.dumps)):
-        with pytest.raises(PluginError, match=f"two things are named '{name}'"):
+        with pytest.raises(PluginError, match=f"the thing '{name}' already exists"):
             registry.register(name, thing)
     with pytest.raises(PluginError, match="did you mean 'other'"):
         registry["othre"]

@@ -229,7 +229,7 @@ def keep_dying(job: int) -> int:
 def test_jobs_of_a_process_that_was_killed_are_begun_again(tmp_path: Path):
     jobs = [(tmp_path, number) for number in range(4)]
     assert list(processes.results(kill_once, jobs, 2)) == [0, 1, 2, 3]
-    with pytest.raises(RunError, match="workers keep dying"):
+    with pytest.raises(RunError, match="workers died"):
         list(processes.results(keep_dying, [1], 1))
 
 

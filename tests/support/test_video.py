@@ -85,7 +85,7 @@ def test_equal_pictures_give_equal_files(tmp_path: Path):
     [np.zeros((48, 64, 3)), np.zeros((48, 64), dtype=np.uint8), np.zeros((48, 66, 3), dtype=np.uint8)],
 )
 def test_what_does_not_fit_is_refused_and_leaves_nothing(tmp_path: Path, picture: np.ndarray):
-    with pytest.raises(ValueError, match="expected a frame"), VideoWriter(tmp_path / "a.mp4") as video:
+    with pytest.raises(ValueError, match=r"expected a .*frame"), VideoWriter(tmp_path / "a.mp4") as video:
         video.add(pictures(1)[0])
         video.add(picture)
     assert list(tmp_path.iterdir()) == []

@@ -62,7 +62,9 @@ def test_failures_name_file_line_and_reason_and_warnings_do_not_fail(tmp_path: P
         FileProblem(f"{tmp_path}/bad.bddl", line, reason),
         FileProblem(f"{tmp_path}/packed.tar:x/bad.bddl", line, reason),
         FileProblem(
-            f"{tmp_path}/packed.tar:huge.bddl", None, "is larger than 5,000,000 bytes: not a task file"
+            f"{tmp_path}/packed.tar:huge.bddl",
+            None,
+            "is larger than 5,000,000 bytes, so it is not a task file",
         ),
     ]
     assert (result.files, result.read, result.round_trip) == (4, 1, 1)

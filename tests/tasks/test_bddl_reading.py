@@ -116,7 +116,10 @@ def test_a_relation_over_nothing_in_the_scene_is_dropped_with_a_warning():
 def test_things_placed_never_or_twice_get_a_warning():
     text = TEXT.replace("(in soup plate_2)", "(On plate_1 plate_2)")
     notes = [(note.line, note.text) for note in bddl.parse_document(text, id="x").warnings]
-    assert notes == [(14, "'plate_1' is placed 2 times"), (14, "'soup' is placed by no initial relation")]
+    assert notes == [
+        (14, "'plate_1' is placed 2 times"),
+        (14, "'soup' is not placed by any initial relation"),
+    ]
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_no_obstacle(tmp_path: Path):

@@ -15,13 +15,19 @@ def with_scene(**changes: object) -> Task:
 
 
 CASES = [
-    (with_scene(objects=(Entity("wine_rack_1", "plate"),)), "objects[0]: the name 'wine_rack_1' is taken"),
+    (
+        with_scene(objects=(Entity("wine_rack_1", "plate"),)),
+        "objects[0]: the name 'wine_rack_1' is already taken",
+    ),
     (with_scene(regions=(Region("a", "main_table"),)), "regions[0]: region 'a' lies on the workspace"),
     (
         with_scene(regions=(Region("a", "plate_1", (Rectangle(0, 0, 0, float("inf")),)),)),
-        "regions[0].rectangles[0]: a rectangle needs finite numbers",
+        "regions[0].rectangles[0]: a rectangle must have finite numbers",
     ),
-    (with_scene(regions=(Region("b_c", "a"), Region("c", "a_b"))), "regions[1]: the name 'a_b_c' is taken"),
+    (
+        with_scene(regions=(Region("b_c", "a"), Region("c", "a_b"))),
+        "regions[1]: the name 'a_b_c' is already taken",
+    ),
     (with_scene(initial=(Atom(Predicate.ON, ("plate_1",)),)), "initial[0]: On takes 2 names, not 1"),
     (replace(TASK, goal=Goal(())), "goal: the goal is empty"),
     (replace(TASK, goal=Goal((Atom(Predicate.OPEN, ("plate_7",)),))), "goal[0]: unknown object or region"),

@@ -67,7 +67,7 @@ def test_a_file_that_has_changed_is_rejected(tmp_path: Path):
     file = tmp_path / "a.json"
     old = tasks.save(tasks.load("libero_goal/0"), file)
     new = tasks.save(tasks.load("libero_goal/1"), file)
-    with pytest.raises(TaskError, match="has changed: its content is " + new.id.rpartition("@")[2]):
+    with pytest.raises(TaskError, match="has changed: its digest is now " + new.id.rpartition("@")[2]):
         tasks.load(old.id)
 
 
@@ -117,7 +117,7 @@ def test_stored_states_are_found_beside_a_task_file(tmp_path: Path):
         ({}, {"size": -1}, "the size of 'plate_1' is -1; expected a factor above 0"),
         ({}, {"size": 1e999}, "scene.objects.0.size: input should be a finite number"),
         ({}, {"size": "big"}, "scene.objects.0.size: input should be a valid number"),
-        ({}, {"finish": {"colour": [2, 0, 0]}}, "the colour of 'plate_1' needs three numbers"),
+        ({}, {"finish": {"colour": [2, 0, 0]}}, "the colour of 'plate_1' must be three numbers"),
         ({}, {"colour": [1, 0, 0]}, "scene.objects.0.colour: unexpected keyword argument"),
     ],
 )
@@ -139,14 +139,14 @@ def test_a_missing_or_binary_file_is_rejected(tmp_path: Path):
     (tmp_path / "b.json").write_text("{")
     (tmp_path / "empty").mkdir()
     for id, message in (
-        (f"{tmp_path}/a.json", "is not a text file"),
-        (f"{tmp_path}/b.json", "is not JSON"),
+        (f"{tmp_path}/a.json", "is not a UTF-8 text file"),
+        (f"{tmp_path}/b.json", "is not valid JSON"),
         (f"{tmp_path}/none.json", "cannot be read: No such file"),
         (f"{tmp_path}/none.bddl", "cannot be read: No such file"),
-        (f"{tmp_path}/empty", "no .bddl or .json file there"),
+        (f"{tmp_path}/empty", "no .bddl or .json file in this folder"),
         ("scenez", "unknown task or suite 'scenez'"),
     ):
         with pytest.raises(TaskError, match=message):
             tasks.resolve(id)
-    with pytest.raises(TaskError, match=r"a task is saved as a \.json file"):
+    with pytest.raises(TaskError, match=r"a task must be saved as a \.json file"):
         tasks.save(tasks.load("libero_goal/0"), tmp_path / "a.yaml")

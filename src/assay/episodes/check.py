@@ -66,7 +66,7 @@ def _missing_members(world: Any) -> Iterator[str]:
         return
     cls = type(world)
     if not isinstance(getattr(world, "traits", None), Traits):
-        yield f"{cls.__name__}.traits is missing: Traits('name')"
+        yield f"{cls.__name__}.traits is missing; set it to Traits('name')"
     size = getattr(world, "action_size", None)
     if not isinstance(size, int) or size < 1:
         yield f"{cls.__name__}.action_size is {size!r}; expected an integer >= 1"
@@ -84,7 +84,7 @@ def _trait_problems(world: World) -> Iterator[str]:
         yield "traits change when they are written to JSON and read again"
     demonstrator = f"{traits.name}/{traits.demonstrator}"
     if traits.demonstrator is not None and demonstrator not in registered_addresses("policy"):
-        yield f"the demonstrator is not registered: provide('policy', {{'{demonstrator}': 'module:Class'}})"
+        yield f"the demonstrator is not registered; call provide('policy', {{'{demonstrator}': 'module:Class'}})"
     if not world.packs:
         yield "packs is empty; expected at least one name"
     if not world.frame_seconds > 0:
@@ -94,20 +94,20 @@ def _trait_problems(world: World) -> Iterator[str]:
 def _task_problems(world: World) -> Iterator[str]:
     tasks = list(world.select("all") if type(world).tasks is World.tasks else world.tasks())
     if not tasks:
-        yield "there is no task"
+        yield "the world has no tasks"
         return
     ids = [getattr(task, "id", None) for task in tasks]
     if len(set(ids)) < len(ids):
         yield "two tasks have the same id"
     for task in tasks:
         if not isinstance(getattr(task, "id", None), str) or "/" not in task.id:
-            yield f"{task!r:.60}: the id of a task is 'WORLD/NAME'"
+            yield f"{task!r:.60}: expected a task id of the form 'WORLD/NAME'"
     for number in (0, -1):
         name = ids[number]
         with suppress(AssayError):
             if [task.id for task in world.select(str(name))] == [name]:
                 continue
-        yield f"select('{name}') does not return that task alone"
+        yield f"select('{name}') does not return exactly that task"
     try:
         world.select("no such task?")
         yield "select() accepts the name of a task that does not exist; it must raise TaskError"
@@ -144,7 +144,7 @@ def _env_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
         return
     try:
         if getattr(env, "world", None) is not world:
-            yield f"{name}.world is not the world that opened it: call Env.__init__(self, world)"
+            yield f"{name}.world is not the world that opened it; call Env.__init__(self, world)"
             return
         observation = env.reset(spec)
         if getattr(getattr(env, "task", None), "id", None) != spec.task:
@@ -194,12 +194,12 @@ def _replay_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
         fresh.close()
     for playthrough in (control, changed):
         if playthrough.episode.outcome is Outcome.ERROR:
-            yield f"an episode with random actions breaks: {playthrough.episode.error}"
+            yield f"an episode with random actions fails: {playthrough.episode.error}"
             return
     if not control.agrees(again):
-        yield "the same spec played again in the same Env gives another episode: reset() must restore everything"
+        yield "running a spec again in the same Env gives a different episode; reset() must restore the complete state"
     if not control.agrees(elsewhere):
-        yield "the same spec played in another Env gives another episode: draw from stream(spec.world_seed, ...)"
+        yield "running a spec in another Env gives a different episode; draw from stream(spec.world_seed, ...)"
     if not control.agrees(changed, CHANGE_STEP):
         yield f"an episode that changes at step {CHANGE_STEP} differs from its control before that step"
 
@@ -222,7 +222,7 @@ def _perturbation_problems(world: World, spec: EpisodeSpec) -> Iterator[str]:
         except (AssayError, ValueError):  # it need not apply to this task, whose arrays may not be comparable
             continue
         if differs:
-            yield f"{kind} gives two different tasks for one seed: draw from the generator that apply() receives"
+            yield f"{kind} gives two different tasks for one seed; draw from the generator passed to apply()"
 
 
 @dataclass(frozen=True, slots=True)

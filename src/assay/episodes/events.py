@@ -78,7 +78,7 @@ class Trigger:
     def __post_init__(self) -> None:
         if self.moment not in list(TriggerKind):
             raise PerturbationError(
-                f"unknown trigger '{self.moment}': choose one of {', '.join(TriggerKind)}"
+                f"unknown trigger '{self.moment}'; choose one of {', '.join(TriggerKind)}"
             )
         object.__setattr__(self, "moment", TriggerKind(self.moment))
         low, high = _VALID[self.moment]
@@ -86,7 +86,7 @@ class Trigger:
         if not low <= self.value <= high or (whole and self.value != int(self.value)):
             kind = "an integer" if whole else "a number"
             raise PerturbationError(
-                f"{self.moment}: {self.value!r:.40}; expected {kind} from {low:g} to {high:g}"
+                f"{self.moment}: the value is {self.value!r:.40}; expected {kind} from {low:g} to {high:g}"
             )
         object.__setattr__(self, "value", float(self.value))
 
@@ -114,7 +114,7 @@ class MidEpisodeChange(Perturbation):
 
     def apply(self, task: Any, rng: np.random.Generator) -> NoReturn:
         """Raise PerturbationError, because the change cannot be applied before an episode."""
-        raise PerturbationError(f"{self.kind} happens during an episode: put it inside At(trigger, ...)")
+        raise PerturbationError(f"{self.kind} can occur only during an episode; wrap it in At(trigger, ...)")
 
     @abstractmethod
     def happen(self, env: Any, rng: np.random.Generator) -> bool:
@@ -136,7 +136,7 @@ class At(Perturbation):
     def __post_init__(self) -> None:
         """Raise PerturbationError if an event is nested in another event."""
         if isinstance(self.what, At):
-            raise PerturbationError("event/at: events cannot be nested; list them one after the other")
+            raise PerturbationError("event/at: events cannot be nested; list them in sequence")
 
     def apply(self, task: Any, rng: np.random.Generator) -> Any:
         """Return the task unchanged, because nothing changes until the trigger becomes true."""
@@ -193,7 +193,7 @@ class At(Perturbation):
 
 
 class Events:
-    """The events of one episode, processed one after the other."""
+    """The events of one episode, processed in order."""
 
     def __init__(self, env: Env, spec: EpisodeSpec, senses: Senses, steps: Callable[[], int]) -> None:
         """Start waiting for the first event. ``env`` has been reset; ``steps`` returns the control steps since then.

@@ -57,7 +57,9 @@ def check_change(value: Any, **neutral: object) -> None:
     change.
     """
     if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
-        raise PerturbationError(f"{value.kind}: nothing is changed; choose another {' or '.join(neutral)}")
+        raise PerturbationError(
+            f"{value.kind}: nothing is changed; choose another value for {' or '.join(neutral)}"
+        )
 
 
 @cache

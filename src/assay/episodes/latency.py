@@ -77,5 +77,5 @@ def check_latency(world: World, latency: int) -> None:
         raise SpecError(f"latency={latency!r:.40}: expected 0 to {MOST_LATENCY} control steps")
     if latency and world.step_seconds is None:
         raise SpecError(
-            f"latency={latency}: the world '{world.traits.name}' has no time between actions; only 0 is possible"
+            f"latency={latency}: the world '{world.traits.name}' has no time between actions; only 0 is supported"
         )

@@ -159,7 +159,7 @@ _KINDS: dict[str, type[Perturbation]] = {}
 def perturbation(cls: P) -> P:
     """Turn a perturbation class into a frozen dataclass and register it under its kind (class decorator)."""
     if not issubclass(cls, Perturbation) or not hasattr(cls, "kind"):
-        raise PluginError(f"{cls.__module__}.{cls.__name__} must be a Perturbation with a kind")
+        raise PluginError(f"{cls.__module__}.{cls.__name__} must derive from Perturbation and define a kind")
     if "__dataclass_fields__" not in vars(cls):
         cls = cast(P, dataclass(frozen=True, slots=True)(cls))
     registered = _KINDS.get(cls.kind)
@@ -168,7 +168,7 @@ def perturbation(cls: P) -> P:
         cls.__qualname__,
     ):
         raise PluginError(
-            f"there are two perturbations '{cls.kind}': {registered.__module__} and {cls.__module__}"
+            f"two perturbations are registered as '{cls.kind}': {registered.__module__} and {cls.__module__}"
         )
     _KINDS[cls.kind] = cls
     return cls
@@ -232,7 +232,7 @@ def apply_perturbations(
     for change in sorted(several, key=lambda change: not change.decides):
         if change.world not in ("", world):
             raise PerturbationError(
-                f"{change.kind} is for tasks of the world '{change.world}': {name} is of '{world}'"
+                f"{change.kind} applies to tasks of the world '{change.world}'; {name} belongs to '{world}'"
             )
         task = change.apply(task, stream(seed, "perturbation", name, change.kind, before[change.kind]))
         before[change.kind] += 1

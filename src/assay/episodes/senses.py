@@ -103,7 +103,7 @@ class Senses:
         for sense_filter in self._filters:
             if absolute and type(sense_filter).act is not Filter.act:
                 raise PolicyError(
-                    "the action is a pose to go to; valid with actuators that are late or inaccurate: motions"
+                    "the action is an absolute pose; perturbations of the actuators support only relative actions"
                 )
             action = sense_filter.act(action, step)
         return action

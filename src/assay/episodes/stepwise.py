@@ -30,7 +30,7 @@ from assay.episodes.spec import EpisodeSpec
 from assay.episodes.world import Env
 from assay.errors import PolicyError, SpecError, StateError, short_traceback
 
-NOT_HERE = "latency is simulated by Assay's own loop only, not in loops of other programs"
+NOT_HERE = "latency is simulated only in Assay's episode loop, not in external loops"
 CLIP_TOLERANCE = 1e-3
 """Tolerance for rounding errors at the bounds [-1, 1]."""
 
@@ -103,9 +103,9 @@ class Stepwise:
         try:
             chosen = np.asarray(action, np.float32)
         except (TypeError, ValueError):
-            raise PolicyError(f"an action is {size} numbers, not {type(action).__name__}") from None
+            raise PolicyError(f"the action should be {size} numbers, not {type(action).__name__}") from None
         if chosen.shape != (size,) or not np.isfinite(chosen).all():
-            raise PolicyError(f"an action of shape {chosen.shape}; expected {size} finite numbers")
+            raise PolicyError(f"the action has shape {chosen.shape}; expected {size} finite numbers")
         sent = self._senses.act(chosen, self.steps, absolute=absolute)
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute

@@ -125,7 +125,7 @@ class Env:
     def frame(self, observation: Any) -> np.ndarray:
         """Return an image of an observation for videos: uint8, (height, width, 3)."""
         raise WorldError(
-            f"the world '{self.world.traits.name}' has no videos: {type(self).__name__} has no frame()"
+            f"the world '{self.world.traits.name}' does not support videos: {type(self).__name__} has no frame()"
         )
 
     def watch(self, trigger: Any) -> Callable[[], bool]:
@@ -233,7 +233,9 @@ class World:
         """
         if pack not in self.packs:
             packs = ", ".join(self.packs)
-            raise AssetError(f"--assets {pack}: the world '{self.traits.name}' has the asset packs {packs}")
+            raise AssetError(
+                f"--assets {pack}: the world '{self.traits.name}' supports only the asset packs {packs}"
+            )
         return None
 
     def digest(self, pack: str) -> str:

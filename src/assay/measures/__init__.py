@@ -2,7 +2,7 @@
 
     with Store.reading(path) as store:
         results = profile(store)            # all measures that apply
-        grid(store.frame())                 # one measure; raises MeasureError if the run cannot provide it
+        grid(store.frame())                 # one measure; raises MeasureError if the run lacks the data
         failures(store.frame(), Paths.of(store.trajectories()))
     diagnose(results)                       # flaws, from the profiles of all runs of one policy
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 PREFIX = "factor:"
 MOST_FACTORS = 8
-"""Maximum number of factors, since a design has 2 ** factors combinations."""
+"""Maximum number of factors; a design has ``2 ** factors`` combinations."""
 _OFF = ("", "none", "false", "0", "0.0", "off")
 
 
@@ -71,7 +71,7 @@ class FactorEffect(Result):
 
 @dataclass(frozen=True, slots=True)
 class FactorShare(Result):
-    """Shapley share of one factor in the drop."""
+    """Shapley share of the drop due to one factor."""
 
     factor: str
     loss: float
@@ -100,7 +100,7 @@ class FactorContrast(Result):
     """Number of episodes without the factor."""
     starts: int
     difference: float
-    """Success with the factor minus success without it."""
+    """Success rate with the factor minus success rate without it."""
     interval: Interval
     """Newcombe interval of the difference over starts, extended to include 0 if the test is not significant."""
     p: float

@@ -254,7 +254,7 @@ def difference(
 
 
 def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
-    """Return half the width of the interval of a statistic whose linearised error is the sum of ``off``."""
+    """Return the half-width of the interval of a statistic whose linearised error is the sum of ``off``."""
     return float(Z * variances(rows, off)[0] ** 0.5)
 
 

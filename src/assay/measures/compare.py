@@ -31,7 +31,7 @@ from assay.support.stats.significance import SURE, holm, least_p, normal_below, 
 COLUMNS = ("key", "condition", "task", "seed", "start", "instruction", "outcome")
 """Columns required by a comparison, in addition to the label ``plausible``."""
 MARGIN = 0.05
-"""Largest difference in success, 0 to 1, that counts as irrelevant."""
+"""Largest difference in success rate, 0 to 1, that counts as irrelevant."""
 
 
 class Decision(StrEnum):
@@ -92,7 +92,7 @@ class PairContrast(Result):
     over_tasks: Interval | None
     """Student interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
     p_over_tasks: float | None
-    """Exact p value over tasks, not adjusted."""
+    """Exact p value over tasks, unadjusted."""
     decision: Decision = Decision.UNDECIDED
     margin: float
     """Margin of equivalence, 0 to 1."""
@@ -121,7 +121,7 @@ class PairContrast(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunContrast(PairContrast):
-    """Success of two runs on the same episodes."""
+    """Success rates of two runs on the same episodes."""
 
     count: Annotated[int, Column("n", "count")]
     """Number of shared specs."""

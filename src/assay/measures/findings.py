@@ -45,7 +45,7 @@ def shows_loss(p: float, interval: Interval) -> Shows:
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Result):
-    """A number that supports a finding."""
+    """Number that supports a finding, with its interval and counts."""
 
     run: int
     """Index of the profile, from 0; the first of the indices if several profiles are pooled."""
@@ -79,12 +79,12 @@ class Evidence(Result):
     runs: tuple[int, ...] = ()
     """Indices of all pooled profiles; empty for a single profile."""
     task: str = ""
-    """Task concerned; empty for all tasks."""
+    """Name of the task; empty for all tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlawTest:
-    """A flaw as a hypothesis about runs."""
+    """Test of a flaw as a hypothesis about runs."""
 
     flaw: str
     """`Flaw` or name of a flaw defined by the measure."""
@@ -221,7 +221,7 @@ class Fall(Result):
     None if there is no drop, or if no reasonable number would suffice.
     """
     alike_p: float | None
-    """p value of the hypothesis that all changes cost the same; None for fewer than three single changes."""
+    """p value for the hypothesis that all changes cost the same; None for fewer than three single changes."""
     costly: tuple[str, ...]
     """Changes that cost significantly more than the others."""
     likely: str | None = None
@@ -235,7 +235,7 @@ class Where(Result):
     """Tasks in which a change reduces success."""
 
     uneven_p: float | None
-    """p value of the hypothesis that the change costs the same in all tasks; None for a single task."""
+    """p value for the hypothesis that the change costs the same in all tasks; None for a single task."""
     tasks: tuple[TaskChange, ...]
     """Tasks that lose significantly more than the others."""
     of: int
@@ -250,7 +250,7 @@ class Finding(Result):
     verdict: Verdict
     claim: Claim
     degree: Degree | None
-    """Degree of the flaw, from the fraction of episodes that it affects; None if nothing was tested."""
+    """Degree of the flaw, from the fraction of episodes it affects; None if nothing was tested."""
     evidence: tuple[Evidence, ...]
     """Evidence, starting with the tested evidence that has the smallest p value."""
     p: float | None

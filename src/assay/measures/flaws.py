@@ -68,7 +68,7 @@ class OwnFlaw:
     """Flaw defined by a measure, with its text for reports."""
 
     name: str
-    """Name in tests and in JSON."""
+    """Name of the flaw in tests and in JSON."""
     claim: str
     """Claim about a policy that has the flaw, such as ``Walks in circles``."""
     absent: str

@@ -135,7 +135,7 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 
 def in_another_world() -> pl.Expr:
-    """Return an expression for whether the axis of a row includes the world."""
+    """Return an expression for whether the axis of a row includes ``world``."""
     return pl.col("axis").str.split("+").list.contains("world").fill_null(False)
 
 

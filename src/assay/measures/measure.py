@@ -50,10 +50,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Measure(Generic[T_co]):
-    """A function from a run to a result, and its views in reports.
+    """Function from a run to a result, with its views in reports.
 
-    A result is a frozen dataclass derived from `Result`, or a tuple or mapping of such. The function raises
-    `MeasureError` with the reason if the run cannot provide it.
+    A result is a frozen dataclass derived from `Result`, or a tuple or mapping of such dataclasses. The function raises
+    `MeasureError` with the reason if the run lacks the data.
 
     >>> from dataclasses import dataclass
     >>> from typing import Annotated
@@ -72,7 +72,7 @@ class Measure(Generic[T_co]):
     """
 
     name: str
-    """Key in profiles and in JSON."""
+    """Name of the measure, used as a key in profiles and in JSON."""
     about: str
     """One-sentence description."""
     measure: Callable[[RunData], T_co]

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class RunData:
-    """Data of a run for measures; shared intermediate results are computed once."""
+    """Data of a run for measures, with shared intermediate results computed once."""
 
     def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule | None = None) -> None:
         self._store, self._with_paths = store, with_paths
@@ -69,7 +69,7 @@ class RunData:
 
     @cached_property
     def paths(self) -> Paths:
-        """Trajectories of the end effector. Raises MeasureError if they were not read."""
+        """Trajectories of the end effector. Raises MeasureError if they were not loaded."""
         if not self._with_paths:
             raise MeasureError("the trajectories of the run were not loaded")
         return Paths.of(self._store.trajectories())

@@ -145,12 +145,12 @@ def _no_flaw(finding: Finding) -> Sentence:
         return f"{claim[0].lower()}{claim[1:]}"
 
     if isinstance(detail, Unnoticed):
-        claim, caveat = f"No flaw found, of {detail.looked_for} tested", ""
+        claim, caveat = f"No flaw found among {detail.looked_for} tested", ""
         if detail.too_few:
             claim += f"; {plural(detail.too_few, 'further flaw')} cannot be tested with this number of starts"
         if detail.flaw is not None and detail.loss is not None:
             widest = f"95 % intervals; the widest: {lower_claim(detail.flaw)}"
-            caveat = f"a loss of up to {100 * detail.loss:.0f} points is not excluded ({widest})"
+            caveat = f"a loss of up to {100 * detail.loss:.0f} points cannot be excluded ({widest})"
         return Sentence(claim, "", caveat)
     if not isinstance(detail, Fall):
         reason = "a test compares perturbed episodes with their controls, some of which must succeed"
@@ -222,7 +222,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
                 if evidence.measure == "actions" and evidence.shows is Shows.LOSS
             ]
             text = f"{_hits(first)} succeed with the action phrased as {part}, {format_unperturbed(first)} otherwise"
-            return f"{text}, all names kept", listed(also) if present else ""
+            return f"{text}, with all names kept", listed(also) if present else ""
         case "surface":
             form, usual = FORMS.get(part, part), f"{format_unperturbed(first)} unperturbed"
             text = f"the worst variant is {form}: {_hits(first)} succeed, {usual}"
@@ -276,7 +276,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
             how, usual = describe_change(case.part), f"{percent(case.reference, 0)} unperturbed"
             if case.measure == PatternKind.SAYING.name.lower():
                 how = f"phrased as {case.part}"
-                usual = f"{format_unperturbed(case)} otherwise, all names kept"
+                usual = f"{format_unperturbed(case)} otherwise, with all names kept"
             cases.append(f"{case.task} {how}: {_hits(case)} succeed, {usual}".lstrip())
         return "; ".join(cases), f"and {more} more" if more > 0 else ""
     counts = f"{_hits(first)} " if first.count is not None else ""
@@ -299,7 +299,7 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
     words = asked or nonsense
     repeated = "it repeated the control's trajectory"
     if finding.flaw == Flaw.MEMORISES and moved is not None:
-        text = f"in {_hits(moved)} episodes with the object moved {repeated}"
+        text = f"in {_hits(moved)} episodes with the object moved, {repeated}"
         also = f", and in {_hits(words)} {instructed(call)}" if words else ""
         return text + also, _repeating_tasks(finding, Calls.MOVED)
     assert words is not None
@@ -314,11 +314,11 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
         elif Degree.of(moved.interval) is Degree.RARELY:
             reacted = format_counts((moved.count or 0) - (moved.hits or 0), moved.count)
             caveats.append(f"it does use vision: {reacted} trajectories changed when the object moved")
-    return f"in {_hits(words)} episodes {instructed(call)} {repeated}", "; ".join(filter(None, caveats))
+    return f"in {_hits(words)} episodes {instructed(call)}, {repeated}", "; ".join(filter(None, caveats))
 
 
 def _repeating_tasks(finding: Finding, call: Calls) -> str:
-    """Name the tasks in which trajectories are repeated; empty if there are many, or if these are all tasks."""
+    """Name the tasks in which trajectories are repeated; empty if there are many or if all tasks are affected."""
     if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
@@ -363,14 +363,14 @@ def describe_ability(ability: Ability) -> str:
         return _name_tasks({task: counts[task] for task in sorted(tasks, key=natural)})
 
     done = ability.done_tasks
-    text = f"it performs {name(done)}" if done else "no task succeeds in half of its controls"
+    text = f"it performs {name(done)}" if done else "no task reaches a success rate of 50 % in its controls"
     never = [task for task in ability.never if task not in done]
     return f"{text}, never {name(never)}" if never else text
 
 
 @dataclass(frozen=True, slots=True)
 class SeedsWanted:
-    """Number of seeds that would make an insignificant loss significant."""
+    """Number of seeds that would make an observed loss significant."""
 
     needed: int
     """Total number of seeds."""
@@ -408,7 +408,7 @@ class Diagnosis:
     """Sentences of a diagnosis, grouped as they are displayed."""
 
     found: tuple[str, ...]
-    """Flaws that were found, or the reason why none was."""
+    """Flaws that were found, or the reason why none were."""
     explained: tuple[str, ...]
     """Flaws caused by another one."""
     unsure: tuple[str, ...]

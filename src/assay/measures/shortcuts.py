@@ -62,7 +62,7 @@ class Solved(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProbeCell(Result):
-    """Success of one policy in one condition."""
+    """Success rate of one policy in one condition."""
 
     rate: Rate | None
     """Success rate; None if there are no episodes."""
@@ -91,7 +91,7 @@ class ProbeCell(Result):
 
 @dataclass(frozen=True, slots=True)
 class ConditionRow(Result):
-    """Success of all policies in one condition."""
+    """Success rates of all policies in one condition."""
 
     condition: str
     expected: bool
@@ -169,7 +169,7 @@ class Shortcuts(Result):
 
 
 def check_least(least: float) -> None:
-    """Raise MeasureError for an invalid threshold."""
+    """Raise MeasureError if the threshold is invalid."""
     if not 0 < least < 1:
         raise MeasureError(f"audit: least {least:g}: expected a number between 0 and 1, such as 0.5")
 

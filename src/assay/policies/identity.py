@@ -66,7 +66,7 @@ def identity(policy: str | Policy, world: str = LIBERO) -> dict[str, str]:
         static = inspect.getattr_static(factory, FINGERPRINT, None)
         if static is not None and not isinstance(static, classmethod | staticmethod):
             raise PolicyError(
-                f"'{address}': {FINGERPRINT} must be a class method: it is called before a policy is made"
+                f"'{address}': {FINGERPRINT} must be a class method, because it is called before the policy is created"
             )
         if static is not None:
             digests[FINGERPRINT] = _call_fingerprint(getattr(factory, FINGERPRINT), fields, f"'{address}'")

@@ -49,10 +49,12 @@ class LerobotPolicy:
             unknown = [name for name in inputs if name not in (*self._images, STATE)]
         except (JSONDecodeError, KeyError, TypeError, IndexError) as error:
             raise PolicyError(
-                f"{self._path / CONFIG} is not the configuration of a policy: {error!r:.80}"
+                f"{self._path / CONFIG} is not a valid policy configuration: {error!r:.80}"
             ) from None
         if unknown:
-            raise PolicyError(f"{path} expects {', '.join(unknown)}; supported are two images and {STATE}")
+            raise PolicyError(
+                f"{path} expects {', '.join(unknown)}; only two images and {STATE} are supported"
+            )
         if find_spec("lerobot") is None:
             raise PolicyError("lerobot:PATH needs LeRobot. Install with: pip install 'lerobot>=0.6.1'")
         weights = self._path / WEIGHTS
@@ -140,5 +142,5 @@ def _camera(name: str) -> str:
     """Return the camera for an image feature. Raises PolicyError."""
     names = {feature: camera for camera in CAMERAS.values() for feature in FEATURE_NAMES[camera]}
     if name not in names:
-        raise PolicyError(f"it expects the image {name}; supported are {', '.join(names)}")
+        raise PolicyError(f"unsupported image {name}; choose from {', '.join(names)}")
     return names[name]

@@ -100,9 +100,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
                 f"'{scheme}://': the world '{world}' has no policy servers; choose one of {valid}"
             )
         if scheme not in servers:
-            raise PolicyError(
-                f"there is no kind of policy server '{scheme}': {did_you_mean(scheme, servers)}"
-            )
+            raise PolicyError(f"unknown kind of policy server '{scheme}': {did_you_mean(scheme, servers)}")
         return import_object(servers[scheme]), ""
     name, _, query = address.partition("?")
     if name.startswith(LEROBOT):
@@ -113,7 +111,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
             raise PolicyError(f"'{address}': did you mean '{_suggest_python(name.removeprefix(PYTHON))}'?")
         factory = from_python(name, PolicyError)
         if not callable(factory):
-            raise PolicyError(f"'{address}': it is a {type(factory).__name__}, not a class")
+            raise PolicyError(f"'{address}' is a {type(factory).__name__}, not a class")
         return factory, query
     policies = world_policies(world)
     if name not in policies:

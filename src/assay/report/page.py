@@ -199,7 +199,7 @@ def keep_units(value: object) -> object:
 
 
 def _facts(report: RunReport) -> list[tuple[str, str]]:
-    """Return the configuration of a run as names and values."""
+    """Return the configuration of a run as pairs of name and value."""
     profile, meta = report.profile, report.meta
     values = {**meta, "started": in_utc(str(meta.get("started") or ""))}
     names = [

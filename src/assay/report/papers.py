@@ -229,7 +229,7 @@ class PaperReport:
 
     paper: Paper
     runs: tuple[tuple[str, str], ...]
-    """Name and description (policy, experiment, episodes) of each run."""
+    """Name and description (policy, experiment, number of episodes) of each run."""
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
     """Limitations of each run that affect its interpretation, and plugins that are missing or have changed."""

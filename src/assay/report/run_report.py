@@ -147,7 +147,7 @@ class RunReport:
 
     @property
     def title(self) -> str:
-        """Policy and experiment."""
+        """Title of the report: policy and experiment."""
         late = lateness(self.meta)
         title = f"{self.policy} on {self.meta.get('experiment', 'unknown experiment')}"
         return f"{title} ({late})" if late else title

@@ -226,8 +226,8 @@ class CertificateCache:
             self._rows = KeyValues(file, "certificates", ("key",), ("verdict", "steps", "why"))
         except (sqlite3.Error, OSError) as error:
             raise RunError(
-                f"{file}: not a file of certificates ({error}); delete it, or name another folder in "
-                f"{CACHE_VARIABLE}"
+                f"{file}: not a certificate file ({error}); delete it, or set {CACHE_VARIABLE} "
+                "to another folder"
             ) from None
 
     def get(self, claim: EpisodeSpec) -> Certificate | None:

@@ -53,7 +53,7 @@ class Interrupts:
         self.count += 1
         if self.count > 1:
             raise KeyboardInterrupt
-        errors.print("finishing running episodes; press Ctrl-C again to stop at once")
+        errors.print("finishing running episodes; press Ctrl-C again to stop immediately")
 
 
 class CertifyingDisplay(Observer):
@@ -248,7 +248,7 @@ def print_errors(store: Store) -> bool:
 def print_refused(reasons: Mapping[str, int]) -> None:
     """Print how many episodes were refused, and the reasons, most frequent first."""
     if reasons:
-        say(f"{number_of(sum(reasons.values()), 'episode')} refused, without a certificate:")
+        say(f"{number_of(sum(reasons.values()), 'episode')} refused for lack of a certificate:")
         print_counts(reasons)
 
 

@@ -230,7 +230,7 @@ def open_run(plan: RunPlan, observer: Observer) -> Iterator[Store]:
             if store.planned and (stored := store.meta.get(SHARD)) != shard:
                 held = "a complete run" if stored is None else f"shard {stored['number']}/{stored['of']}"
                 raise RunError(
-                    f"{plan.path}: contains {held}, which this command does not resume: choose another --out"
+                    f"{plan.path}: contains {held}, which this command cannot resume; choose another --out"
                 )
             if not observer.approve(plan):
                 raise DeclinedError(f"{plan.path}: not started")
@@ -273,7 +273,7 @@ def store_plan(store: Store, plan: RunPlan, observer: Observer) -> Ending:
     remember(store, service.refused, plan.specs)
     if not store.planned and plan.part is None:  # all of a shard may be refused, the other shards not
         often, *_ = count_reasons(service.refused)
-        raise RunError(f"all {len(service.refused)} episodes were refused, most often: {often}")
+        raise RunError(f"all {len(service.refused)} episodes were refused; most frequent reason: {often}")
     return ending
 
 
@@ -315,6 +315,8 @@ def make_executor(
         from assay.runs.on_ray import RayActors
 
         if "://" in worker.policy and "batch=" in worker.policy:
-            raise RunError(f"{worker.policy}: batch= is for workers of one machine, not for --ray")
+            raise RunError(
+                f"{worker.policy}: batch= requires workers on one machine and cannot be combined with --ray"
+            )
         return RayActors(worker, options.ray, options.workers, timeout=options.timeout)
     return LocalProcesses(worker, options.worker_count, timeout=options.timeout)

@@ -37,7 +37,7 @@ class _Worker:
     process: BaseProcess
     pipe: Connection
     last_seen: float
-    """Time of the last message from the worker, monotonic seconds."""
+    """Monotonic time, in seconds, of the worker's last message."""
     ready: bool = False
     latest: str | None = None
     """Scene that the worker has compiled most recently."""
@@ -139,7 +139,7 @@ class LocalProcesses:
             allowed = self._timeout if worker.ready else LOADING_TIMEOUT_S
             if time.monotonic() - worker.last_seen > allowed:
                 worker.process.kill()
-                yield from self._remove(worker, workers, source, f"gave no sign of life for {allowed:.0f} s")
+                yield from self._remove(worker, workers, source, f"did not respond for {allowed:.0f} s")
 
     def _remove(
         self, worker: _Worker, workers: list[_Worker], source: Scheduler, reason: str

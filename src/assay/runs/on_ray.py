@@ -62,7 +62,7 @@ class _RayWorker:
     calls: deque[tuple[int | None, Any]]
     """Pending calls, in order: the episode's number, if the call is an episode, and Ray's reference to the result."""
     last_seen: float
-    """Time of the last message from the worker, monotonic seconds."""
+    """Monotonic time, in seconds, of the worker's last message."""
     placed: bool = False
     ready: bool = False
     ahead: int = 0
@@ -79,7 +79,7 @@ class _RayWorker:
 
 
 class RayActors:
-    """Executes episodes on Ray: ``local`` starts it on this machine; otherwise, the address of a cluster.
+    """Executes episodes on Ray: ``local`` starts it on this machine; any other address is that of a cluster.
 
     By default there are as many workers as CPUs, including those of nodes that join later. If this process is already
     connected to Ray, that connection is used and left open.
@@ -215,7 +215,7 @@ class RayActors:
         elif answer == _versions():
             worker.placed = True
         else:
-            raise RunError(f"a Ray node has {answer}, this machine {_versions()}: they must be equal")
+            raise RunError(f"a Ray node has {answer}, but this machine has {_versions()}; they must match")
 
     def _remove_silent(self, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
         """Stop workers that have sent no message for too long."""
@@ -225,14 +225,14 @@ class RayActors:
         elif now - self._placed > PLACEMENT_TIMEOUT_S:
             free = int(self._ray.available_resources().get("CPU", 0))
             raise RunError(
-                f"--ray {self._address}: no worker was placed in {PLACEMENT_TIMEOUT_S:.0f} s; "
+                f"--ray {self._address}: no worker was placed within {PLACEMENT_TIMEOUT_S:.0f} s; "
                 f"{free} of {self._cpus()} CPUs are free"
             )
         for worker in list(workers):
             allowed = self._timeout if worker.ready else max(self._timeout, LOADING_TIMEOUT_S)
             if worker.placed and worker.calls and now - worker.last_seen > allowed:
                 yield from self._remove(
-                    worker, workers, source, f"gave no sign of life for {allowed:.0f} s", violent=False
+                    worker, workers, source, f"did not respond for {allowed:.0f} s", violent=False
                 )
 
     def _remove(

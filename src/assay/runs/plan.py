@@ -107,7 +107,7 @@ class RunPlan:
             settings |= {"latency": options.latency} if options.latency else {}
             settings["while_waiting"] = options.while_waiting or "play"
         elif options.while_waiting is not None:
-            raise RunError("--while-waiting needs --latency above 0")
+            raise RunError("--while-waiting requires a --latency above 0")
         if options.states is not None:
             world.check_states(specs, options.states)
         plugins = plugins_used(experiment, design, pack, specs)
@@ -135,7 +135,7 @@ class RunPlan:
                 metadata = check_address(policy, world)
         elif isinstance(policy, type):
             raise PolicyError(
-                f"{policy.__name__} is a class, not a policy: give {policy.__name__}(...), or its address"
+                f"{policy.__name__} is a class, not a policy; pass {policy.__name__}(...) or its address"
             )
         elif missing := missing_methods(policy):
             raise PolicyError(f"{type(policy).__name__} is not a policy: it has no {missing}")

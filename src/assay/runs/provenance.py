@@ -112,7 +112,7 @@ def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool
     if known and (difference := first_difference(known, fresh)):
         name, was, now = difference
         raise RunError(
-            f"{store.path} holds a run with {name} {was}, not {now}: choose another --out, or delete it"
+            f"{store.path} holds a run with {name} {was}, not {now}; choose another --out, or delete it"
         )
 
 

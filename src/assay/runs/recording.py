@@ -66,6 +66,6 @@ def _store(store: Store, plan: RunPlan, observer: Observer) -> list[EpisodeSpec]
     """Store a plan and return its episodes, without any others that the run may hold."""
     ending = store_plan(store, plan, observer)
     if ending.left:
-        raise RunError(f"{ending.left} scenes were not certified: begin again")
+        raise RunError(f"{ending.left} scenes were not certified; begin the run again")
     planned = {(spec.condition, spec.task, spec.seed) for spec in plan.specs}
     return [spec for spec in store.all_specs() if (spec.condition, spec.task, spec.seed) in planned]

@@ -180,7 +180,7 @@ class RecordedActions:
     def act(self, observation: Any) -> np.ndarray:
         """Return the next recorded action."""
         if observation.step >= len(self._actions):
-            raise PolicyError(self._error or "the record ends here")
+            raise PolicyError(self._error or "the recording ends here")
         return self._actions[observation.step : observation.step + 1]
 
 

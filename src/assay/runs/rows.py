@@ -185,14 +185,14 @@ def read_trajectory(steps: int, *blobs: bytes) -> Trajectory:
             raise ValueError("more numbers than its steps allow")
         parts.append(np.ascontiguousarray(np.frombuffer(raw, np.uint8).reshape(4, -1).T).view("<f4").ravel())
         if not np.isfinite(parts[-1]).all():
-            raise ValueError("numbers that are not finite")
+            raise ValueError("non-finite numbers")
     positions, gripper, actions = parts
     # Imported logs have no position after the last action, or no trajectory.
     count = steps if len(gripper) in (0, steps) else len(gripper) - 1
     width = len(actions) // count if len(actions) else 7
     path = Trajectory(positions.reshape(-1, 3), gripper, actions.reshape(-1, width))
     if len(path.end_effector) not in (0, len(gripper)) or len(path.actions) not in (0, count):
-        raise ValueError("lengths of its parts differ")
+        raise ValueError("its parts differ in length")
     return path
 
 

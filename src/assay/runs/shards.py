@@ -79,7 +79,7 @@ def merge(paths: Sequence[Path], out: Path) -> int:
     are from different experiments, or if ``out`` exists.
     """
     if out.exists():
-        raise RunError(f"{out} exists already")
+        raise RunError(f"{out} already exists")
     with replacing(out, suffix=SUFFIX, database=True) as growing, Store.writing(growing) as merged:
         with ExitStack() as opened:
             parts = [opened.enter_context(Store.reading(path)) for path in paths]
@@ -88,11 +88,11 @@ def merge(paths: Sequence[Path], out: Path) -> int:
                 for path, shard in zip(paths, shards, strict=True):
                     if shard is None:
                         raise RunError(
-                            f"{path}: is not a shard, and other files are: merge shards of one plan only"
+                            f"{path} is not a shard, but other files are; merge only shards of one plan"
                         )
                     if (shard["plan"], shard["of"]) != (shards[0]["plan"], shards[0]["of"]):
                         raise RunError(
-                            f"{path}: is a shard of another plan than {paths[0]}: tasks, seeds or conditions differ"
+                            f"{path} is a shard of a different plan from {paths[0]}: tasks, seeds or conditions differ"
                         )
                 # In the order of the divided plan.
                 rows = sorted((row for part in parts for row in part.plan_rows()), key=lambda row: row[0])

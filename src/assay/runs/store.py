@@ -1,4 +1,4 @@
-"""The store: all of a run in one SQLite file, ``NAME.assay``.
+"""The store: an entire run in one SQLite file, ``NAME.assay``.
 
 specs              planned episodes, in plan order
 episodes           recorded episodes; an episode is stored completely or not at all
@@ -16,8 +16,8 @@ aftermath          whether success lasts
 stopped            conditions that were decided early, and by which rule
 meta               provenance: one JSON value per name
 
-WAL while it is written; a single file when it is closed. One writer at a time. A file is checked when it is opened: the
-application id, the version of the schema, SQLite's integrity check, and that every row can be decoded.
+The database is in WAL mode while it is written, and a single file once it is closed. Only one process can write at a
+time. Opening a file checks its application id, schema version and integrity, and that every row can be decoded.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ class Store:
         Raises RunError if another process is writing to it and does not finish within ``patience`` seconds.
         """
         if path.suffix != SUFFIX:
-            raise RunError(f"{path}: a run's file ends in {SUFFIX}")
+            raise RunError(f"{path}: the name of a run file must end in {SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             try:
                 held.enter_context(file_lock(lock_file(path), patience))
             except BlockingIOError:
-                raise RunError(f"{path}: another process is writing this run") from None
+                raise RunError(f"{path}: another process is writing to this run") from None
             except OSError as error:
                 raise RunError(f"{path}: cannot be written: {error.strerror or error}") from None
             if not path.exists() or not path.stat().st_size:
@@ -125,7 +125,7 @@ class Store:
                 raise RunError(f"{path}: not a run, or damaged: {error}") from None
             if mode != "wal":
                 raise RunError(
-                    f"{path}: SQLite cannot share memory here (a network drive?): choose another place"
+                    f"{path}: SQLite cannot share memory here (a network drive?); choose another folder"
                 )
             return cls(path, connection, held.pop_all())
 
@@ -528,14 +528,18 @@ def _check(path: Path, connection: sqlite3.Connection) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
-        raise RunError(f"{path}: not a run of Assay")
+        raise RunError(f"{path}: not a run created by Assay")
     if version != VERSION:
-        raise RunError(f"{path}: a run of format {version}; this version of Assay reads format {VERSION}")
+        raise RunError(
+            f"{path}: the run has format {version}, but this version of Assay reads format {VERSION}"
+        )
     foreign = connection.execute(
         "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE '%virtual%'"
     ).fetchone()
     if foreign is not None:  # triggers and views execute SQL of the file when it is read or written
-        raise RunError(f"{path}: not a run of Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}")
+        raise RunError(
+            f"{path}: not a run created by Assay: it has the {foreign[0]} {str(foreign[1])[:40]!r}"
+        )
     now = signature(path)
     if _checked.get(path) == now:
         return

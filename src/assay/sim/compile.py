@@ -96,7 +96,7 @@ def compile_scene(scene: Scene, pack: AssetPack) -> CompiledScene:
     files = [str(asset.get("file")) for asset in document.iterfind("./asset/*[@file]")]
     missing = sorted({file for file in files if not Path(file).is_file()})
     if missing:
-        raise AssetError(f"the {pack.name} pack lacks files of the scene: {', '.join(missing)}")
+        raise AssetError(f"the {pack.name} pack lacks files that the scene needs: {', '.join(missing)}")
     try:
         model = mujoco.MjModel.from_xml_string(ElementTree.tostring(document, encoding="unicode"))
     except ValueError as error:

@@ -177,7 +177,7 @@ class Controller:
             0
         ).name != f"{ROBOT}joint1":
             raise AssetError(
-                "the arm's joints, and its and the fingers' actuators, must come first in the model"
+                "the joints of the arm, and the actuators of the arm and fingers, must come first in the model"
             )
         self._model, self._data = model, data
         self._site = model.site(f"{GRIPPER}grip_site").id

@@ -67,7 +67,7 @@ def probe(backend: str) -> BackendTest:
         return BackendTest(backend, False, f"lib{library} is not installed")
     display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     if backend == "glfw" and sys.platform == "linux" and not display:
-        return BackendTest(backend, False, "there is no display")
+        return BackendTest(backend, False, "no display found")
     environment = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"}
     environment["MUJOCO_GL"] = backend
     try:
@@ -80,13 +80,13 @@ def probe(backend: str) -> BackendTest:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return BackendTest(backend, False, "did not answer within 60 s")
+        return BackendTest(backend, False, "did not respond within 60 s")
     if result.returncode == 0:
         return BackendTest(backend, True, result.stdout.strip())
     stderr, *_ = result.stderr.split("Exception ignored in")  # what follows is only the failing clean-up
     lines = [line for line in stderr.strip().splitlines() if line.strip()]
     return BackendTest(
-        backend, False, lines[-1].strip() if lines else f"died with status {result.returncode}"
+        backend, False, lines[-1].strip() if lines else f"exited with status {result.returncode}"
     )
 
 
@@ -114,10 +114,10 @@ def backend() -> str:
             return candidate
         failures.append(f"{candidate}: {result.detail}")
     if chosen:
-        raise RenderingError(f"MUJOCO_GL requests {failures[0]}; {_CHOICE}")
+        raise RenderingError(f"MUJOCO_GL selects a backend that does not work ({failures[0]}); {_CHOICE}")
     raise RenderingError(
-        f"no GL backend works here ({'; '.join(failures)}); on Debian or Ubuntu: {INSTALL_HINT}; "
-        "everything that needs no images still runs"
+        f"no GL backend works on this machine ({'; '.join(failures)}); on Debian or Ubuntu: {INSTALL_HINT}; "
+        "commands that need no images still work"
     )
 
 
@@ -127,4 +127,6 @@ def context(width: int, height: int) -> Any:
     try:
         return module.GLContext(width, height)
     except (RuntimeError, ImportError) as error:
-        raise RenderingError(f"{backend()} passed its test but gives no context now: {error}") from None
+        raise RenderingError(
+            f"{backend()} passed its test but cannot create a context now: {error}"
+        ) from None

@@ -201,7 +201,9 @@ def _trajectory_errors(file: Path, simulate: Simulate) -> tuple[np.ndarray, floa
     record, simulation, fixtures = _open(file, simulate, "actions", "states")
     actions, states = record["actions"], record["states"]
     if len(states) != len(actions) + 1 or len(states) < 2:
-        raise StateError(f"{file}: {len(actions)} actions do not lead through {len(states)} states")
+        raise StateError(
+            f"{file}: {len(actions)} actions and {len(states)} states; expected n > 0 actions and n + 1 states"
+        )
     simulation.reset(InitialState(states[0], fixtures))
     recorded = {key: record[key] for key in _OBSERVED if key in record}
     errors, observed = [], [0.0]
@@ -299,11 +301,11 @@ def _open(file: Path, simulate: Simulate, *keys: str) -> tuple[dict[str, Any], S
         roots, id = record["root_bodies"].tolist(), f"{record['suite']}/{int(record['task'])}"
         missing = [key for key in keys if key not in record]
     except (OSError, ValueError, TypeError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
-        raise StateError(f"{file} is not a recording of a task: {one_line(error)}") from None
+        raise StateError(f"{file} is not a valid recording: {one_line(error)}") from None
     if missing:
         raise StateError(f"{file} lacks {', '.join(missing)}")
     simulation = simulate(id)
     names = [f"{fixture.name}_main" for fixture in simulation.compiled.scene.fixtures]
     if not set(names) <= set(roots):
-        raise StateError(f"{file} lacks the pose of a fixture: one of {', '.join(names)}")
+        raise StateError(f"{file} lacks the pose of at least one of these fixtures: {', '.join(names)}")
     return record, simulation, np.asarray(poses[[roots.index(name) for name in names]].reshape(-1, 7))

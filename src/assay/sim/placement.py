@@ -350,13 +350,13 @@ class _LayoutSampler:
             elif atom.predicate in UPON + INSIDE:
                 placing.append(atom)
             else:
-                raise PlacementError(f"the initial relation '{atom}' places nothing")
+                raise PlacementError(f"the initial relation '{atom}' does not place an entity")
         placing.sort(key=lambda atom: self._compiled.entities[atom.arguments[0]].movable)
         waiting = [atom for atom in placing if not self._place_on_workspace(atom)]
         while waiting:
             placed = [atom for atom in waiting if self._place_on_entity(atom)]
             if not placed:
-                raise PlacementError(f"'{waiting[0]}': its support is not placed")
+                raise PlacementError(f"'{waiting[0]}': its support has not been placed")
             waiting = [atom for atom in waiting if atom not in placed]
         homeless = [obj.name for obj in self._scene.objects if obj.name not in self._scratch.poses]
         if homeless:
@@ -405,7 +405,7 @@ class _LayoutSampler:
                 in_the_way |= set(error.blamed) - {name}
                 continue
             if self._scratch.bottom(name, pose) < layout.offset[2] - WORKSPACE_TOLERANCE:
-                raise PlacementError(f"{region.full_name} places {name} beside the workspace")
+                raise PlacementError(f"{region.full_name} places {name} off the workspace")
             collisions = self._scratch.find_collisions(name, pose)
             if not collisions:
                 self._scratch.place(name, pose)

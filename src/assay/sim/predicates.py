@@ -63,7 +63,7 @@ class Predicates:
         both = predicate in (Predicate.STACK, Predicate.IN_CONTACT)
         for element in elements if both else elements[:-1]:
             if isinstance(element, RegionIndex):
-                raise TaskError(f"'{atom}' needs an object or fixture instead of the region '{element.name}'")
+                raise TaskError(f"'{atom}' needs an object or fixture, not the region '{element.name}'")
         if predicate not in MECHANISMS:
             return bool(_RULES[predicate](self, data, *elements))
         _, active = MECHANISMS[predicate]
@@ -96,7 +96,7 @@ class Predicates:
                 ]
                 raise TaskError(
                     f"'{atom}': {element.name} has no such mechanism; "
-                    f"in this scene it applies to: {', '.join(sorted(names)) or 'nothing'}"
+                    f"in this scene, the predicate applies to: {', '.join(sorted(names)) or 'nothing'}"
                 )
 
     def pose(self, name: str, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:

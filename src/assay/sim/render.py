@@ -146,7 +146,7 @@ class Renderer:
         smooth: bool = True,
     ) -> None:
         if not isinstance(camera, str):
-            raise RenderingError(f"a camera's name must be text, not {camera!r}")
+            raise RenderingError(f"a camera's name must be a string, not {camera!r}")
         camera_id = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_CAMERA, camera)
         if camera_id < 0:
             cameras = [self._model.camera(i).name for i in range(self._model.ncam)]
@@ -226,7 +226,7 @@ class Renderer:
     def _open(self) -> None:
         if _DRAWING_PROCESS.setdefault("id", os.getpid()) != os.getpid():
             raise RenderingError(
-                "this process was forked from one that had rendered images, and GL does not survive a fork: "
+                "this process was forked from one that had rendered images, and GL does not survive a fork; "
                 "start processes with multiprocessing's 'spawn', or render nothing before forking"
             )
         shadows = bool(self._model.light_castshadow.any())
@@ -265,7 +265,7 @@ def _make_current(context: Any) -> None:
         context.make_current()
     except Exception as error:  # each backend raises its own type
         raise RenderingError(
-            f"the GL context cannot be used here ({type(error).__name__}): a Simulation renders in the thread "
+            f"the GL context cannot be used here ({type(error).__name__}): a Simulation can render only in the thread "
             "that rendered its first image"
         ) from None
 

@@ -201,7 +201,7 @@ class Simulation:
 
     def _require_start(self) -> None:
         if not self.runs:
-            raise StateError("the simulation has no state yet: call reset first")
+            raise StateError("the simulation has no state yet; call reset first")
 
     def _validate(self, action: np.ndarray) -> np.ndarray:
         """Return an action as float64. Raises ActionError."""

@@ -63,14 +63,14 @@ def validate_state(compiled: CompiledScene, state: InitialState) -> InitialState
     if state.vector.shape != (compiled.state_size,):
         model = compiled.model
         raise StateError(
-            f"the state has {state.vector.size} numbers and the scene needs {compiled.state_size} "
+            f"the state has {state.vector.size} numbers; the scene requires {compiled.state_size} "
             f"(1 + {model.nq} + {model.nv} on the {compiled.pack} pack); it was "
             "probably stored for another task or with other assets"
         )
     wanted = (len(compiled.scene.fixtures), 7)
     if state.fixtures.shape != wanted:
         raise StateError(
-            f"the state has fixture poses of shape {state.fixtures.shape}, the scene needs {wanted}"
+            f"the state has fixture poses of shape {state.fixtures.shape}; the scene requires {wanted}"
         )
     if not (np.isfinite(state.vector).all() and np.isfinite(state.fixtures).all()):
         raise StateError("the state contains values that are not finite")

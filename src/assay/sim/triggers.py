@@ -36,8 +36,8 @@ def watch(simulation: Simulation, task: Task, trigger: Trigger) -> Callable[[], 
     ]
     if not objects:
         raise PerturbationError(
-            f"{trigger.moment}: '{task.instruction.text}' ({task.id}) moves no object; choose one of near, subgoal, "
-            "step, share"
+            f"{trigger.moment}: '{task.instruction.text}' ({task.id}) requires no object to be moved; "
+            "choose one of near, subgoal, step, share"
         )
     initial_heights = {entity.name: float(simulation.data.xpos[entity.body][2]) for entity, _ in objects}
     since: dict[str, int] = {}
@@ -102,7 +102,8 @@ def _watch_subgoal(simulation: Simulation, task: Task, parts: float) -> Callable
     missing = [atom for atom in atoms if not simulation.holds(atom)]
     if len(missing) <= parts:
         raise PerturbationError(
-            f"subgoal: {task.id} has {len(missing)} unfinished parts; expected at most {max(len(missing) - 1, 0)}"
+            f"subgoal: {task.id} has {len(missing)} unfinished goal parts; "
+            f"the value can be at most {max(len(missing) - 1, 0)}"
         )
     return lambda: sum(map(simulation.holds, missing)) >= parts
 

@@ -228,7 +228,7 @@ class LiberoEnv(SceneEnv):
         model that takes over the state when the change is applied.
         """
         if change.world not in ("", LIBERO_WORLD.traits.name):
-            raise PerturbationError(f"{change.kind} is for tasks of the world '{change.world}'")
+            raise PerturbationError(f"{change.kind} applies only to tasks of the world '{change.world}'")
         if isinstance(change, MidEpisodeChange):
             return lambda: change.happen(self, rng)
         with planned_on(self._pack):
@@ -384,7 +384,7 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
     file, number = _states_file(_layout(spec), states), spec.world_seed
     stored = _read_vectors(file)
     if not 0 <= number < len(stored):
-        raise StateError(f"{spec.task} has stored states 0 to {len(stored) - 1}, not {number}")
+        raise StateError(f"{spec.task} has only the stored states 0 to {len(stored) - 1}, not {number}")
     return stored_state(simulation.compiled, stored[number], file)
 
 
@@ -410,7 +410,7 @@ def _layout(spec: EpisodeSpec) -> str:
             layout = perturbation.scene_file
         elif perturbation.rebuilds:
             raise SpecError(
-                f"{spec.condition}: a changed scene cannot start from a stored state of the original: "
+                f"{spec.condition}: a changed scene cannot start from a stored state of the original scene; "
                 "omit --states, or use perturbations that leave the scene unchanged"
             )
     return layout

@@ -36,7 +36,7 @@ def arguments(
     for part in parts:
         pairs = parse_qsl(part.replace("+", "%2B"), keep_blank_values=True)  # keep plus signs: a+b.pt
         if "=" not in part or len(pairs) != 1 or pairs[0][0] in texts:
-            raise error(f"'{address}': '{part}' should be a field=value, each field once")
+            raise error(f"'{address}': expected field=value, with each field once, got '{part}'")
         texts[pairs[0][0]] = pairs[0][1]
     hints = parameters(made)
     values: dict[str, object] = {}

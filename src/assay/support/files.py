@@ -82,7 +82,7 @@ def replacing(path: Path, *, suffix: str = ".part", database: bool = False) -> I
         if not database and path.is_file():
             with path.open("rb") as file:
                 if file.read(len(DATABASE)) == DATABASE:
-                    raise FileError(f"{path} cannot be written: it is a run, or another database")
+                    raise FileError(f"{path} cannot be overwritten: it is a run or another database")
         path.parent.mkdir(parents=True, exist_ok=True)
         _sweep(path.parent, ours)
         unfinished.write_bytes(b"")
@@ -125,10 +125,10 @@ def making(folder: Path, *, ours: Collection[str]) -> Iterator[Path]:
     unfinished = folder.with_name(f"{folder.name}.part")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise FileError(f"{folder} is not empty; name another folder")
+            raise FileError(f"{folder} is not empty; choose another folder")
         if unfinished.exists():
             if {child.name for child in unfinished.iterdir()} - set(ours):
-                raise FileError(f"{unfinished} is in the way, and not the remains of an earlier build")
+                raise FileError(f"{unfinished} is in the way, and was not left by an earlier build")
             shutil.rmtree(unfinished)
         unfinished.mkdir(parents=True)
     except OSError as error:
@@ -291,7 +291,7 @@ def download(package: str, sha256: str, folder: Path, *, error: type[AssayError]
     if (actual := digest_of_file(wheel)) != sha256:
         wheel.unlink()
         raise error(
-            f"{wheel.name} from the package registry is refused: its SHA-256 is {actual}, and must be {sha256}"
+            f"{wheel.name} from the package registry is rejected: its SHA-256 is {actual}; expected {sha256}"
         )
     return wheel
 
@@ -311,6 +311,6 @@ def pip(command: str, package: str, *options: str, error: type[AssayError], retr
             (line for line in messages if line.startswith("ERROR:") or "No module named pip" in line), ""
         )
         raise error(
-            f"{package} cannot be fetched from the package registry: when it can be reached, run '{retry}' "
+            f"{package} cannot be downloaded from the package registry; once it is reachable, run '{retry}' "
             f"(pip: {reason.removeprefix('ERROR: ') or f'exit status {result.returncode}'})"
         )

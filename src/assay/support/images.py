@@ -44,7 +44,7 @@ def parse_orientation(text: str) -> Orientation:
     try:
         return Orientation(text)
     except ValueError:
-        raise PolicyError(f"there is no orientation '{text}': {did_you_mean(text, Orientation)}") from None
+        raise PolicyError(f"unknown orientation '{text}': {did_you_mean(text, Orientation)}") from None
 
 
 def orient(image: np.ndarray, orientation: Orientation) -> np.ndarray:

@@ -148,7 +148,7 @@ class Registry(Generic[T]):
         )
         if name in self._addresses or (registered is not None and not is_same):
             raise PluginError(
-                f"two {self.noun}s are named '{name}': {_source(thing)} must choose another name"
+                f"the {self.noun} '{name}' already exists: choose another name for {_source(thing)}"
             )
         self._known[name] = thing
         return thing
@@ -241,7 +241,7 @@ def load_plugins(records: Iterable[Mapping[str, Any]]) -> list[str]:
         if module == SCRIPT:
             if record.get("distribution") != _script():
                 problems.append(
-                    f"the run used objects defined in {record.get('distribution')}, which cannot be imported: its "
+                    f"the run used objects defined in {record.get('distribution')}, which cannot be imported, so its "
                     "episodes cannot be replayed"
                 )
             continue

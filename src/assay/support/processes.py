@@ -120,7 +120,7 @@ def start(target: Callable[..., None], *arguments: Any, variables: Iterable[str]
             process.start()
             return process
         _pause(deaths)
-    raise RunError(f"the server that starts workers keeps dying: {DEATHS} times in a row")
+    raise RunError(f"the server that starts workers died {DEATHS} times in a row")
 
 
 def pool(
@@ -160,7 +160,7 @@ def results(function: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iter
                 several.shutdown(cancel_futures=True)
         deaths += not futures
         if deaths == DEATHS:
-            raise RunError(f"workers keep dying: {deaths} times without a result")
+            raise RunError(f"workers died {deaths} times in a row without a result")
         if not futures:
             _pause(deaths)
 

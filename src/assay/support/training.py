@@ -105,7 +105,7 @@ def load_checkpoint(path: Path, kind: type[D], build: Callable[[D], N], command:
     from safetensors.torch import load_model
 
     if not path.is_file():
-        raise PolicyError(f"there is no checkpoint {path}; make one: {command}")
+        raise PolicyError(f"there is no checkpoint {path}; train one with '{command}'")
     try:
         with safe_open(str(path), "pt") as file:
             header = file.metadata() or {}
@@ -115,10 +115,10 @@ def load_checkpoint(path: Path, kind: type[D], build: Callable[[D], N], command:
     except (SafetensorError, RuntimeError, OSError, KeyError, ValueError) as error:
         if isinstance(error, ValidationError):
             fields = {".".join(map(str, detail["loc"])) for detail in error.errors()}
-            reason = f"missing or invalid in its header: {', '.join(sorted(fields))}"
+            reason = f"missing or invalid fields in its header: {', '.join(sorted(fields))}"
         else:
             reason = "its header has no description" if isinstance(error, KeyError) else str(error)
         raise PolicyError(
-            f"{path} is damaged, or not a checkpoint of {command}: {one_line(reason, 120)}"
+            f"{path} is damaged, or is not a checkpoint written by {command}: {one_line(reason, 120)}"
         ) from None
     return network.eval(), description

@@ -73,7 +73,7 @@ class VideoWriter:
         """Add the next frame: uint8, shape (height, width, 3), top row first."""
         if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
             raise ValueError(
-                f"expected a frame of uint8 (height, width, 3), got {picture.dtype} {picture.shape}"
+                f"expected a uint8 frame of shape (height, width, 3), got {picture.dtype} {picture.shape}"
             )
         if not self._shape:
             self._shape = picture.shape
@@ -109,7 +109,7 @@ def splice(clips: Iterable[Clip], path: Path, *, fps: int = FPS) -> None:
             try:
                 source: InputContainer = _open(clip.path)
             except _av().FFmpegError as error:
-                raise AssayError(f"{clip.path}: cannot be read as a video: {error.strerror}") from error
+                raise AssayError(f"{clip.path} cannot be read as a video: {error.strerror}") from error
             with source:
                 stream = source.streams.video[0]
                 if spliced is None:
@@ -160,7 +160,7 @@ def stills(
                 else:
                     raise AssayError(f"{path.name} ends before frame {frame}")
                 if picture.time > time + 0.5 / fps:
-                    raise AssayError(f"{path.name} lacks frame {frame}")
+                    raise AssayError(f"frame {frame} is missing from {path.name}")
                 last = frame
                 yield frame, picture
     except (_av().FFmpegError, OSError, IndexError) as error:

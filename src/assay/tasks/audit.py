@@ -64,7 +64,7 @@ def audit(path: Path) -> FileAudit:
         except TaskError as error:
             result.failures.append(FileProblem(str(file), None, str(error)))
     if not result.files and not result.failures:
-        raise TaskError(f"{path}: no .bddl file found, neither in folders nor in tar archives")
+        raise TaskError(f"{path}: no .bddl file found in folders or tar archives")
     return result
 
 

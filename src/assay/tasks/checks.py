@@ -52,7 +52,9 @@ def check(task: Task, *, silent: bool = False) -> None:
 def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[TaskFlaw]:
     """Yield all errors in a scene, its goal and its objects of interest, in reading order."""
     if not _STYLE.fullmatch(scene.style):
-        yield TaskFlaw(("style",), f"{quote(scene.style)} is not a style (letters, digits, '_', '-', '.')")
+        yield TaskFlaw(
+            ("style",), f"{quote(scene.style)} is not a valid style (allowed: letters, digits, '_', '-', '.')"
+        )
     owners = {scene.arena.workspace: "the workspace"}
     workspaces = {arena.workspace for arena in Arena} - {scene.arena.workspace}
     for section, kind, entities in (
@@ -62,7 +64,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
         for index, entity in enumerate(entities):
             reason = _name_flaw(entity.name) or _name_flaw(entity.category)
             if not all(0 <= value <= 1 for value in entity.finish.colour or ()):
-                reason = f"the colour of {quote(entity.name)} needs three numbers from 0 to 1"
+                reason = f"the colour of {quote(entity.name)} must be three numbers from 0 to 1"
             if not 0 < entity.size < math.inf:
                 reason = f"the size of {quote(entity.name)} is {entity.size:g}; expected a factor above 0"
             if entity.name in workspaces:
@@ -71,7 +73,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
                     f"the arena '{scene.arena}' has '{scene.arena.workspace}'"
                 )
             if entity.name in owners:
-                reason = f"the name {quote(entity.name)} is taken: it is {owners[entity.name]} already"
+                reason = f"the name {quote(entity.name)} is already taken by {owners[entity.name]}"
             owners[entity.name] = kind
             if reason:
                 yield TaskFlaw((section, index), reason)
@@ -79,9 +81,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
     for index, region in enumerate(scene.regions):
         name = region.full_name
         if name in owners:
-            yield TaskFlaw(
-                ("regions", index), f"the name {quote(name)} is taken: it is {owners[name]} already"
-            )
+            yield TaskFlaw(("regions", index), f"the name {quote(name)} is already taken by {owners[name]}")
         owners[name], targets[name] = "a region", region.target
         for where, reason in _region_flaws(region, scene.arena.workspace):
             yield TaskFlaw(("regions", index, *where), reason)
@@ -101,7 +101,7 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
                 yield TaskFlaw((section, index), reason)
             yield from name_flaws(atom.arguments, section, index)
     if not goal.atoms:
-        yield TaskFlaw(("goal",), "the goal is empty: it would hold at once")
+        yield TaskFlaw(("goal",), "the goal is empty, so it would already be satisfied at the start")
     for index, name in enumerate(of_interest):
         yield from name_flaws([name], "of_interest", index)
 
@@ -113,25 +113,25 @@ def _region_flaws(region: Region, workspace: str) -> Iterator[tuple[tuple[str | 
     for number, (x_min, y_min, x_max, y_max) in enumerate(region.rectangles):
         where = ("rectangles", number)
         if not all(map(math.isfinite, (x_min, y_min, x_max, y_max))):
-            yield where, f"a rectangle needs finite numbers, not {(x_min, y_min, x_max, y_max)}"
+            yield where, f"a rectangle must have finite numbers, not {(x_min, y_min, x_max, y_max)}"
         for axis, low, high in (("x", x_min, x_max), ("y", y_min, y_max)):
             if low > high:
-                yield where, f"the rectangle ends before it begins: {axis} from {low} to {high}"
+                yield where, f"the minimum {axis} of a rectangle, {low}, exceeds its maximum, {high}"
     if region.target == workspace and not region.rectangles:
         yield (
             (),
-            f"region {quote(region.name)} lies on the workspace {quote(region.target)}: it needs a rectangle",
+            f"region {quote(region.name)} lies on the workspace {quote(region.target)}, so it needs a rectangle",
         )
     for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):
         if not all(map(math.isfinite, numbers or ())):
-            yield (key,), f"{key} needs finite numbers, not {numbers}"
+            yield (key,), f"{key} must have finite numbers, not {numbers}"
 
 
 def _name_flaw(name: str) -> str:
     """Return what is wrong with a new name, or an empty string."""
     if _NAME.fullmatch(name):
         return ""
-    return f"{quote(name)} is not a name (lower-case letters, digits, '_', '-', '.')"
+    return f"{quote(name)} is not a valid name (allowed: lower-case letters, digits, '_', '-', '.')"
 
 
 def _arity_flaw(predicate: Predicate, count: int) -> str:

@@ -137,12 +137,12 @@ def save(task: Task, path: Path | str) -> Task:
     check(task)
     path = Path(path)
     if path.suffix != ".json":
-        raise TaskError(f"{path}: a task is saved as a .json file")
+        raise TaskError(f"{path}: a task must be saved as a .json file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(to_json(task), encoding="utf-8")
     except OSError as error:
-        raise TaskError(f"{path}: cannot be written: {error.strerror or error}") from None
+        raise TaskError(f"{path} cannot be written: {error.strerror or error}") from None
     return load_file(str(path))
 
 
@@ -170,7 +170,7 @@ def from_json(text: str, *, id: str, file: str) -> Task:
     except ValidationError as error:
         raise TaskError(f"{file}: {validation_reason(error)}") from None
     except (ValueError, RecursionError) as error:
-        raise TaskError(f"{file}: is not JSON: {one_line(str(error), 120)}") from None
+        raise TaskError(f"{file} is not valid JSON: {one_line(str(error), 120)}") from None
     except TaskError as error:
         raise TaskError(f"{file}: {str(error).removeprefix(f'{id}: ')}") from None
     return task
@@ -182,8 +182,8 @@ def _of_digest(path: str, digest: str) -> Task:
     task = _read(path)
     if task.id != f"{path}@{digest.lower()}":
         raise TaskError(
-            f"{path}: has changed: its content is {task.id.rpartition('@')[2]} now, not {digest}; "
-            "put the old file back, or name the task without '@'"
+            f"{path} has changed: its digest is now {task.id.rpartition('@')[2]}, not {digest}; "
+            "restore the old file, or omit '@' and the digest"
         )
     return task
 
@@ -193,18 +193,18 @@ def _read(path: str) -> Task:
         with Path(path).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise TaskError(f"{path}: cannot be read: {error.strerror or error}") from None
+        raise TaskError(f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError:  # a zero byte in the path
-        raise TaskError(f"{quote(path)}: is not a path") from None
+        raise TaskError(f"{quote(path)} is not a path") from None
     id = f"{path}@{hashlib.sha256(data).hexdigest()[:12]}"
     if path.lower().endswith(".bddl"):
         return parse_document(data, id=id, file=path).task
     if len(data) > MAX_BYTES:
-        raise TaskError(f"{path}: is larger than {MAX_BYTES:,} bytes: not a task file")
+        raise TaskError(f"{path} is larger than {MAX_BYTES:,} bytes, so it is not a task file")
     try:
         return from_json(data.decode("utf-8-sig"), id=id, file=path)
     except UnicodeDecodeError:
-        raise TaskError(f"{path}: is not a text file in UTF-8") from None
+        raise TaskError(f"{path} is not a UTF-8 text file") from None
 
 
 HORIZONS = {

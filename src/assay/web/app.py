@@ -36,7 +36,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-"""Default headers of every response."""
+"""Default headers of all responses."""
 
 _log = logging.getLogger(__name__)
 

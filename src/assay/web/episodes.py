@@ -31,7 +31,7 @@ router = APIRouter()
 EPISODE = f"{RUN}/episodes/{{key}}"
 PageNumber = Annotated[int, Query(alias="page", ge=1, lt=2**31)]
 GALLERY_SIZE = 24
-"""Number of episodes on a page of the gallery."""
+"""Number of episodes per page of the gallery."""
 MAX_DIFF_WORDS = 400
 """Maximum number of words for which instructions are compared word by word; longer ones would take too long."""
 DIVERGENCE_M = 0.05

@@ -33,7 +33,7 @@ _RATE_COLUMNS = (
 
 
 def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
-    """Return ``compute(*paths)`` with a cache of ``size`` values, each valid until one of its runs changes."""
+    """Wrap ``compute(*paths)`` in a cache of ``size`` values, each valid until one of its runs changes."""
     lock = Lock()
     remembered = lru_cache(size)(lambda signatures, *paths: compute(*paths))
 
@@ -46,7 +46,7 @@ def cached(compute: Callable[..., T], size: int = 16) -> Callable[..., T]:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One line of the list of runs."""
+    """One row in the list of runs."""
 
     name: str
     """Path relative to the folder, without the suffix."""

@@ -25,7 +25,7 @@ from assay.runs.store import Store, attach, read_connection
 from assay.support.plugins import load_plugins
 
 PAGE = 50
-"""Number of episodes on one page."""
+"""Number of episodes per page."""
 MOST_VALUES = 40
 """Maximum number of values of a label offered as a filter; a label with more values is a measurement."""
 OUTCOMES = ("success", "failure", "error", "waiting")
@@ -115,7 +115,7 @@ class Filters(BaseModel):
     label: Text = ""
     """Label and value, as ``name=value``."""
     says: Text = ""
-    """Words of the instruction, in any order."""
+    """Words that the instruction must contain, in any order."""
     sort: Annotated[str, Field(pattern=f"^(-?({'|'.join(filter(None, SORTS))}))?$")] = ""
 
     def query(self, **more: int | str) -> str:

@@ -216,7 +216,7 @@ def _render(recorded: EpisodeRecording, folder: Path, ending: str) -> None:
 
 @lru_cache(maxsize=2)
 def _open_env(world: str, states: Path | None) -> Env:
-    """Return an environment, which is reused because an episode and its control often share a compiled scene."""
+    """Return an environment, cached because an episode and its control often share a compiled scene."""
     return WORLDS[world].open(states)
 
 

@@ -60,7 +60,7 @@ def _site(request: Request) -> Site:
 TheSite = Annotated[Site, Depends(_site)]
 
 _BREAK_AFTER = re.compile(r"[,/+_]|=(?!&)")
-"""Characters of an id after which a line may be broken."""
+"""Pattern of the characters in an id after which a line break is allowed."""
 _templates = Environment(
     loader=PackageLoader("assay.web"),
     autoescape=True,

@@ -99,7 +99,7 @@ def test_a_folder_is_extended_without_repeating_scenes(tmp_path: Path, made: Gen
     seen: list[int] = []
     assert len(write_scenes(out, ORDER, 2, on_scene=seen.append)["scenes"]) == 2
     assert (out / entry["file"]).stat().st_mtime_ns == before and seen == [0, 1]
-    with pytest.raises(TaskError, match="contains scenes from another request"):
+    with pytest.raises(TaskError, match="contains scenes generated with other options"):
         write_scenes(out, SceneRequest(seed=3, tasks=1), 1)
 
 

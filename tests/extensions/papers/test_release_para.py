@@ -34,5 +34,5 @@ def test_a_checkout_without_the_table_is_read_from_its_task_files(tmp_path: Path
 def test_a_release_without_its_folder_or_files_is_rejected(tmp_path: Path):
     with pytest.raises(ExperimentError, match="needs the folder of the release: libero-para"):
         list(load_experiment("libero-para").plan(STOVE, (0,)))
-    with pytest.raises(ReleaseError, match="holds no LIBERO-Para release"):
+    with pytest.raises(ReleaseError, match="does not contain the LIBERO-Para release"):
         load_experiment(f"libero-para?folder={tmp_path}")

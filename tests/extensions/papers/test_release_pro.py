@@ -92,7 +92,9 @@ def test_a_place_that_the_new_category_lacks_is_left_out_unless_the_task_needs_i
 def test_a_folder_without_the_release_is_rejected(name: str, tmp_path: Path):
     with pytest.raises(ExperimentError, match=rf"{name} needs the folder of the release: {name}\?folder=DIR"):
         list(load_experiment(name).plan([tasks.load("libero_goal/0")], (0,)))
-    with pytest.raises(ReleaseError, match=rf"{tmp_path} holds no LIBERO-(PRO|X|plus) release: looked for "):
+    with pytest.raises(
+        ReleaseError, match=rf"{tmp_path} does not contain the LIBERO-(PRO|X|plus) release; looked for "
+    ):
         list(load_experiment(f"{name}?folder={tmp_path}").plan([tasks.load("libero_goal/0")], (0,)))
 
 

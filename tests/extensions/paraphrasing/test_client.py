@@ -96,7 +96,7 @@ def test_a_wait_that_is_none_is_ours(model, endpoint, ask, header: str):
 
 def test_trouble_that_stays_ends_the_run(model, endpoint, ask):
     model.faults[-1] = lambda body: (500, {}, b"<html>\n<b>Traceback</b>\n" + b"x" * 5000)
-    with pytest.raises(LLMError, match=r"status 500.*3 times.*run it again") as caught:
+    with pytest.raises(LLMError, match=r"status 500.*3 times.*run the same command again") as caught:
         ask(endpoint(), "hello")
     assert len(model.asked) == 3 and len(str(caught.value)) < 400
 
@@ -104,7 +104,7 @@ def test_trouble_that_stays_ends_the_run(model, endpoint, ask):
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 302])
 def test_a_refusal_is_not_repeated(model, endpoint, ask, status: int):
     model.faults[-1] = lambda body: (status, {"Location": "http://127.0.0.1:1/"}, b'{"error": "no"}')
-    with pytest.raises(LLMError, match=f"refuses: status {status}"):
+    with pytest.raises(LLMError, match=f"refuses the request: status {status}"):
         ask(endpoint(), "hello")
     assert len(model.asked) == 1
 
@@ -158,15 +158,18 @@ def test_nobody_at_the_address_is_reported(ask):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"url": "localhost:8000"}, "must be an address like"),
-        ({"url": "http://host:eight/v1"}, "must be an address like"),
-        ({"url": f"https://me:{KEY}@there/v1"}, "belongs into ASSAY_LLM_KEY"),
-        ({"url": f"https://there/v1?key={KEY}"}, "belongs into ASSAY_LLM_KEY"),
-        ({"url": "http://there.example/v1", "key": KEY}, "not sent over http to there.example"),
-        ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that are not allowed in a key"),
-        ({"url": "https://there/v1", "model": " "}, "name of a model"),
-        ({"url": "https://there/v1", "per_minute": 0}, "must be above 0"),
-        ({"url": "https://there/v1", "per_minute": float("nan")}, "must be above 0"),
+        ({"url": "localhost:8000"}, "must be a URL such as"),
+        ({"url": "http://host:eight/v1"}, "must be a URL such as"),
+        ({"url": f"https://me:{KEY}@there/v1"}, "belongs in ASSAY_LLM_KEY"),
+        ({"url": f"https://there/v1?key={KEY}"}, "belongs in ASSAY_LLM_KEY"),
+        (
+            {"url": "http://there.example/v1", "key": KEY},
+            "refusing to send the API key to there.example over http",
+        ),
+        ({"url": "https://there/v1", "key": f"{KEY}\n"}, "characters that are not allowed in an API key"),
+        ({"url": "https://there/v1", "model": " "}, "model name"),
+        ({"url": "https://there/v1", "per_minute": 0}, "must be positive"),
+        ({"url": "https://there/v1", "per_minute": float("nan")}, "must be positive"),
     ],
 )
 def test_settings_that_are_invalid_are_rejected_without_telling_the_key(settings: dict[str, Any], words: str):
@@ -177,5 +180,5 @@ def test_settings_that_are_invalid_are_rejected_without_telling_the_key(settings
 
 def test_a_file_that_is_not_a_cache_is_rejected(tmp_path: Path):
     (tmp_path / "answers").write_text("these are my notes, " * 100)
-    with pytest.raises(LLMError, match="not a cache of answers"):
+    with pytest.raises(LLMError, match="is not a cache of answers"):
         Cache(tmp_path / "answers")

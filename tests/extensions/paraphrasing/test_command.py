@@ -78,7 +78,7 @@ def test_a_run_that_is_killed_half_way_is_finished_by_the_same_command(
 def test_a_run_that_breaks_off_shows_its_bill_all_the_same(model, assay: Command, arguments, tmp_path: Path):
     model.faults = {number: lambda body: (401, {}, b"no credit") for number in range(10, 1000)}
     said = assay(*arguments, "--price-in", "1")
-    assert said.status == 2 and "refuses: status 401: no credit" in said.err
+    assert said.status == 2 and "refuses the request: status 401: no credit" in said.err
     bill = re.search(r"(\d+) tokens sent, (\d+) received, cost ([\d.]+)", said.out)
     assert bill is not None, said.out
     answers = int(bill[1]) / 100  # up to ten: some may still be on their way when it breaks off
@@ -126,7 +126,7 @@ def test_rows_that_break_a_rule_are_marked_and_say_how_they_were_made(
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("every: [", "is not YAML"),
+        ("every: [", "is not valid YAML"),
         (lambda text: text.replace("\nmerge:", "\nmarge:"), "merge: field required"),
         (lambda text: text.replace("{count}", "{number}"), "generate: cannot fill the field 'number'"),
         (lambda text: text.replace("    {candidates}\n", ""), "verify.user: needs the field"),

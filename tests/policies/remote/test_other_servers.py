@@ -113,7 +113,7 @@ def test_invalid_replies_of_openvla_oft_are_reported(
     http: Callable[[Respond], str], observation: Observation
 ):
     for respond, kind, words in (
-        (replying("error"), ServerError, "see the log of the server"),
+        (replying("error"), ServerError, "see the server's log"),
         (replying(b"oops"), ReplyError, "not JSON"),
         (replying([{"__numpy__": "!", "dtype": "<f8", "shape": [1]}]), ReplyError, "not base64"),
         (replying([{"__numpy__": "AAAA", "dtype": "|O", "shape": [1]}]), ReplyError, "only numbers"),
@@ -170,7 +170,7 @@ def test_starvla_gets_examples_and_its_actions_are_decoded(stub: Stub, observati
 def test_invalid_replies_of_starvla_are_reported(stub: Stub, observation: Observation):
     for reply, options, words in (
         ({"ok": False, "error": {"message": "no such key"}}, {}, "the server failed: no such key"),
-        ({"ok": True, "data": {"actions": RAMP}}, {}, "should be (1, k, 7), not float64 (10, 7)"),
+        ({"ok": True, "data": {"actions": RAMP}}, {}, "should have shape (1, k, 7), not float64 (10, 7)"),
         ({"ok": True}, {"unnorm_key": "frank"}, "did you mean 'franka'?"),
     ):
         with pytest.raises(RemoteError, match=re.escape(words)):
@@ -304,8 +304,11 @@ def test_invalid_replies_of_gr00t_are_reported(zmq_server: Callable[..., str], o
     for answer, words in (
         (lambda request: {"error": "Unknown endpoint"}, "the server failed: Unknown endpoint"),
         (lambda request: b"\xc1", "not msgpack"),
-        (grooting([], {"x": 1}), "the action's x should be (1, k, 1), not a int"),
-        (lambda request: {b"nd": True, b"kind": b"O", b"type": "|O", b"data": b""}, "only numbers are read"),
+        (grooting([], {"x": 1}), "the action's x should have shape (1, k, 1), not an int"),
+        (
+            lambda request: {b"nd": True, b"kind": b"O", b"type": "|O", b"data": b""},
+            "only numbers are supported",
+        ),
     ):
         with pytest.raises(RemoteError, match=re.escape(words)):
             asked(f"gr00t://{zmq_server(answer)}", observation)

@@ -99,8 +99,11 @@ def say_nothing(client: socket.socket) -> None:
 
 def test_servers_without_websockets_are_reported(tcp: Tcp):
     for handler, words in (
-        (reply_with(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), "answers HTTP 404"),
-        (reply_with(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"), "answers HTTP 503; tried for 0.3 s"),
+        (reply_with(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), "replied with HTTP 404"),
+        (
+            reply_with(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"),
+            "replied with HTTP 503; tried for 0.3 s",
+        ),
         (reply_with(b"220 mail.example.org ESMTP\r\n"), "is not a websocket server"),
         (say_nothing, "does not answer; tried for 0.3 s"),
         (hang_up, "tried for 0.3 s"),  # before or after our question: there are many ways to fail

@@ -220,10 +220,10 @@ def polite(**changes: object) -> Callable[[dict[str, Any]], object]:
 
 def test_a_bad_answer_is_an_error_with_address_and_reason(stub: Stub, observation: Observation):
     for changes, kind, words in (
-        ({"type": "hello"}, ReplyError, "'observation' was answered by type 'hello'"),
-        ({"payload": [1]}, ReplyError, "with a list"),
-        ({"payload": {}}, ReplyError, "without 'actions'"),
-        ({"seq": 99}, ReplyError, "was answered as number 99"),
+        ({"type": "hello"}, ReplyError, "'observation' was answered with type 'hello'"),
+        ({"payload": [1]}, ReplyError, "and a list"),
+        ({"payload": {}}, ReplyError, "has no 'actions'"),
+        ({"seq": 99}, ReplyError, "was answered with seq 99"),
         (
             {"type": "error", "payload": {"error": "cuda\nis sad"}},
             ServerError,
@@ -243,9 +243,9 @@ def test_a_bad_answer_is_an_error_with_address_and_reason(stub: Stub, observatio
 @pytest.mark.parametrize(
     ("payload", "words"),
     [
-        (HELLO | {"protocol_version": 2}, "has protocol version 2; expected 1"),
-        ({}, "has protocol version None; expected 1"),
-        ("hi", "with a str"),
+        (HELLO | {"protocol_version": 2}, "uses protocol version 2; expected 1"),
+        ({}, "uses protocol version None; expected 1"),
+        ("hi", "and a str"),
     ],
 )
 def test_an_unsupported_protocol_version_is_rejected(stub: Stub, payload: object, words: str):

@@ -39,7 +39,7 @@ def test_certificates_are_stored_by_claim_and_shared_by_writers(tmp_path: Path):
 def test_file_that_is_no_cache_is_refused(tmp_path: Path):
     file = tmp_path / "certificates.sqlite"
     file.write_text("something else, and long enough that it is clear at once")
-    with pytest.raises(RunError, match=r"not a file of certificates.*ASSAY_CACHE"):
+    with pytest.raises(RunError, match=r"not a certificate file.*ASSAY_CACHE"):
         CertificateCache(file)
 
 

@@ -160,7 +160,7 @@ def test_invalid_duels_are_refused(tmp_path: Path):
     with Store.writing(other / "A.assay") as store:
         store.plan([EpisodeSpec("libero_goal/7", 0)])
         store.append(1, Episode(Outcome.SUCCESS, 1, no_trajectory()))
-    with pytest.raises(RunError, match="not of a duel"):
+    with pytest.raises(RunError, match="not part of a duel"):
         fought(other, always, never)
 
 

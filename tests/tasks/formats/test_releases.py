@@ -81,7 +81,7 @@ def test_level_5_of_libero_x_is_read(shared: Path):
     [
         (b"{}", "task_desc: field required"),
         (b'{"task_desc": "x", "variant": "B", "task_id": "1"}', "variant: input should be '', 'A1' or 'A2'"),
-        (b"\xff\xfe\x00\x01" * 50, "is not a text file in UTF-8"),
+        (b"\xff\xfe\x00\x01" * 50, "is not a UTF-8 text file"),
     ],
 )
 def test_rewordings_of_libero_x_that_cannot_be_read_are_kept_apart(
@@ -167,7 +167,7 @@ def test_checkouts_of_libero_pro_and_libero_x_have_their_files_in_place(shared: 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 def test_a_folder_without_the_release_is_rejected_with_what_was_looked_for(reader, tmp_path: Path):
     for folder in (tmp_path, tmp_path / "nowhere", write(tmp_path / "file", "")):
-        with pytest.raises(ReleaseError, match="holds no LIBERO-") as caught:
+        with pytest.raises(ReleaseError, match="does not contain the LIBERO-") as caught:
             reader(folder)
         assert str(folder) in str(caught.value)
 
@@ -179,10 +179,10 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
 @pytest.mark.parametrize(
     ("reader", "file", "content", "words"),
     [
-        (read_metadata, "metadata.csv", "a,b\n1,2", "has no column batch_idx, eval"),
+        (read_metadata, "metadata.csv", "a,b\n1,2", "lacks the columns batch_idx, eval"),
         (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('1.0', 'much')}", "metadata.csv:2"),
         (read_metadata, "metadata.csv", f"{HEADER}\n{ROW.replace('lexical', 'sung')}", "no type act, sung"),
-        (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "does not state type"),
+        (para.read_tasks, "libero_para/act_x_eval0_ver0.bddl", "", "does not state the type"),
         (pro.wordings, "ood_language.yaml", "- 1", "input should be a valid dictionary"),
         (pro.wordings, "ood_language.yaml", "libero_gaol: {}", "did you mean 'libero_goal'?"),
         (plus.read_classification, "task_classification.json", "{", "invalid JSON"),
@@ -196,7 +196,7 @@ ROW = "act,lexical,addition_deletion,0,0,gently turn on the stove,turn on the st
             plus.read_classification,
             "task_classification.json",
             '{"libero_10": [{"id": 1, "name": "turn_on_the_stove_light_1", "category": "x"}]}',
-            "no task of 'libero_10' has a name with which",
+            "does not begin with the name of a task in 'libero_10'",
         ),
     ],
 )
@@ -213,5 +213,5 @@ def test_bytes_that_are_not_text_are_rejected(tmp_path: Path):
     for name in ("metadata.csv", "ood_language.yaml", "task_classification.json"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00\x01" * 50)
     for reader in (read_metadata, pro.wordings, plus.read_classification):
-        with pytest.raises(ReleaseError, match="not a text file"):
+        with pytest.raises(ReleaseError, match="not a UTF-8 text file"):
             reader(tmp_path)

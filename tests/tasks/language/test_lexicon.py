@@ -16,7 +16,7 @@ def test_every_thing_of_the_primitives_has_a_name() -> None:
 
 def test_an_unknown_category_is_rejected_and_the_file_named() -> None:
     with pytest.raises(
-        PerturbationError, match=r"no name for the category 'teapot': add one to .*nouns\.yaml"
+        PerturbationError, match=r"no name for the category 'teapot'; add one to .*nouns\.yaml"
     ):
         lexicon().of_category("teapot")
 
@@ -34,9 +34,9 @@ def test_more_nouns_come_from_a_file(tmp_path: Path) -> None:
     [
         ("- teapot", "must map each name to its fields"),
         ("teapot: {thing: [teapot]}", "teapot.thing: extra inputs"),
-        ("teapot: {habitual: [kettle], also: [kettle]}", "'teapot' has 'kettle' twice"),
-        ("teapot: {functional: [tiny]}", "'tiny', a visual or spatial attribute"),
-        ("teapot: [", "is not YAML"),
+        ("teapot: {habitual: [kettle], also: [kettle]}", "'teapot' contains 'kettle' twice"),
+        ("teapot: {functional: [tiny]}", "'tiny', which is a visual or spatial attribute"),
+        ("teapot: [", "is not valid YAML"),
     ],
 )
 def test_a_file_of_nouns_that_is_invalid_is_rejected(tmp_path: Path, text: str, reason: str) -> None:

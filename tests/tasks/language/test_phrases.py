@@ -94,8 +94,8 @@ def test_of_two_places_one_tells_which_thing_is_meant(text: str, thing: str, pla
     ("text", "words"),
     [
         ("stelle die Schüssel auf den Herd", "does not begin with a known verb, such as put, place"),
-        ("put the bowl", "names no place to put it"),
-        ("put the bowl on", "names no place to put it"),
+        ("put the bowl", "does not state where to put it"),
+        ("put the bowl on", "does not state where to put it"),
     ],
 )
 def test_a_text_that_is_not_a_request_is_rejected(text: str, words: str):

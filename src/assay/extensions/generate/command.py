@@ -70,7 +70,7 @@ def generate(
     if index["failed"]:
         say(f"no scene after {MAX_DRAWS} draws: {', '.join(index['failed'])}")
     counts, has_targets = count_labels(index), request.labels is LabelTargets.LIBERO_X
-    numbers = [Column(name, justify="right") for name in ("tasks", "wanted")[: 1 + has_targets]]
+    numbers = [Column(name, justify="right") for name in ("tasks", "target")[: 1 + has_targets]]
     table = table_of("family", "label", *numbers)
     for label, share in SHARES.items():
         aim = [f"{share * count_of_tasks:.0f}"] if has_targets else []
@@ -81,10 +81,10 @@ def generate(
         furthest = max(misses, key=lambda label: misses[label])
         mean = sum(misses.values()) / len(misses)
         say(
-            f"labels: mean deviation {mean:.1%} of the tasks, largest {misses[furthest]:.1%} "
+            f"labels: mean deviation from the targets {mean:.1%} of the tasks, largest {misses[furthest]:.1%} "
             f"({furthest.family} {furthest.value})"
         )
-    table = table_of("refused", "why")
+    table = table_of("rejected", "reason")
     refused: Counter[str] = Counter()
     for scene in (*scenes, *index["failed"].values()):
         refused.update(scene["refused"])
@@ -99,7 +99,7 @@ def sheet(
     out: Annotated[Path, typer.Option(help="PNG file to write.")],
     assets: Assets = None,
 ) -> None:
-    """Render scenes as seen by the main and the wrist camera, with their instructions."""
+    """Render scenes as seen by the main and wrist cameras, with their instructions."""
     from assay.report.scene_images import MAIN_CAMERA, SHEET_SIZE, WRIST_CAMERA, open_scene
     from assay.report.sheets import SheetCell, save_sheet
     from assay.tasks import Scene, Task, resolve

@@ -75,10 +75,10 @@ def collect(
         )
     say(
         f"{out}: episodes {collected.episodes}, frames {collected.frames}, "
-        f"failed attempts left out {collected.left_out}"
+        f"failed attempts omitted {collected.left_out}"
     )
     for task, count in collected.short.items():
-        say(f"short: {task}: {count} of {episodes} episodes from {attempts} seeds", aside=True)
+        say(f"{task}: only {count} of {episodes} episodes succeeded with {attempts} seeds", aside=True)
     if collected.short:
         raise typer.Exit(1)
 

@@ -99,7 +99,7 @@ def probe(
         say(f"use: {report.address}")
     else:
         say(
-            "no supported convention makes the actions agree with the demonstrator's: try other --tasks, or --assets "
+            "no supported convention makes the actions agree with the demonstrator's; try other --tasks, or --assets "
             "libero for a model trained on LIBERO's images; the model may be unable to do these tasks",
             aside=True,
         )

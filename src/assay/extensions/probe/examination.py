@@ -435,7 +435,7 @@ def _demonstrated_steps(
             places = np.unique(np.linspace(0, len(moving) - 1, per_episode).round().astype(int))
             steps += [moving[place] for place in places]
     if not steps:
-        raise PolicyError(f"no demonstrations: the oracle solves none of {', '.join(tasks)} from these seeds")
+        raise PolicyError(f"no demonstrations: the oracle solves none of {', '.join(tasks)} with these seeds")
     order = stream("probe", "moments", *tasks).permutation(len(steps))
     return [steps[number] for number in order[:count]]
 
@@ -543,7 +543,7 @@ def _first_accepted(server: ProbedServer, step: DemonstratedStep) -> Options:
             return options
         except RequestRefusedError as reason:
             complaint = complaint or str(reason)
-    raise PolicyError(f"{server.place}: accepts none of the known conventions; first error: {complaint}")
+    raise PolicyError(f"{server.place} accepts none of the known conventions; first error: {complaint}")
 
 
 def _agreement(server: ProbedServer, options: Options, steps: Sequence[DemonstratedStep]) -> float:

@@ -50,7 +50,7 @@ REFERENCE_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Limit(Result):
-    """Success within a time limit."""
+    """Success rate within a time limit."""
 
     factor: float | None
     """Multiple of the reference time; None for no limit other than the task's horizon."""
@@ -314,7 +314,7 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
 
 
 def time_figure(results: Sequence[TimeToSuccess], report: ReportedRun) -> Drawing:
-    """Draw the duration of successes, by condition."""
+    """Draw the duration of successes by condition."""
     marks = []
     for result in results[:MOST]:
         name = group_name(result.group)

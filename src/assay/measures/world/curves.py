@@ -33,7 +33,7 @@ class CurvePoint(Result):
     """One point of a curve."""
 
     at: float
-    """Magnitude: level, metres or rung; 0 for a control without the label."""
+    """Magnitude of the change (level, metres or rung); 0 for a control without the label."""
     condition: Annotated[str | None, Column("condition")]
     """Condition, if all episodes at the point share it."""
     plausible: bool
@@ -46,12 +46,12 @@ class CurvePoint(Result):
     starts: Annotated[int, Column("starts", "count")] = 0
     """Number of shared starts."""
     p: Annotated[float | None, Column("p", "p")] = None
-    """Exact p value, over starts and within them."""
+    """Exact p value of a test over and within starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class DistanceRate(Result):
-    """Success at one displacement."""
+    """Success rate at one displacement."""
 
     distance: float
     """Displacement, in metres."""

@@ -129,7 +129,7 @@ def _check(scene: SceneState, atom: Atom) -> None:
     if entity is None or not entity.movable:
         raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
     if len(set(atom.arguments)) < len(atom.arguments):
-        raise ImpossibleError(f"'{atom}': relates {entity.name} to itself")
+        raise ImpossibleError(f"'{atom}' relates {entity.name} to itself")
     if not _is_slid(scene, atom, entity) and not all_grasps(scene, entity, APPROACH_TILTS):
         raise ImpossibleError(f"'{atom}': {entity.name} has no part that fits into the gripper")
 
@@ -142,7 +142,7 @@ def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, .
     mechanism = None if entity is None else _MECHANISMS[atom.predicate][0].get(entity.category)
     joints = () if entity is None else entity.inner_joints if region is None else region.inner_joints
     if entity is None or mechanism is None or not joints:
-        raise ImpossibleError(f"'{atom}': {name} has nothing that opens or switches that way")
+        raise ImpossibleError(f"'{atom}': {name} has no part that can be opened or switched that way")
     return entity, joints, mechanism
 
 

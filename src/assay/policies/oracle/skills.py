@@ -315,7 +315,7 @@ def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
 
 
 def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
-    """Slide a flat object over the table with the fingers until its origin is near ``target`` (2,)."""
+    """Slide a flat object across the table with the fingers until its origin is near ``target`` (2,)."""
     around = Obstacles(scene, scene.solid_geoms_except(entity))
     above = scene.box(entity).centre + (0.0, 0.0, 0.02)
     rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]

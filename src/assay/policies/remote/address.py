@@ -60,7 +60,7 @@ class Access:
         value = os.environ.get(name, "")
         if name and not value:
             raise PolicyError(
-                f"{address}: {option}: the environment variable is not set or empty; expected the name of a "
+                f"{address}: {option}: the environment variable is unset or empty; expected the name of a "
                 "variable that contains the key"
             )
         return value
@@ -108,7 +108,7 @@ class Address:
             hosts = [(copy.hostname, copy.port) for copy in copies]
         except ValueError as error:
             # The error may repeat a password.
-            reason = "its host or its port is invalid" if "@" in address else error
+            reason = "the host or port is invalid" if "@" in address else error
             raise PolicyError(f"'{shown}': {reason}; expected {valid}") from None
         beyond = parts.path if parts.path != "/" else ""
         if (

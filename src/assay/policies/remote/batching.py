@@ -158,7 +158,7 @@ class RelayTransport(Transport):
         try:
             self._connection = Client(url, "AF_UNIX")
         except OSError as error:
-            reason = f"the relay of the run does not answer ({error})"
+            reason = f"the run's relay does not answer ({error})"
             raise UnreachableError(self.address.text, reason) from None
         self._connected = True
 
@@ -289,7 +289,9 @@ class _ServerLine:
                 if (parts := self._codec.split(reply, len(group))) is not None:
                     return parts
             except Exception as error:  # a reply may be anything, and the senders wait for an answer
-                return [RemoteError("the relay", f"joined requests: {one_line(error, 200)}")] * len(group)
+                return [RemoteError("the relay", f"joined requests failed: {one_line(error, 200)}")] * len(
+                    group
+                )
         self._sent.extend([1] * len(group))
         return [self._exchange(pending.message) for pending in group]
 

@@ -42,7 +42,7 @@ class CodecError(ValueError):
 def decode(data: bytes, *, max_bytes: int) -> Any:
     """Decode msgpack of at most ``max_bytes`` into maps, lists, text, numbers and arrays. Raises CodecError."""
     if len(data) > max_bytes:
-        raise CodecError(f"{len(data):,} bytes; at most {max_bytes:,} are read")
+        raise CodecError(f"{len(data):,} bytes exceed the limit of {max_bytes:,} bytes")
     left = MAX_ITEMS
 
     def count(items: Sized) -> Sized:
@@ -79,7 +79,7 @@ def decode_image(value: object) -> np.ndarray:
     if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 3 or value.shape[2] != 3:
         raise CodecError(f"an image should be uint8 (height, width, 3), not {describe(value)}")
     if not 1 <= min(value.shape[:2]) <= max(value.shape[:2]) <= MAX_IMAGE_SIDE:
-        raise CodecError(f"an image should have 1 to {MAX_IMAGE_SIDE} pixels a side, not {value.shape[:2]}")
+        raise CodecError(f"an image should have 1 to {MAX_IMAGE_SIDE} pixels per side, not {value.shape[:2]}")
     return value
 
 
@@ -87,7 +87,8 @@ def describe(value: object) -> str:
     """Describe a value for an error message: its type and shape, not its contents."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape}"
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
 
 
 def _fields_of(value: object) -> dict[str, Any]:
@@ -137,7 +138,7 @@ def _restore(value: Any, depth: int) -> Any:
     if isinstance(value, _SCALARS):
         return value
     if depth == 0:
-        raise CodecError(f"nested more than {MAX_DEPTH} deep")
+        raise CodecError(f"nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, list):
         return [_restore(item, depth - 1) for item in value]
     if not isinstance(value, dict):
@@ -152,7 +153,7 @@ def _msgpack_numpy_array(fields: dict[Any, Any]) -> object:
     """Restore an array, or a single number as an array without axes."""
     number: dict[str, object] = {} if fields.get(b"nd", fields.get("nd")) else {"shape": []}
     if _field(fields, "kind") if "kind" in fields or b"kind" in fields else b"":
-        raise CodecError("an array of objects; only numbers are read")
+        raise CodecError("an array contains objects; only numbers are supported")
     return _array({**fields, **number, "dtype": _field(fields, "type")})
 
 
@@ -160,34 +161,34 @@ def _json_numpy_array(fields: dict[Any, Any]) -> np.ndarray:
     try:
         data = base64.b64decode(fields["__numpy__"], validate=True)
     except (TypeError, ValueError, binascii.Error):
-        raise CodecError("an array whose data is not base64") from None
+        raise CodecError("an array's data is not base64") from None
     return _array({"data": data, "dtype": fields.get("dtype"), "shape": fields.get("shape")})
 
 
 def _array(fields: dict[Any, Any]) -> np.ndarray:
     data, shape, dtype = _field(fields, "data"), _field(fields, "shape"), _dtype(_field(fields, "dtype"))
     if not isinstance(shape, list) or not all(type(side) is int and side >= 0 for side in shape):
-        raise CodecError("an array's shape should be a list of whole numbers")
+        raise CodecError("an array's shape should be a list of non-negative integers")
     if len(shape) > MAX_AXES:
-        raise CodecError(f"an array with {len(shape)} axes; at most {MAX_AXES} are read")
+        raise CodecError(f"an array has {len(shape)} axes; at most {MAX_AXES} are supported")
     size = math.prod(shape) * dtype.itemsize
     if not isinstance(data, bytes) or len(data) != size:
         actual = f"{len(data):,} bytes" if isinstance(data, bytes) else describe(data)
-        raise CodecError(f"an array of {size:,} bytes ({dtype} {tuple(shape)}) with {actual}")
+        raise CodecError(f"an array should have {size:,} bytes ({dtype} {tuple(shape)}), not {actual}")
     try:
         return np.ndarray(tuple(shape), dtype, buffer=data)
     except ValueError as error:  # an empty array with absurd sides
-        raise CodecError(f"an array of shape {tuple(shape)}: {error}") from None
+        raise CodecError(f"an array of shape {tuple(shape)} is invalid: {error}") from None
 
 
 def _scalar(fields: dict[Any, Any]) -> np.generic:
     data, dtype = _field(fields, "data"), _dtype(_field(fields, "dtype"))
     if not isinstance(data, bool | int | float):
-        raise CodecError(f"a number that is {describe(data)}")
+        raise CodecError(f"expected a number, not {describe(data)}")
     try:
         return cast(np.generic, dtype.type(data))
     except (OverflowError, ValueError):
-        raise CodecError(f"a number that does not fit {dtype}") from None
+        raise CodecError(f"a number does not fit {dtype}") from None
 
 
 def _dtype(text: object) -> np.dtype[Any]:
@@ -195,18 +196,18 @@ def _dtype(text: object) -> np.dtype[Any]:
         text = text.decode("ascii", "replace")
     if not isinstance(text, str) or not _NUMERIC.fullmatch(text):
         shown = repr(text)[:40] if isinstance(text, str) else describe(text)
-        raise CodecError(f"an array of dtype {shown}; only numbers are read")
+        raise CodecError(f"an array has dtype {shown}; only numbers are supported")
     try:
         return np.dtype(text)
     except TypeError:
-        raise CodecError(f"an array of dtype {text!r}, which does not exist") from None
+        raise CodecError(f"an array has dtype {text!r}, which does not exist") from None
 
 
 def _field(fields: dict[Any, Any], name: str) -> Any:
     for key in (name, name.encode()):
         if key in fields:
             return fields[key]
-    raise CodecError(f"an array without its {name}")
+    raise CodecError(f"an array or image has no '{name}'")
 
 
 def _decompress(fields: dict[Any, Any]) -> np.ndarray:
@@ -214,12 +215,14 @@ def _decompress(fields: dict[Any, Any]) -> np.ndarray:
     try:
         with Image.open(io.BytesIO(data), formats=("PNG", "JPEG")) as image:
             if max(image.size) > MAX_IMAGE_SIDE:
-                raise CodecError(f"an image of {image.size} pixels; at most {MAX_IMAGE_SIDE} a side are read")
+                raise CodecError(
+                    f"an image has {image.size} pixels; at most {MAX_IMAGE_SIDE} per side are allowed"
+                )
             return np.array(image)
     except CodecError:
         raise
     except Exception as error:  # decoders raise anything on broken data
-        raise CodecError(f"an image that is not PNG or JPEG ({type(error).__name__})") from None
+        raise CodecError(f"an image is not PNG or JPEG ({type(error).__name__})") from None
 
 
 _MARKERS: dict[str | bytes, Callable[[dict[Any, Any]], object]] = {

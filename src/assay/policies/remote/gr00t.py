@@ -63,9 +63,9 @@ class Gr00t(RemotePolicy):
         if nested not in ("0", "1"):
             raise PolicyError(f"{text}: nested={nested}: expected 0 or 1")
         if self.address.access.tls:
-            raise PolicyError(f"{text}: tls=1: GR00T's servers do not encrypt")
+            raise PolicyError(f"{text}: tls=1: GR00T servers do not support encryption")
         if self.address.access.bearer:
-            raise PolicyError(f"{text}: bearer: GR00T's servers take key=VARIABLE")
+            raise PolicyError(f"{text}: bearer: GR00T servers expect key=VARIABLE instead")
         self._nested = nested == "1"
 
     def connect(self) -> None:
@@ -101,7 +101,9 @@ class Gr00t(RemotePolicy):
         for name in (*AXES, "gripper"):
             part = action.get(f"action.{name}", action.get(name))
             if not isinstance(part, np.ndarray) or part.ndim != 3 or part.shape[0] != 1 or part.shape[2] != 1:
-                raise self._reject(f"the action's {name} should be (1, k, 1), not {codec.describe(part)}")
+                raise self._reject(
+                    f"the action's {name} should have shape (1, k, 1), not {codec.describe(part)}"
+                )
             parts.append(part[0])
         return np.concatenate(parts, axis=1)
 

@@ -84,7 +84,7 @@ class OpenPI(RemotePolicy):
         message = codec.encode_openpi(self._content(observation))
         reply = self._read_map(self._transport.ask(message))
         if "actions" not in reply:
-            raise self._reject(f"a reply without 'actions'; it has {sorted(map(str, reply))[:6]}")
+            raise self._reject(f"the reply has no 'actions', only {sorted(map(str, reply))[:6]}")
         timing = reply.get("server_timing", reply.get("policy_timing"))
         duration = timing.get("infer_ms") if isinstance(timing, dict) else None
         if isinstance(duration, float | int) and math.isfinite(duration) and duration >= 0:
@@ -133,7 +133,7 @@ class StarVla(RemotePolicy):
             raise self._report_failure(error.get("message", error) if isinstance(error, dict) else error)
         actions = data.get("actions") if isinstance(data, dict) else None
         if not isinstance(actions, np.ndarray) or actions.ndim != 3 or len(actions) != 1:
-            raise self._reject(f"the actions should be (1, k, 7), not {codec.describe(actions)}")
+            raise self._reject(f"the actions should have shape (1, k, 7), not {codec.describe(actions)}")
         return actions[0]
 
 
@@ -166,7 +166,9 @@ class RoboArena(OpenPI):
         size = needs.get("image_resolution")
         square = isinstance(size, list) and len(size) == 2 and size[0] == size[1] and type(size[0]) is int
         if size is not None and not square:
-            raise self._reject(f"the server wants images of {size!r:.40}; only square ones can be sent")
+            raise self._reject(
+                f"the server needs images of size {size!r:.40}; only square images can be sent"
+            )
         is_needed = (external, needs.get("needs_wrist_camera", True))
         declared = {
             "cameras": tuple(

@@ -51,5 +51,5 @@ class OpenVlaOft(RemotePolicy):
         except codec.CodecError as error:
             raise self._reject(str(error)) from None
         if isinstance(reply, str):
-            raise self._report_failure(f"{json.dumps(reply)}; see the log of the server")
+            raise self._report_failure(f"{json.dumps(reply)}; see the server's log")
         return reply

@@ -76,7 +76,7 @@ class ReceivedObservation:
             array = np.asarray(state) if isinstance(state, list | np.ndarray) else np.empty(0, dtype=object)
             if array.dtype.kind not in "biuf" or array.shape != (STATE_SIZE,) or not np.isfinite(array).all():
                 raise PolicyError(
-                    f"the state should be ({STATE_SIZE},) finite numbers, not {codec.describe(state)}"
+                    f"the state should be {STATE_SIZE} finite numbers, not {codec.describe(state)}"
                 )
             self._state = array.astype(np.float64)
 
@@ -99,7 +99,9 @@ class ReceivedObservation:
         """Return the upright image, (height, width, 3) uint8, resized if it was sent at another size."""
         names = dict(self._convention.cameras)
         if camera not in names:
-            raise PolicyError(f"the client sends no camera '{camera}': {did_you_mean(camera, names)}")
+            raise PolicyError(
+                f"the client sends no images from camera '{camera}': {did_you_mean(camera, names)}"
+            )
         name = names[camera]
         if name not in self._images:
             raise _not_sent(f"the image '{name}'")
@@ -157,7 +159,7 @@ class ServerSession(ABC):
         """Reset the policy if a message's prompt differs from the current one; ``task`` defaults to the prompt."""
         prompt = message.get(self.convention.prompt)
         if not isinstance(prompt, str):
-            raise PolicyError(f"'{self.convention.prompt}' should be a text, not {codec.describe(prompt)}")
+            raise PolicyError(f"'{self.convention.prompt}' should be text, not {codec.describe(prompt)}")
         if prompt != self._prompt:
             self._actions.clear()
             self.policy.reset(Instruction(prompt), EpisodeSpec(task or prompt, seed, SERVED_PACK))
@@ -268,7 +270,7 @@ class VlaEvalSession(ServerSession):
             case vla_eval.ERROR:
                 pass
             case _:
-                raise PolicyError(f"there is no message type {kind!r:.40}")
+                raise PolicyError(f"unknown message type {kind!r:.40}")
         return None
 
     def report_error(self, reason: str) -> tuple[bytes | str, bool]:
@@ -312,7 +314,7 @@ class PolicyServer:
             )
         except (OSError, UnicodeError) as error:
             if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
-                reason = "the port is in use; choose another one with --port (0 takes any free port)"
+                reason = "the port is in use; choose another one with --port (0 selects any free port)"
             else:
                 reason = getattr(error, "strerror", None) or str(error)
             raise PolicyError(f"{host}:{port}: {reason}") from None
@@ -344,7 +346,7 @@ class PolicyServer:
                 if reply is not None:
                     await connection.send(reply)
                 if ends:
-                    await connection.close(SERVER_FAILED, "the policy failed; see the message before")
+                    await connection.close(SERVER_FAILED, "the policy failed; see the previous message")
                     break
         except ConnectionClosed:
             pass

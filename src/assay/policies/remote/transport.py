@@ -227,10 +227,10 @@ class Transport(ABC):
                 raise StalledError(text, f"no answer within {seconds:g} s") from None
             if isinstance(error, RemoteError) or not isinstance(error, Exception):
                 raise
-            raise LostError(text, f"the connection broke ({error!r})") from error
+            raise LostError(text, f"the connection was lost ({error!r})") from error
 
     def _size_error(self) -> ReplyError:
-        return ReplyError(self.address.text, f"a reply of more than {MAX_REPLY_BYTES:,} bytes")
+        return ReplyError(self.address.text, f"the reply has more than {MAX_REPLY_BYTES:,} bytes")
 
 
 @contextlib.contextmanager
@@ -279,7 +279,7 @@ class WebsocketTransport(Transport):
             status = error.response.status_code
             hint = ": wrong or missing key (?key=VARIABLE or ?bearer=VARIABLE)"
             raise ConnectError(
-                f"answers HTTP {status}{hint if status in _UNAUTHORISED else ''}", final=status < 500
+                f"replied with HTTP {status}{hint if status in _UNAUTHORISED else ''}", final=status < 500
             ) from None
         except ssl.SSLError as error:
             raise ConnectError(f"has no trusted certificate: {error.reason or error}", final=True) from None
@@ -375,7 +375,7 @@ class HttpTransport(Transport):
         except httpx2.TimeoutException:
             raise TimeoutError from None
         except httpx2.HTTPError as error:
-            raise LostError(self.address.text, f"the connection broke ({error})") from None
+            raise LostError(self.address.text, f"the connection was lost ({error})") from None
         if reply.status_code != httpx2.codes.OK:
             hint = ": wrong or missing key" if reply.status_code in _UNAUTHORISED else ""
             start = body[:200].decode(errors="replace")
@@ -413,7 +413,7 @@ class ZmqTransport(Transport):
         with self._operation(seconds):
             parts = self._socket.recv_multipart()
         if len(parts) != 1:
-            raise ReplyError(self.address.text, f"a reply of {len(parts)} parts; one is expected")
+            raise ReplyError(self.address.text, f"the reply has {len(parts)} parts; expected one")
         return bytes(parts[0])
 
     def _abort(self) -> None:
@@ -430,4 +430,4 @@ class ZmqTransport(Transport):
         except zmq.Again:
             raise TimeoutError from None
         except zmq.ZMQError as error:
-            raise LostError(self.address.text, f"the connection broke ({error})") from None
+            raise LostError(self.address.text, f"the connection was lost ({error})") from None

@@ -64,7 +64,7 @@ class VlaEval(RemotePolicy):
         self.metadata = self._exchange(HELLO, hello, HELLO)
         version = self.metadata.get("protocol_version")
         if version != VERSION:
-            raise self._reject(f"the server has protocol version {version!r:.20}; expected {VERSION}")
+            raise self._reject(f"the server uses protocol version {version!r:.20}; expected {VERSION}")
         wanted = self.metadata.get("observation_params")
         declared = adopt_parameters(CONVENTION, wanted) if isinstance(wanted, dict) else CONVENTION
         self.convention = declared.adjusted(self.address.adjusted)
@@ -114,7 +114,7 @@ class VlaEval(RemotePolicy):
         for key in ("actions", "action"):
             if key in action:
                 return action[key]
-        raise self._reject(f"an action without 'actions'; it has {sorted(map(str, action))[:6]}")
+        raise self._reject(f"the action message has no 'actions', only {sorted(map(str, action))[:6]}")
 
     def _send(self, kind: str, payload: Mapping[str, object]) -> None:
         self._seq += 1
@@ -130,9 +130,11 @@ class VlaEval(RemotePolicy):
                 content.get("error", content) if isinstance(content, dict) else content
             )
         if answer != expected or not isinstance(content, dict):
-            raise self._reject(f"'{kind}' was answered by type {answer!r:.40} with {codec.describe(content)}")
+            raise self._reject(
+                f"'{kind}' was answered with type {answer!r:.40} and {codec.describe(content)}"
+            )
         if reply.get("seq") != self._seq:
-            raise self._reject(f"message {self._seq} was answered as number {reply.get('seq')!r:.20}")
+            raise self._reject(f"message {self._seq} was answered with seq {reply.get('seq')!r:.20}")
         return content
 
 

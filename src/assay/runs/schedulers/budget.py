@@ -52,7 +52,7 @@ def run_within(
     in ways that no digest shows.
     """
     if path.exists():
-        raise RunError(f"{path} exists already: every evaluation needs a new file")
+        raise RunError(f"{path} already exists; every evaluation needs a new file")
     began = monotonic()
     whole = RunPlan.make(experiment, options)
     all_tasks = tuple(dict.fromkeys(spec.task for spec in whole.specs))

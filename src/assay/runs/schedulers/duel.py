@@ -92,7 +92,7 @@ def duel(
         raise RunError(f"per_start={per_start}: expected an integer >= 1")
     if folder is None:
         if not all(isinstance(policy, str) for policy in policies):
-            raise RunError("duel: a policy object needs out, a folder")
+            raise RunError("duel: with a policy object, out is required (a folder)")
         folder = Path("runs") / "-".join(("duel", *(plain_name(str(policy)) for policy in policies)))
     options = choose_workers(options, policies, max(1, (os.cpu_count() or 1) // 2))
     drawn = draw(RunPlan.make(experiment, options), per_start)
@@ -150,11 +150,11 @@ def _stored_order(plans: Sequence[RunPlan], per_start: int | None, measure: str)
             if stored is None and not done:  # killed before the order was stored
                 continue
             if stored is None:
-                raise RunError(f"{path} is a run, but not of a duel: choose another --out")
+                raise RunError(f"{path} is a run, but not part of a duel; choose another --out")
             for name, wanted in (("per_start", per_start), ("measure", measure)):
                 if (known := stored.get(name, SUCCESS)) != wanted:
                     raise RunError(
-                        f"{path} was started with {name}={known}, not {wanted}: choose another --out"
+                        f"{path} was started with {name}={known}, not {wanted}; choose another --out"
                     )
             order = order or [(task, seed) for task, seed in stored["order"]]
     return order

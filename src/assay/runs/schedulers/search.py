@@ -326,13 +326,13 @@ def search(
     options = choose_workers(options, [policy], os.cpu_count() or 1)
     if path is None:
         if not isinstance(policy, str):
-            raise RunError("search: a policy object needs out, a file")
+            raise RunError("search: with a policy object, out is required (a file)")
         path = default_path(META, policy)
     for name, value, example in (("level", level, 0.5), ("confidence", confidence, 0.95)):
         if not 0 < value < 1:
             raise RunError(f"{name} {value:g}: expected a number between 0 and 1, such as {example:g}")
     if not axes or len(set(axes)) < len(axes):
-        raise ExperimentError(f"axes '{', '.join(axes)}': choose different ones of {', '.join(AXES)}")
+        raise ExperimentError(f"axes '{', '.join(axes)}': choose distinct axes from {', '.join(AXES)}")
     seeds = options.seeds or SEEDS
     plan = RunPlan.make(whole_grid(()), replace(options, seeds=seeds[:1]))
     plan = replace(plan, options=replace(options, seeds=seeds))
@@ -345,7 +345,7 @@ def search(
         for setting, wanted in settings.items():
             if stored[setting] != wanted:
                 raise RunError(
-                    f"{path} was searched with {setting} {stored[setting]}, not {wanted}: choose another --out"
+                    f"{path} was searched with {setting} {stored[setting]}, not {wanted}; choose another --out"
                 )
         store.describe(**{META: settings | _describe_searches(store, searches, cannot)})
         observer.began(store, sum(search.threshold.budget for search in searches))

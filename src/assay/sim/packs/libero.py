@@ -115,7 +115,7 @@ class LiberoPack(AssetPack):
         """Return a new XML document for one of LIBERO's rooms, with its default textures."""
         if style:
             raise AssetError(
-                f"the libero pack offers the {arena} arena only in its default style, not '{style}'"
+                f"the libero pack provides the {arena} arena only in its default style, not '{style}'"
             )
         scene, floor, wall = _ROOMS[arena]
         root = read_mjcf(_existing(self.libero / "scenes" / f"{scene}.xml", _LIBERO_ORIGIN))
@@ -135,7 +135,7 @@ class LiberoPack(AssetPack):
 
 def _existing(path: Path, origin: str) -> Path:
     if not path.is_file():
-        raise AssetError(f"missing {path} (it comes from {origin})")
+        raise AssetError(f"missing {path} (part of {origin})")
     return path
 
 

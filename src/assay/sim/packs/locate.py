@@ -71,8 +71,8 @@ def add(path: Path) -> Assets:
     if assets.libero is None and assets.robosuite is None:
         raise AssetError(
             f"{path} contains neither LIBERO's assets (looked for {_LIBERO_MARK}) nor robosuite's (looked for "
-            f"{_ROBOSUITE_MARK}); name a LIBERO checkout, an installed robosuite or LIBERO, or a "
-            "site-packages folder; or download both: assay assets get"
+            f"{_ROBOSUITE_MARK}); specify a LIBERO checkout, an installed robosuite or LIBERO, or a "
+            "site-packages folder, or download both with assay assets get"
         )
     try:
         registered = read_registered()
@@ -100,7 +100,7 @@ def read_registered() -> Assets:
     except OSError as error:
         raise AssetError(f"{file} cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, AttributeError):
-        raise AssetError(f"{file} is damaged: delete it and run 'assay assets add PATH' again") from None
+        raise AssetError(f"{file} is damaged; delete it and run 'assay assets add PATH' again") from None
 
 
 def locate(libero: Path | None = None, robosuite: Path | None = None) -> Assets:
@@ -128,8 +128,8 @@ def locate_states(folder: Path | None = None) -> Path:
             if (place := assets.parent / name).is_dir():
                 return place
     raise AssetError(
-        "LIBERO's initial states were not found: name the folder (init_files in a checkout) "
-        f"with --states or {STATES_VARIABLE}, or download them: assay assets get"
+        "LIBERO's initial states were not found: specify the folder (init_files in a checkout) "
+        f"with --states or {STATES_VARIABLE}, or download them with assay assets get"
     )
 
 
@@ -246,7 +246,7 @@ def unpack(wheel: Path, wanted: Mapping[str, str], target: Path) -> None:
             for name in names:
                 path = target / place / name.removeprefix(source) if name != source else target / place
                 if ".." in PurePosixPath(name).parts:
-                    raise AssetError(f"{wheel.name} is refused: it contains '{name}'")
+                    raise AssetError(f"{wheel.name} is rejected because it contains '{name}'")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(name) as content, path.open("wb") as file:
                     shutil.copyfileobj(content, file)

@@ -132,7 +132,7 @@ class AssetPack:
         """Return a new XML document for a room. Raises AssetError for a style other than the default, ``""``."""
         if style:
             raise AssetError(
-                f"the asset pack '{self.name}' offers the arena '{arena.value}' in one style only, not as '{style}'; "
+                f"the asset pack '{self.name}' provides the arena '{arena.value}' in only one style, not as '{style}'; "
                 "leave the style empty"
             )
         return self._part(f"arenas/{arena.value}.xml")

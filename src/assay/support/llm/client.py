@@ -82,7 +82,9 @@ class Cache:
             self._replies = KeyValues(file, "replies", ("key",), ("text", "cut_off"))
             self._about = KeyValues(file, "about", ("key",), ("told",))
         except (sqlite3.Error, OSError) as error:
-            raise LLMError(f"{file}: not a cache of answers ({error}); delete it, or name another") from None
+            raise LLMError(
+                f"{file} is not a cache of answers ({error}); delete it, or choose another file"
+            ) from None
 
     def get(self, request: Mapping[str, object]) -> Reply | None:
         """Return the reply to a request, or None if it is not cached."""
@@ -111,7 +113,7 @@ class Cache:
         try:
             yield
         except sqlite3.Error as error:
-            raise LLMError(f"{self._file}: the cache of answers cannot be used: {error}") from None
+            raise LLMError(f"the cache of answers {self._file} cannot be used: {error}") from None
 
 
 def key_of(request: Mapping[str, object]) -> str:
@@ -224,7 +226,7 @@ class Client:
             raise NonsenseError(str(trouble))
         times = f"{self._endpoint.attempts} times"
         raise UnansweredError(
-            f"{self._url}: {trouble}, {times}; answers so far are cached, so run it again later"
+            f"{self._url}: {trouble}, {times}; the answers so far are cached, so run the same command again later"
         )
 
     async def _send(self, request: dict[str, object]) -> Reply:
@@ -253,7 +255,7 @@ class Client:
             raise _TroubleError(report, wait=wait, too_many=response.status_code == _TOO_MANY)
         if response.status_code in _BLOCKING and _BLOCKED.search(report) and not _FORM.search(report):
             raise _BlockedError(report)
-        raise RefusedError(f"{self._url} refuses: {report}", response.status_code)
+        raise RefusedError(f"{self._url} refuses the request: {report}", response.status_code)
 
     def _parse(self, data: bytes) -> Reply:
         try:

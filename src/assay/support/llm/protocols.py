@@ -119,33 +119,35 @@ class Endpoint:
         except httpx2.InvalidURL:
             is_url = False
         if not is_url:
-            raise LLMError("the endpoint must be an address like http://localhost:8000/v1")
+            raise LLMError("the endpoint must be a URL such as http://localhost:8000/v1")
         if url.userinfo or url.query or url.fragment:
-            raise LLMError(f"the endpoint must be an address only; a key belongs into {KEY_VARIABLE}")
+            raise LLMError(f"the endpoint must be a plain URL; an API key belongs in {KEY_VARIABLE}")
         if self.key is not None:
             if not self.key.isascii() or not self.key.isprintable() or self.key != self.key.strip():
-                raise LLMError(f"{KEY_VARIABLE} contains characters that are not allowed in a key")
+                raise LLMError(f"{KEY_VARIABLE} contains characters that are not allowed in an API key")
             if url.scheme == "http" and url.host not in _LOOPBACK:
                 raise LLMError(
-                    f"a key is not sent over http to {url.host}: use https, or unset {KEY_VARIABLE}"
+                    f"refusing to send the API key to {url.host} over http: use https, or unset {KEY_VARIABLE}"
                 )
         if not self.model.strip():
-            raise LLMError("the name of a model is missing")
+            raise LLMError("the model name is missing")
         for name, value, instead in (
             ("effort", self.effort, "--thinking"),
             ("thinking", self.thinking, "--effort"),
         ):
             if value and name not in PROTOCOLS[self.protocol].takes:
                 raise LLMError(
-                    f"this protocol has no parameter for {name}: {instead}, or --extra with the server's own"
+                    f"this protocol has no parameter for {name}; use {instead}, or --extra with the server's own"
                 )
         if self.thinking is not None and not 0 <= self.thinking < self.most_tokens:
             raise LLMError(
-                f"the thinking budget must be below the tokens of an answer ({self.most_tokens:,})"
+                f"the thinking budget must be less than the maximum length of an answer ({self.most_tokens:,} tokens)"
             )
         bounds = (self.per_minute, self.timeout, self.attempts, self.at_once, self.most_tokens)
         if not all(0 < bound < inf for bound in bounds):
-            raise LLMError("requests per minute and at once, timeout, attempts and tokens must be above 0")
+            raise LLMError(
+                "requests per minute, concurrent requests, timeout, attempts and tokens must be positive and finite"
+            )
 
     @property
     def address(self) -> str:

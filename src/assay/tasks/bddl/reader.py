@@ -92,7 +92,7 @@ def parse_document(content: str | bytes, *, id: str, file: Path | str | None = N
     ``file`` is used only in error messages. Raises BDDLError.
     """
     if len(content) > MAX_BYTES:
-        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes: not a task file", file=file)
+        raise BDDLError(f"is larger than {MAX_BYTES:,} bytes, so it is not a task file", file=file)
     try:
         text = content if isinstance(content, str) else content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -173,7 +173,9 @@ class _BddlReader:
         for section, entities in (("fixtures", fixtures), ("objects", objects)):
             for index, entity in enumerate(entities):
                 if (count := placed[entity.name]) != 1:
-                    reason = "is placed by no initial relation" if count == 0 else f"is placed {count} times"
+                    reason = (
+                        "is not placed by any initial relation" if count == 0 else f"is placed {count} times"
+                    )
                     self._warn(self._lines[(section, index)], f"{quote(entity.name)} {reason}")
         task = Task(id, scene, goal, Instruction(" ".join(words)), of_interest)
         return Document(task, tuple(sorted(self._warnings, key=lambda note: note.line)))
@@ -200,7 +202,7 @@ class _BddlReader:
                 raise fail(f"unknown section {quote(group.head)}; {nearest}", group)
             if group.head in sections:
                 raise fail(
-                    f"section '{group.head}' was given on line {sections[group.head].line} already", group
+                    f"section '{group.head}' was already given on line {sections[group.head].line}", group
                 )
             sections[group.head] = group
         for name in _REQUIRED:
@@ -231,7 +233,7 @@ class _BddlReader:
             if category in categories:
                 self._warn(
                     word.line,
-                    f"category {quote(category)} was listed on line {categories[category]} already; "
+                    f"category {quote(category)} was already listed on line {categories[category]}; "
                     "LIBERO keeps only the last list",
                 )
             categories[category] = word.line
@@ -307,7 +309,7 @@ def _rows(attributes: Mapping[str, Node], key: str, count: int) -> list[list[flo
         return []
     listed = as_group(attributes[key], _ATTRIBUTES[key])
     if not listed.items:
-        raise fail(f"'{key}' is empty: it takes {_ATTRIBUTES[key]}", listed)
+        raise fail(f"'{key}' is empty; expected {_ATTRIBUTES[key]}", listed)
     return [_numbers(node, count, f"{count} numbers in parentheses") for node in listed.items]
 
 
@@ -342,5 +344,5 @@ def join_expressions(words: Iterable[str]) -> list[str]:
 
 def _only_item(group: Group, expected: str) -> Node:
     if len(group.rest) != 1:
-        raise fail(f"'{group.head}' takes {expected} and nothing else", group)
+        raise fail(f"'{group.head}' takes only {expected}", group)
     return group.rest[0]

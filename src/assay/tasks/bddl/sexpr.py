@@ -119,11 +119,11 @@ def parse_group(text: str) -> Group:
             raise fail("')' closes nothing", line)
         elif root is not None and not stack:
             raise fail(
-                f"text after the end of the task on line {last_line}: one ')' too many before it?", line
+                f"text after the end of the task on line {last_line}: is there one ')' too many?", line
             )
         elif token == "(":
             if len(stack) == MAX_DEPTH:
-                raise fail(f"parentheses are nested more than {MAX_DEPTH} deep", line)
+                raise fail(f"parentheses are nested more than {MAX_DEPTH} levels deep", line)
             group = Group([], line)
             if root is None:
                 root = group

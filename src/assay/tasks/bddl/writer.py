@@ -28,7 +28,7 @@ def _lines(task: Task) -> Iterator[str]:
     instruction = " ".join(task.instruction.text.split())
     for sign in "();\0":
         if sign in instruction:
-            raise TaskError(f"{task.id}: a task file cannot hold an instruction with {quote(sign)} in it")
+            raise TaskError(f"{task.id}: a task file cannot store an instruction that contains {quote(sign)}")
     yield f"(define (problem {problem_name(scene.arena, scene.style)})"
     yield "  (:domain robosuite)"
     yield f"  (:language {instruction})"

@@ -179,7 +179,9 @@ def entry(id: str) -> CatalogueEntry:
     name, slash, number = id.strip().partition("/")
     if not slash:
         nearest = "" if name in _SUITES else f"; {did_you_mean(name[:80], _SUITES)}"
-        raise TaskError(f"unknown task {quote(id)}; write suite and number, such as 'libero_goal/0'{nearest}")
+        raise TaskError(
+            f"unknown task {quote(id)}; write the suite and the number, such as 'libero_goal/0'{nearest}"
+        )
     entries = {str(index): entry for index, entry in enumerate(_suite(name)[1])}
     if number not in entries:
         last = len(entries) - 1
@@ -219,7 +221,7 @@ def resolve(selection: str) -> tuple[Task, ...]:
         elif Path(part).is_dir():
             selected = tuple(load_file(str(file)) for file in find_files(part))
             if not selected:
-                raise TaskError(f"{part}: no .bddl or .json file there or in a folder below")
+                raise TaskError(f"{part}: no .bddl or .json file in this folder or its subfolders")
         elif names_file(part) or ("/" in part and part.partition("/")[0] in _SUITES):
             selected = (load(part),)
         else:

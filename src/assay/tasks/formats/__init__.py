@@ -51,7 +51,7 @@ def find_release(folder: Path, release: str, *candidates: str) -> Path:
             return folder / candidate
     looked = ", ".join(candidate or "the folder itself" for candidate in candidates)
     missing = "" if folder.is_dir() else " (the folder does not exist)"
-    raise ReleaseError(f"{folder} holds no {release} release{missing}: looked for {looked}")
+    raise ReleaseError(f"{folder} does not contain the {release} release{missing}; looked for {looked}")
 
 
 def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
@@ -65,14 +65,14 @@ def text_of(file: Path, *, most: int = MAX_BYTES) -> str:
     except OSError as error:
         raise ReleaseError(f"{file}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise ReleaseError(f"{file}: is not a text file in UTF-8") from None
+        raise ReleaseError(f"{file}: is not a UTF-8 text file") from None
 
 
 def instruction(value: object, place: str) -> str:
     """Return an instruction with single spaces. Raises ReleaseError if it is not one line of text."""
     text = " ".join(value.split()) if isinstance(value, str) else ""
     if not text or not text.isprintable():
-        raise ReleaseError(f"{place}: an instruction must be a line of text, not {quote(repr(value))}")
+        raise ReleaseError(f"{place}: an instruction must be one line of text, not {quote(repr(value))}")
     return text
 
 
@@ -80,7 +80,7 @@ def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
     """Return the id of the task with this file name (without suffix). Raises ReleaseError if there is none."""
     ids = {file: id for file, id in _files().items() if id.startswith("" if suite is None else f"{suite}/")}
     if name not in ids:
-        raise ReleaseError(f"{place}: unknown task {quote(name, limit=120)}: {did_you_mean(name[:200], ids)}")
+        raise ReleaseError(f"{place}: unknown task {quote(name, limit=120)}; {did_you_mean(name[:200], ids)}")
     return ids[name]
 
 

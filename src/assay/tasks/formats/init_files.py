@@ -98,25 +98,27 @@ def read_states(path: Path | str) -> np.ndarray:
                     io.BytesIO(_read_member(archive, names[0])), allow_pickle=False
                 )
                 if states.dtype.kind not in "fi":
-                    raise _MalformedError("the array is neither float nor integer")
+                    raise _MalformedError("the array is neither floating-point nor integer")
             elif len(pickles) == 1:
                 folder = pickles[0].removesuffix("data.pkl")
                 tree = _read_tree(_read_member(archive, pickles[0]))
                 states = _build_array(tree, lambda key: _read_member(archive, f"{folder}data/{key}"))
             else:
-                raise StateError(f"{path}: not a file of initial states: needs exactly one data.pkl")
+                raise StateError(f"{path} is not a file of initial states: expected exactly one data.pkl")
     except FileNotFoundError:
         raise StateError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise StateError(f"{path}: is a folder, not a file of initial states") from None
+        raise StateError(f"{path} is a folder, not a file of initial states") from None
     except _DAMAGE as error:
-        raise StateError(f"{path}: not a file of initial states: {error}") from None
+        raise StateError(f"{path} is not a file of initial states: {error}") from None
     except _MalformedError as error:
-        raise StateError(f"{path}: refused: {error}") from None
+        raise StateError(f"{path} is rejected: {error}") from None
     if states.ndim == 1:
         states = states[None]
     if states.ndim != 2 or not np.isfinite(states).all():
-        raise StateError(f"{path}: holds an array of shape {states.shape}, not finite states (count, length)")
+        raise StateError(
+            f"{path} contains an array of shape {states.shape}; expected finite states (count, length)"
+        )
     return np.ascontiguousarray(states, dtype=np.float64)
 
 
@@ -130,7 +132,7 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     with archive.open(name) as member:
         content = member.read(size + 1)
     if len(content) != size:
-        raise _MalformedError(f"'{name}' is not as long as it declares")
+        raise _MalformedError(f"the size of '{name}' differs from the declared one")
     return content
 
 
@@ -175,8 +177,8 @@ def _build_array(tree: object, storage: Callable[[str], bytes]) -> np.ndarray:
             return _shape_array(storage(key)[start * dtype.itemsize :], dtype, shape)
         case _Call(name) | _Name(name):
             imported = ".".join(name.split())[:80]
-            raise _MalformedError(f"it imports '{imported}', which no numeric array needs")
-    raise _MalformedError("it holds something other than one numeric array")
+            raise _MalformedError(f"it imports '{imported}', which a numeric array does not need")
+    raise _MalformedError("it contains something other than one numeric array")
 
 
 def _read_bytes(tree: object) -> bytes:
@@ -194,7 +196,7 @@ def _read_dtype(tree: object) -> np.dtype:
             "numpy dtype", ("f8" | "f4" | "i8" | "i4" as code, *_), (_, "<" | ">" | "=" | "|" as order, *_)
         ):
             return np.dtype(order.replace("|", "=") + code)
-    raise _MalformedError("the array is neither float nor integer")
+    raise _MalformedError("the array is neither floating-point nor integer")
 
 
 def _check_shape(shape: object) -> tuple[int, ...]:
@@ -208,6 +210,6 @@ def _shape_array(content: bytes, dtype: np.dtype, shape: object, *, fortran: boo
     sizes = _check_shape(shape)
     needed = math.prod(sizes) * dtype.itemsize
     if needed > len(content):
-        raise _MalformedError(f"it declares {needed} bytes of numbers and holds {len(content)}")
+        raise _MalformedError(f"it declares {needed} bytes of numbers but contains {len(content)}")
     flat = np.frombuffer(content[:needed], dtype=dtype)
     return flat.reshape(sizes, order="F" if fortran else "C").astype(np.float64)

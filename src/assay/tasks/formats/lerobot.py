@@ -75,7 +75,7 @@ class LerobotEpisode:
             within = pl.col("index").is_between(self.first, self.first + self.length, closed="left")
             whole = whole.filter(within)
         if len(whole) != self.length:
-            raise ReleaseError(f"{len(whole)} of {self.length} frames in {self.table.name}")
+            raise ReleaseError(f"{self.table.name} contains {len(whole)} of {self.length} frames")
         return whole
 
     def stills(self, camera: str) -> Sequence[bytes]:
@@ -95,11 +95,11 @@ class LerobotFolder:
         except ValidationError as error:
             raise ReleaseError(f"{folder / INFO}: {validation_reason(error)}") from error
         except BROKEN as error:
-            raise ReleaseError(f"{folder / INFO}: cannot be read: {one_line(error)}") from error
+            raise ReleaseError(f"{folder / INFO} cannot be read: {one_line(error)}") from error
         self.fps, self.version, self._info = info.fps, info.codebase_version, info
         if self.version not in VERSIONS:
             raise ReleaseError(
-                f"{folder}: LeRobotDataset {self.version}; choose one of {', '.join(VERSIONS)}"
+                f"{folder}: LeRobotDataset {self.version} is not supported; supported versions: {', '.join(VERSIONS)}"
             )
         self.cameras = {
             key for key, feature in self.features.items() if feature.get("dtype") in ("video", "image")
@@ -165,7 +165,7 @@ class LerobotFolder:
         name = (template or "").format(**place)
         path = Path(os.path.normpath(self.folder / name))
         if not path.is_relative_to(os.path.normpath(self.folder)):
-            raise ReleaseError(f"{self.folder}: refers to a file outside the folder: {name[:80]}")
+            raise ReleaseError(f"{self.folder} refers to a file outside the folder: {name[:80]}")
         return path
 
 

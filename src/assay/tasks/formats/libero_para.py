@@ -107,14 +107,14 @@ def read_metadata(file: Path) -> tuple[PublishedParaphrase, ...]:
         lacking = sorted(set(COLUMNS) - set(rows.fieldnames or ()))
         if lacking:
             raise ReleaseError(
-                f"{file}: has no column {', '.join(lacking)}; expected LIBERO-Para's metadata.csv"
+                f"{file} lacks the columns {', '.join(lacking)}; expected LIBERO-Para's metadata.csv"
             )
         for row in rows:
             paraphrase = _ROW.validate_python({name: row[name] for name in COLUMNS})
             types_of((paraphrase.high, paraphrase.mid, paraphrase.low), f"{file}:{rows.line_num}")
             paraphrases.append(paraphrase)
     except csv.Error as error:
-        raise ReleaseError(f"{file}:{rows.line_num}: is not CSV: {error}") from None
+        raise ReleaseError(f"{file}:{rows.line_num}: invalid CSV: {error}") from None
     except ValidationError as error:
         raise ReleaseError(f"{file}:{rows.line_num}: {validation_reason(error)}") from None
     return tuple(paraphrases)
@@ -132,11 +132,11 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     for file in sorted(place.glob("*_eval*_ver*.bddl")):
         name = _NAME.fullmatch(file.stem)
         if name is None:
-            raise ReleaseError(f"{file}: the name does not state type, task and version")
+            raise ReleaseError(f"{file}: the file name does not state the type, task and version")
         content = text_of(file)
         language = _LANGUAGE.search(content)
         if language is None:
-            raise ReleaseError(f"{file}: has no (:language ...) with an instruction")
+            raise ReleaseError(f"{file} has no instruction in (:language ...)")
         # The files of a task differ only in their instruction, so the rest is parsed once per task.
         rest = f"{content[: language.start(1)]}{PLACEHOLDER}{content[language.end(1) :]}"
         if rest not in ids:
@@ -145,7 +145,7 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
             except BDDLError as error:
                 raise ReleaseError(str(error)) from None
             if goal not in goals:
-                raise ReleaseError(f"{file}: no task of {SUITE} has its goal")
+                raise ReleaseError(f"{file}: no task in {SUITE} has this goal")
             ids[rest] = goals[goal]
         object_type, action_type = types_of((name["high"], name["mid"], name["low"]), str(file))
         labels: dict[str, Label] = {
@@ -156,8 +156,8 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
         wordings.append(ReleaseWording(ids[rest], instruction(language[1], str(file)), labels))
     if not wordings:
         raise ReleaseError(
-            f"{place} holds no LIBERO-Para release: "
-            "no task file is called like 'act_structural_coordination_eval0_ver0.bddl'"
+            f"{place} does not contain the LIBERO-Para release: "
+            "no task file has a name such as 'act_structural_coordination_eval0_ver0.bddl'"
         )
     return tuple(wordings)
 

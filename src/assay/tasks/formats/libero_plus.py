@@ -101,7 +101,7 @@ class Entry:
         """Decode the suffix of the name. Raises ReleaseError if the suffix is unknown."""
         match = _SUFFIX.fullmatch(self.suffix)
         if match is None:
-            raise ReleaseError(f"LIBERO-plus: unknown suffix '{self.suffix}' of '{self.name}'")
+            raise ReleaseError(f"LIBERO-plus: unknown suffix '{self.suffix}' in '{self.name}'")
         a, b, c, d, e = (int(number) for number in (match["view"] or "0_0_100_0_0").split("_"))
         return Suffix(
             view=(a, b, c, d, e) if match["view"] else None,
@@ -123,7 +123,7 @@ def read_classification(folder: Path) -> tuple[Entry, ...]:
         split = task_and_suffix(row.name)
         if split is None or (suite != MIXED and not split[0].startswith(f"{suite}/")):
             name = quote(row.name, limit=120)
-            raise ReleaseError(f"{file}: no task of {quote(suite)} has a name with which {name} begins")
+            raise ReleaseError(f"{file}: {name} does not begin with the name of a task in {quote(suite)}")
         entries.append(Entry(suite, row.id, row.name, row.category, row.difficulty_level, *split))
     return tuple(entries)
 
@@ -141,7 +141,7 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
             split = task_and_suffix(file.stem)
             match = _LANGUAGE.fullmatch(split[1]) if split else None
             if split is None or match is None:
-                raise ReleaseError(f"{file}: is not called TASK_language_NUMBER.bddl after a built-in task")
+                raise ReleaseError(f"{file} is not named TASK_language_NUMBER.bddl after a built-in task")
             if file.stem in read:
                 continue
             try:
@@ -153,7 +153,7 @@ def wordings(folder: Path) -> tuple[ReleaseWording, ...]:
             read[file.stem] = ReleaseWording(task, text, labels)
     if not read:
         raise ReleaseError(
-            f"{place} holds no LIBERO-plus release: no task file is called like '..._language_1.bddl'"
+            f"{place} does not contain the LIBERO-plus release: no task file has a name such as '..._language_1.bddl'"
         )
     return tuple(read.values())
 

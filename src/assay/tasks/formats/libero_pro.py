@@ -132,7 +132,7 @@ def goals(folder: Path) -> Iterator[OtherGoal]:
             try:
                 yield OtherGoal(task, text, bddl.parse_goal(str(stated)))
             except BDDLError as error:
-                reason = f"{quote(text)}: goal: {error.reason}: {quote(str(stated), limit=120)}"
+                reason = f"{quote(text)}: invalid goal: {error.reason}: {quote(str(stated), limit=120)}"
                 yield OtherGoal(task, text, None, f"{place}: {reason}")
 
 
@@ -164,13 +164,13 @@ def _table(folder: Path, name: str, kind: type[Row]) -> Iterator[tuple[str, Row,
             yaml.safe_load(text_of(file))
         )
     except yaml.YAMLError as error:
-        raise ReleaseError(f"{file}: is not YAML: {one_line(str(error))}") from None
+        raise ReleaseError(f"{file} is not valid YAML: {one_line(str(error))}") from None
     except ValidationError as error:
         raise ReleaseError(f"{file}: {validation_reason(error)}") from None
     for suite, rows in content.items():
         if suite not in tasks.suites():
             nearest = did_you_mean(suite[:80], tasks.suites())
-            raise ReleaseError(f"{file}: unknown suite {quote(suite)}: {nearest}")
+            raise ReleaseError(f"{file}: unknown suite {quote(suite)}; {nearest}")
         for task, row in rows.items():
             place = f"{file}: {suite}: {quote(task, limit=120)}"
             yield task_of_file(task, f"{file}: {suite}", suite=suite), row, place

@@ -29,7 +29,7 @@ _FOLDERS = ("libero/libero_x/", "libero_x/", "")
 _NAME = re.compile(
     r"(?P<scene>\w+?_SCENE\d+)_(?:LEVEL\d__T(?P<number>\d+)_(?:_(?P<variant>A\d+)_)?)?(?P<words>(?!_).+)"
 )
-NAMELESS = "is not called like a task of LIBERO-X: ..._SCENE21_LEVEL4__T107__A1_..."
+NAMELESS = "is not named like a LIBERO-X task: ..._SCENE21_LEVEL4__T107__A1_..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def read(folder: Path) -> Checkout:
     if not files[1]:
         why = f": {bad[0].what}: {bad[0].reason}" if bad else ""
         raise ReleaseError(
-            f"{place / 'LEVEL1'}: no task file there{why}; level 1 is the control of the others"
+            f"{place / 'LEVEL1'}: no task file{why}; level 1 is the control for the other levels"
         )
     return Checkout(files, _wordings(place.parent / "LEVEL5", files[4], bad), tuple(bad))
 

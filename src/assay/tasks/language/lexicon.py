@@ -72,7 +72,7 @@ def load_yaml(file: Traversable) -> Any:
     try:
         return yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise PerturbationError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+        raise PerturbationError(f"{file} is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 def validate(kind: type[_T], content: Any, file: str) -> _T:
@@ -171,8 +171,8 @@ class Lexicon(YamlRecord):
         nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
         if not nouns:
             raise PerturbationError(
-                f"the lexicon has no name for the category '{category}': add one to {self.file}, "
-                "or pass your own file with --lexicon"
+                f"the lexicon has no name for the category '{category}'; add one to {self.file}, "
+                "or pass another file with --lexicon"
             )
         return nouns
 
@@ -207,7 +207,7 @@ def lexicon(extra: Path | None = None) -> Lexicon:
 def _nouns(content: Any, file: str) -> dict[str, Noun]:
     """Return the nouns in a file, by name."""
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
-        raise PerturbationError(f"{file}: must map each name to its fields, as nouns.yaml does")
+        raise PerturbationError(f"{file} must map each name to its fields, as nouns.yaml does")
     named = {str(name): {"name": str(name)} | entry for name, entry in content.items()}
     nouns = validate(dict[str, Noun], named, file)
     for noun in nouns.values():
@@ -215,10 +215,12 @@ def _nouns(content: Any, file: str) -> dict[str, Noun]:
         listed = [word.lower() for word in (*qualified, *noun.habitual, *noun.contextual, *noun.also)]
         for word in listed:
             if listed.count(word) > 1:
-                raise PerturbationError(f"{file}: '{noun.name}' has '{word}' twice")
+                raise PerturbationError(f"{file}: '{noun.name}' contains '{word}' twice")
         for word in " ".join((*noun.functional, *noun.habitual, *noun.contextual)).split():
             if word in attribute_words() and word not in noun.name:
-                raise PerturbationError(f"{file}: '{noun.name}' has '{word}', a visual or spatial attribute")
+                raise PerturbationError(
+                    f"{file}: '{noun.name}' contains '{word}', which is a visual or spatial attribute"
+                )
     return nouns
 
 

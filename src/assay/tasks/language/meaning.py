@@ -90,14 +90,14 @@ def read_task(task: Task, lexicon: Lexicon) -> Meaning:
         category = task.scene.categories.get(name)
         if category is not None and not named & {noun.name for noun in lexicon.of_category(category)}:
             raise PerturbationError(
-                f"{task.id}: the goal is about {name}, which the instruction does not name: "
+                f"{task.id}: the goal involves {name}, which the instruction does not mention: "
                 f"'{' '.join(original.split())}'"
             )
     try:
         steps = tuple(_check_step(step, mentions) for step in read_steps(slotted))
     except PerturbationError as error:
         reason = FIELD.sub(lambda field: mentions[int(field[1])].original, str(error))
-        raise PerturbationError(f"{task.id}: cannot read {original!r}: {reason}") from None
+        raise PerturbationError(f"{task.id}: cannot parse {original!r}: {reason}") from None
     return Meaning(original, slotted, mentions, steps, nouns)
 
 
@@ -137,16 +137,14 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
     """
     moves = step.action in (Action.PUT, Action.PUSH)
     if step.action is Action.TAKE or (step.fetch is not None and not moves):
-        raise PerturbationError("it names an object to take, but no place to put it")
+        raise PerturbationError("it names an object to pick up, but no place to put it")
     # After another step, the referent of "it" is ambiguous; "them" refers to both objects of that step.
     again = moves and step.fetch is None and step.thing_again == "it"
     for phrase in (step.thing_said if again else step.thing, step.target):
         if phrase and not (FIELD.search(phrase) and phrase.startswith(("the ", "both ", "its "))):
-            raise PerturbationError(
-                f"'{phrase}' is not the name of an object in the scene that the lexicon knows"
-            )
+            raise PerturbationError(f"'{phrase}' is not a name in the lexicon for an object in the scene")
     if moves and not step.preposition.endswith(tuple(RESTING)):
-        raise PerturbationError(f"'{step.place}' is not a place where an object can rest")
+        raise PerturbationError(f"'{step.place}' is not a location where an object can rest")
     field = FIELD.search(step.thing)
     door = f"{step.sense}_door"
     if field is not None and mentions[int(field[1])].noun.door and door in senses_by_verb()[step.verb.name]:
@@ -181,7 +179,7 @@ def rename_moved(text: str, categories: Iterable[str], rename: Rename) -> str:
         for category in filter(None, categories_):
             if named.setdefault(category, phrase) != phrase:
                 raise PerturbationError(
-                    f"'{text}' refers to one kind of object as {named[category]!r} and {phrase!r}"
+                    f"'{text}' refers to the same kind of object as both {named[category]!r} and {phrase!r}"
                 )
         new: list[str | None] = []
         for part, kind in zip(parts, categories_, strict=True):
@@ -210,7 +208,7 @@ def _category(part: str, categories: Iterable[str]) -> str | None:
         if len(matching) == 1:
             return matching[0]
         if matching:
-            raise PerturbationError(f"'{part}' may be any of {', '.join(matching)}")
+            raise PerturbationError(f"'{part}' is ambiguous; it may refer to {', '.join(matching)}")
     return None
 
 

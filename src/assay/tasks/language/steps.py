@@ -165,7 +165,7 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
         if not puts:
             return Step(senses[0].removesuffix("_door"), verb, body)
         if placed is None:
-            raise PerturbationError(f"{quote(clause)} names no place to {name} it")
+            raise PerturbationError(f"{quote(clause)} does not state where to {name} it")
         elsewhere = "push" if "push" in puts else "put_at"
         sense = "push" if puts == ["push"] else _SENSES.get(placed["relation"], elsewhere)
         return Step(sense, verb, placed["thing"], placed["preposition"], placed["target"] or "")

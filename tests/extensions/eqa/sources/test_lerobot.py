@@ -128,7 +128,10 @@ def test_collected_demonstrations_are_read_with_scene_and_cameras(collected: Pat
 def test_invalid_folders_are_refused(lerobot_2: Write):
     file = lerobot_2([walk(0, 4)]) / "meta/info.json"
     version = json.dumps(json.loads(file.read_text()) | {"codebase_version": "v9"})
-    for text, words in ((version, "LeRobotDataset v9; choose one of"), ("{", "info.json")):
+    for text, words in (
+        (version, "LeRobotDataset v9 is not supported; supported versions: "),
+        ("{", "info.json"),
+    ):
         file.write_text(text)
         with pytest.raises(ReleaseError, match=words):
             open_source(str(file.parent.parent))

@@ -177,7 +177,7 @@ def test_invalid_metadata_missing_inputs_and_existing_outputs_are_rejected(logs,
     with pytest.raises(ReleaseError, match="no seed"):
         import_run(tmp_path / "nothing", metadata, out)
     (tmp_path / "bad.csv").write_text("high,mid\nact,lexical\n")
-    with pytest.raises(ReleaseError, match="has no column batch_idx, eval"):
+    with pytest.raises(ReleaseError, match="lacks the columns batch_idx, eval"):
         import_run(folder, tmp_path / "bad.csv", out)
     import_run(folder, metadata, out)
     with pytest.raises(RunError, match="exists already"):

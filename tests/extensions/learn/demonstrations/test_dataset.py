@@ -123,7 +123,7 @@ def test_a_damaged_dataset_is_refused(tmp_path: Path, three: Demonstrations):
         folder = tmp_path / str(number)
         dataset.write(folder, three)
         (folder / file).write_text(content)
-        with pytest.raises(DemonstrationError, match="not a dataset that assay collect wrote"):
+        with pytest.raises(DemonstrationError, match="not a dataset written by assay collect"):
             dataset.read(folder)
 
 
@@ -220,7 +220,7 @@ def test_other_and_foreign_datasets_are_rejected_and_stay_unchanged(
         assert contents(root) == before
     (finished / "meta/assay.json").unlink()
     before = contents(finished)
-    with pytest.raises(DemonstrationError, match="did not write"):
+    with pytest.raises(DemonstrationError, match="not written by"):
         folder_at(finished)
     assert contents(finished) == before
 

@@ -105,7 +105,7 @@ def test_an_episode_has_one_wording_or_its_own_and_paraphrases():
     assert wordings(said, ["", ""], 0) == [["turn on the stove"]] * 2
     many = wordings(said, ids, 1)
     assert many[0] == many[1] and many[0][0] == said[0] and len(set(many[0])) == len(many[0]) > 30
-    with pytest.raises(DemonstrationError, match="paraphrases need a data set of assay collect"):
+    with pytest.raises(DemonstrationError, match="paraphrases require a dataset from assay collect"):
         wordings(said, ["", ""], 1)
 
 

@@ -71,7 +71,7 @@ def test_invalid_checkpoints_are_rejected(file: Path, tmp_path: Path):
     data, broken = file.read_bytes(), tmp_path / "broken.safetensors"
     for content in (data[: len(data) // 2], b"nonsense", data.replace(b"paraph", b"parapp", 1)):
         broken.write_bytes(content)
-        with pytest.raises(PolicyError, match="is damaged, or not a checkpoint of assay learn"):
+        with pytest.raises(PolicyError, match="is damaged, or is not a checkpoint written by assay learn"):
             VisuomotorPolicy(str(broken))
     with pytest.raises(PolicyError, match="there is no checkpoint"):
         VisuomotorPolicy(str(tmp_path / "nowhere"))

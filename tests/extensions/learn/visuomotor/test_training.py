@@ -76,10 +76,10 @@ def test_an_interrupted_training_ends_with_the_same_network_and_other_options_ar
         train_to_file(frames, broken, settings, schedule, watch=interrupt)
     notes = tmp_path / "broken.safetensors.training"
     assert notes.is_file() and not broken.exists()
-    with pytest.raises(PolicyError, match="belongs to a training with other data or options"):
+    with pytest.raises(PolicyError, match="belongs to a training run with other data or options"):
         train_to_file(frames, broken, settings, schedule, seed=1)
     mirrored = replace(frames, images={name: images[:, ::-1] for name, images in frames.images.items()})
-    with pytest.raises(PolicyError, match="belongs to a training with other data or options"):
+    with pytest.raises(PolicyError, match="belongs to a training run with other data or options"):
         train_to_file(mirrored, broken, settings, schedule)
     seen: list[int] = []
     train_to_file(frames, broken, settings, schedule, watch=lambda progress: seen.append(progress.step))
@@ -88,7 +88,7 @@ def test_an_interrupted_training_ends_with_the_same_network_and_other_options_ar
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
     assert first.episodes == {"turn on the stove": 12, "put the bowl on the plate": 12}
     notes.write_bytes(b"nonsense")
-    with pytest.raises(PolicyError, match="is damaged: remove it to start over"):
+    with pytest.raises(PolicyError, match="is damaged; delete it to start over"):
         train_to_file(frames, broken, settings, schedule)
 
 

@@ -44,7 +44,7 @@ def test_a_policy_is_made_from_demonstrations_acts_and_a_damaged_file_is_refused
     data = file.read_bytes()
     for content in (data[: len(data) // 2], b"nonsense", data.replace(b"vocabulary", b"vocabulari", 1)):
         file.write_bytes(content)
-        with pytest.raises(PolicyError, match="is damaged, or not a checkpoint") as error:
+        with pytest.raises(PolicyError, match="is damaged, or is not a checkpoint") as error:
             LearnedPolicy(str(file))
         assert "\n" not in str(error.value)
     with pytest.raises(PolicyError, match="there is no checkpoint"):

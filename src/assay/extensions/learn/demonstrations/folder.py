@@ -45,14 +45,14 @@ class DemonstrationFolder:
         places = [root] if (root / dataset.OURS).exists() else []
         if not places and root.is_dir() and any(path.name not in _OURS for path in root.iterdir()):
             raise DemonstrationError(
-                f"{root} contains files that assay collect did not write; choose another folder"
+                f"{root} contains files not written by assay collect; choose another folder"
             )
         places += sorted(self._staged.iterdir()) if self._staged.exists() else []
         parts = [dataset.read(place) for place in places]
         for part in parts:
             if str(part) != str(kind):
                 raise DemonstrationError(
-                    f"{root} contains demonstrations with {part}, not {kind}: use these options or another folder"
+                    f"{root} contains demonstrations with {part}, not {kind}; use these options or another folder"
                 )
         self.demonstrations = kind.merge(parts)
         """All attempts in the folder, staged or merged."""

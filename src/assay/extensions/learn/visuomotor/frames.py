@@ -75,7 +75,7 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
     """
     if not (folder / INFO).is_file():
         raise DemonstrationError(
-            f"{folder}: not a LeRobotDataset (no {INFO}); record one: assay collect --out {folder}"
+            f"{folder}: not a LeRobotDataset (no {INFO}); record one with assay collect --out {folder}"
         )
     try:
         data = LerobotFolder(folder)
@@ -106,10 +106,10 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
         raise
     except (AssayError, *BROKEN) as error:
         reason = one_line(str(error) if isinstance(error, AssayError) else error)
-        raise DemonstrationError(f"{folder}: cannot be used for training: {reason}") from error
+        raise DemonstrationError(f"{folder} cannot be used for training: {reason}") from error
     if not rows:
         raise DemonstrationError(
-            f"{folder} holds no demonstrations; record some: assay collect --out {folder}"
+            f"{folder} contains no demonstrations; record some with assay collect --out {folder}"
         )
     return FrameArrays(
         images={camera: np.load(cache / f"{camera}.npy", mmap_mode="r") for camera in CAMERAS},
@@ -131,7 +131,7 @@ def _feature_name(data: LerobotFolder, role: str) -> str:
     numbers = f" with {WIDTHS[role]} numbers" if role in WIDTHS else ""
     raise DemonstrationError(
         f"{data.folder} has no {role}{numbers}: looked for {', '.join(FEATURE_NAMES[role])}; "
-        f"there are {', '.join(sorted(data.features))}"
+        f"available features: {', '.join(sorted(data.features))}"
     )
 
 

@@ -39,7 +39,7 @@ def wordings(instructions: Sequence[str], ids: Sequence[str], per_cell: int) -> 
         return [[text] for text in instructions]
     if not all(ids):
         raise DemonstrationError(
-            "paraphrases need a data set of assay collect, which records the task of each episode"
+            "paraphrases require a dataset from assay collect, which records the task of each episode"
         )
     added = {
         name: [paraphrase.text for paraphrase in paraphrases(tasks.load(name), per_cell, PARAPHRASES_SEED)]

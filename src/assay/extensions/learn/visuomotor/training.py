@@ -139,7 +139,7 @@ class _TrainingState:
             content: dict[str, Any] = torch.load(path, weights_only=True)
             if content["identity"] != identity:
                 raise PolicyError(
-                    f"{path} belongs to a training with other data or options: name another --out, or remove it"
+                    f"{path} belongs to a training run with other data or options; choose another --out, or delete it"
                 )
             self.network.load_state_dict(content["network"])
             self.averaged.load_state_dict(content["averaged"])
@@ -147,7 +147,7 @@ class _TrainingState:
             self.progress, self.seconds = TrainingProgress(*content["progress"]), content["seconds"]
         except (pickle.UnpicklingError, RuntimeError, KeyError, ValueError, OSError, EOFError) as error:
             reason = one_line(str(error), 120)
-            raise PolicyError(f"{path} is damaged: remove it to start over ({reason})") from None
+            raise PolicyError(f"{path} is damaged; delete it to start over ({reason})") from None
 
 
 def _loss(network: Network, examples: TrainingExamples, size: int, seed: int, step: int) -> torch.Tensor:

@@ -72,7 +72,9 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
                 f"{folder}: has LIBERO-PRO's tables but no frozen task files; use draw=entries or draw=joint"
             )
         missing = "" if folder.is_dir() else " (the folder does not exist)"
-        raise ReleaseError(f"{folder} holds no LIBERO-PRO release{missing}: looked for {pro.looked_for()}")
+        raise ReleaseError(
+            f"{folder} does not contain the LIBERO-PRO release{missing}; looked for {pro.looked_for()}"
+        )
     variants: dict[str, list[Variant]] = defaultdict(list)
     if entries:
         for task, dimension, change, more in _entries(folder):
