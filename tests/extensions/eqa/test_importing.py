@@ -61,7 +61,7 @@ def test_a_set_with_the_papers_fields_is_imported(images: list[str], tmp_path: P
 
 
 INVALID: list[tuple[dict[str, Any], str]] = [
-    ({"answer": "E"}, "the answer is none of the options"),
+    ({"answer": "E"}, "the answer is not one of the options"),
     ({"options": ["a", "b"]}, "expected 4 options, got 2"),
     ({"images": ["images/0.jpg"]}, "expected 2 images"),
     ({"images": ["images/0.jpg", "images/none.jpg"]}, "no image 'images/none.jpg'"),
@@ -73,7 +73,7 @@ INVALID: list[tuple[dict[str, Any], str]] = [
     ({"options": ["\ud800", "x", "y", "z"]}, "surrogates not allowed"),
     ({"images": ["images/0.jpg", "\ud800"]}, "surrogates not allowed"),
     ({"images": ["images/0.jpg", "\0"]}, "null byte"),
-    ({"answer": "\ud800"}, "the answer is none of the options: '?'"),
+    ({"answer": "\ud800"}, "the answer is not one of the options: '?'"),
     ({"view": "sideways"}, "unknown view 'sideways'"),
 ]
 
@@ -87,7 +87,7 @@ def test_invalid_lines_are_tallied_and_the_rest_is_read(images: list[str], tmp_p
     assert built.questions == 1
     for _, words in INVALID:
         assert any(words in reason for reason in reasons), words
-    with pytest.raises(QuestionError, match="no question could be read"):
+    with pytest.raises(QuestionError, match="no questions could be read"):
         import_set(written(tmp_path / "bad.jsonl", lines[0]), tmp_path / "none")
 
 
@@ -95,6 +95,6 @@ def test_invalid_files_are_refused(tmp_path: Path):
     (tmp_path / "torn.jsonl").write_text("{")
     (tmp_path / "deep.jsonl").write_text("[" * 100_000)
     for path in (tmp_path / "torn.jsonl", tmp_path / "deep.jsonl", tmp_path / "none.jsonl"):
-        with pytest.raises(QuestionError, match=r"not JSON|no file of JSON lines") as caught:
+        with pytest.raises(QuestionError, match=r"not JSON|no JSON-lines file") as caught:
             import_set(path, tmp_path / "set")
         assert "\n" not in str(caught.value)

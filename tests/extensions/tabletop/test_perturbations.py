@@ -290,15 +290,15 @@ def test_words_and_pictures_are_read_in_their_order() -> None:
 
 
 def test_invalid_placeholders_are_refused() -> None:
-    with pytest.raises(TaskError, match=r"'\{bas\}' without an object.*did you mean 'base'"):
+    with pytest.raises(TaskError, match=r"'\{bas\}' without an image.*did you mean 'base'"):
         Prompt("Put it into {bas}.", (("base", portrait(BOWL)),))
-    with pytest.raises(TaskError, match=r"'\{a\}' without an object: expected an image"):
+    with pytest.raises(TaskError, match=r"'\{a\}' without an image: expected an image"):
         Prompt("Put it into {a}.", (("a", Picture("object", TableScene(()))),))
     for text in ("Put {a into it.", "Put a} into it.", "Put {a {a} into it."):
         with pytest.raises(TaskError, match="an unmatched brace"):
             replace(PROMPT, text=text)
     for name in ("", "a b", "A"):
-        with pytest.raises(TaskError, match=rf"placeholder '\{{{name}\}}' without an object"):
+        with pytest.raises(TaskError, match=rf"placeholder '\{{{name}\}}' without an image"):
             replace(PROMPT, text=f"Put {{{name}}} into it.")
 
 

@@ -60,7 +60,7 @@ def test_a_pose_outside_is_clipped_to_the_edge(world: TableSimulation) -> None:
 def test_invalid_actions_and_scenes_are_refused(world: TableSimulation) -> None:
     for given, words in (
         (np.zeros(7), r"shape \(12,\).*got \(7,\)"),
-        (np.full(12, np.nan), "not finite"),
+        (np.full(12, np.nan), "non-finite"),
         (np.array(["left"]), "12 numbers"),
     ):
         with pytest.raises(ActionError, match=words):

@@ -1,7 +1,7 @@
 """Multiple-choice questions about robot actions for vision-language models (ActionEQA).
 
-sources/      episodes of data sets, stored runs and the built-in demonstration
-pairs         usable key frames, and pairs of them between which something visibly changed
+sources/      episodes from data sets, stored runs and the built-in demonstration
+pairs         usable key frames, and pairs of them with a visible change in between
 drafts/       sets of four options; the correct one is drawn afterwards, so that no text gives it away
 build         a folder of questions with images
 leak          probes that try to guess answers without seeing the question's images

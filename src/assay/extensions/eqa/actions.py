@@ -18,7 +18,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 Turning = Literal["wrapped", "exact"]
-"""Comparison of rotations: angle by angle (wrapped), or as one rotation vector about the base's axes (exact)."""
+"""How rotations are compared: angle by angle (wrapped), or as one rotation vector about the base's axes (exact)."""
 TURNINGS: tuple[Turning, ...] = ("wrapped", "exact")
 
 SIZE = 7
@@ -26,9 +26,9 @@ ANGLES = slice(3, 6)
 AMBIGUOUS_RANGE = (0.5, 1.05)
 """Range of ambiguous changes, as fractions of the threshold: neither clearly visible nor clearly absent."""
 MAX_TURN_DEG = 165.0
-"""Maximum angle, degrees, at which the direction of a rotation is visually unambiguous."""
+"""Maximum angle, in degrees, at which the direction of a rotation is visually unambiguous."""
 MAX_PITCH_DEG = 80.0
-"""Maximum pitch, degrees, at which roll and yaw are distinguishable (gimbal lock)."""
+"""Maximum pitch, in degrees, at which roll and yaw are distinguishable (gimbal lock)."""
 
 _LABELS = (
     ("move along positive X", "move along negative X"),
@@ -66,7 +66,7 @@ def difference(start: np.ndarray, end: np.ndarray, turning: Turning = "wrapped")
 
 
 def signs(action: np.ndarray, thresholds: Sequence[float]) -> np.ndarray:
-    """Return the sign of each dimension of actions (..., 7): -1, 0 or 1; 0 up to the threshold."""
+    """Return the sign (-1, 0 or 1) of each dimension of actions (..., 7); 0 if the threshold is not exceeded."""
     moved = np.abs(action) > np.asarray(thresholds)
     return np.asarray(np.where(moved, np.sign(action), 0.0), dtype=np.int8)
 
@@ -84,7 +84,7 @@ def gaps(one: np.ndarray, other: np.ndarray, thresholds: Sequence[float]) -> np.
 
 
 def describe(pattern: Sequence[int], action: np.ndarray | None = None) -> str:
-    """Describe a sign pattern (7,) in labels; with an action (7,), also with amounts."""
+    """Describe a sign pattern (7,) as labels, with amounts if an action (7,) is given."""
     labels = []
     for dimension, sign in enumerate(pattern):
         if sign:
@@ -94,13 +94,13 @@ def describe(pattern: Sequence[int], action: np.ndarray | None = None) -> str:
 
 
 def format_amount(dimension: int, value: float) -> str:
-    """Format a change of one dimension in centimetres, degrees, or percent of the gripper's range."""
+    """Format a change in one dimension, in centimetres, degrees or percent of the gripper's range."""
     scale, unit = ((100.0, "cm"), (1.0, "degrees"), (100.0, "% of its range"))[dimension // 3]
     return f"{abs(float(value)) * scale:.0f} {unit}"
 
 
 def format_action(action: np.ndarray) -> str:
-    """Format an action (7,) as numbers; all actions give texts of equal length."""
+    """Format an action (7,) as numbers; the text has the same length for every action."""
 
     def figure(value: float, form: str) -> str:
         text = format(float(value), form)

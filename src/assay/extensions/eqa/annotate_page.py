@@ -1,4 +1,4 @@
-"""Web pages for answering questions, reviewing them, and categorising the mistakes of models."""
+"""Web pages for answering questions, reviewing them, and categorising models' mistakes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AnnotationDesk:
     """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
     def results(self) -> Mapping[str, Mapping[str, HumanAnswer | Review]]:
-        """Return the answers or, in review mode, the reviews by person and question."""
+        """Return the answers or, in review mode, the reviews, by person and question."""
         if not self.review:
             return self.annotations.answers()
         reviews: dict[str, dict[str, Review]] = {}
@@ -60,7 +60,7 @@ class AnnotationDesk:
         return reviews
 
     def results_of(self, name: str) -> Mapping[str, HumanAnswer | Review]:
-        """Return the answers or reviews of a person by question."""
+        """Return a person's answers or reviews by question."""
         return self.results().get(name, {})
 
     def done(self, name: str) -> set[str]:
@@ -97,11 +97,11 @@ def _desk(request: Request) -> AnnotationDesk:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """Return the fields of a form; requests from other sites are rejected."""
+    """Return the fields of a submitted form; reject requests from other sites."""
     origin = request.headers.get("origin", "null")
     same_site = request.headers.get("sec-fetch-site", "none") in ("same-origin", "none")
     if not same_site or origin not in ("null", f"{request.url.scheme}://{request.headers.get('host', '')}"):
-        raise HTTPException(403, "only pages of this app may send answers")
+        raise HTTPException(403, "answers are accepted only from this app's pages")
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -110,7 +110,7 @@ async def _form(request: Request) -> dict[str, str]:
     try:
         return dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=10))
     except ValueError:
-        raise HTTPException(400, "not the fields of a form") from None
+        raise HTTPException(400, "the request is not a valid form") from None
 
 
 TheDesk = Annotated[AnnotationDesk, Depends(_desk)]
@@ -133,7 +133,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
 
 @router.get(f"/{PICTURES}/{{name}}")
 def image_file(desk: TheDesk, name: str) -> Response:
-    """Send an image of a question."""
+    """Send one of the images of a question."""
     try:
         return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
@@ -163,7 +163,7 @@ def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
 def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) -> Response:
     """Show a model's wrong answer with the correct one.
 
-    A person who has not answered the question yet sees the question first.
+    A person who has not yet answered the question is shown the question first.
     """
     wrong = _nth(desk.wrong, number)
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}
@@ -218,7 +218,7 @@ def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")
     if choice not in (*valid, ""):
-        raise HTTPException(400, f"{field}: choose one of {', '.join(valid)}")
+        raise HTTPException(400, f"{field}: choose from {', '.join(valid)}")
     choice = choice or desk.results_of(name).get(question.id, HumanAnswer()).choice
     if desk.review:
         desk.annotations.review(Review(name, question.id, choice, comment))
@@ -237,5 +237,5 @@ def _next_open(desk: AnnotationDesk, name: str, number: int) -> Response:
 
 def _nth(items: Sequence[T], number: int) -> T:
     if not 1 <= number <= len(items):
-        raise NotFoundError(f"number {number} is out of range: 1 to {len(items)}")
+        raise NotFoundError(f"number {number} is out of range; expected 1 to {len(items)}")
     return items[number - 1]

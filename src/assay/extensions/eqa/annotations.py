@@ -1,4 +1,4 @@
-"""Human annotations in one SQLite file (answers, reviews, error categories), and inter-annotator agreement."""
+"""Human annotations (answers, reviews, error categories) in one SQLite file, and inter-annotator agreement."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from assay.support.stats.significance import gwet_ac1, kappa
 FILE = "annotations.sqlite"
 """Name of the annotation file in the folder of questions."""
 MAX_COMMENT = 2_000
-"""Maximum length of a comment, characters."""
+"""Maximum length of a comment, in characters."""
 MAX_NAME = 60
 HAND = "hand"
-"""Prefix of a person as the marker of a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
+"""Prefix for a person who categorised a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
 VERDICTS = ("keep", "drop")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS reviews (
 
 
 class HumanAnswer(NamedTuple):
-    """Answer of an annotator."""
+    """Answer given by an annotator."""
 
     choice: str = ""
     """Letter of the answer; empty if there is only a comment."""
@@ -64,7 +64,7 @@ class Mistake(NamedTuple):
 
 
 class Review(NamedTuple):
-    """Verdict of a reviewer on a question."""
+    """A reviewer's verdict on a question."""
 
     reviewer: str
     question: str
@@ -94,7 +94,7 @@ class Annotations:
         return answers
 
     def review(self, review: Review) -> None:
-        """Store a review, replacing an earlier one of the same reviewer."""
+        """Store a review, replacing an earlier one by the same reviewer."""
         self._write("reviews", *review)
 
     def reviews(self) -> list[Review]:
@@ -103,7 +103,7 @@ class Annotations:
         return [Review(*row) for row in rows]
 
     def mark(self, mistake: Mistake) -> None:
-        """Store the category of a mistake, replacing an earlier one of the same marker."""
+        """Store the category of a mistake, replacing an earlier one from the same person or judge."""
         self._write("mistakes", *mistake)
 
     def mistakes(self) -> list[Mistake]:
@@ -116,7 +116,7 @@ class Annotations:
             return database.execute(sql).fetchall()
 
     def _write(self, table: str, *values: str) -> None:
-        """Insert or replace a row, whose last value is a comment."""
+        """Insert or replace a row whose last value is a comment."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         row = (*values[:-1], values[-1].strip()[:MAX_COMMENT], now)
         with self._connect() as database:
@@ -146,7 +146,7 @@ def normalise_name(name: str) -> str:
 
 @cache
 def error_categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """Return the taxonomy of errors: group -> part of the group -> category -> meaning."""
+    """Return the error taxonomy: group -> part of the group -> category -> meaning."""
     text = files("assay.extensions.eqa").joinpath("mistakes.yaml").read_text(encoding="utf-8")
     categories: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
     return categories
@@ -167,7 +167,7 @@ def category_group(category: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorAgreement(Result):
-    """Agreement of two or more annotators on the questions that several of them answered."""
+    """Agreement between annotators on the questions that at least two of them answered."""
 
     annotators: tuple[str, ...]
     items: Annotated[int, Column("n", "count")]
@@ -175,25 +175,28 @@ class AnnotatorAgreement(Result):
     observed: Annotated[float, Column("agreement", "share")]
     """Fraction of pairs of answers to the same question that agree."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
-    """Bootstrap interval of ``observed`` over questions; None if there are too few."""
+    """Bootstrap interval of ``observed`` over questions; None if there are too few questions."""
     even_kappa: Annotated[float, Column("kappa, chance 1/4", "number")]
     """Kappa with uniform chance agreement: 1/4 for four letters."""
     kappa: Annotated[float | None, Column("Cohen's kappa", "number")]
     """Cohen's kappa, mean over all pairs of annotators; None if undefined."""
     ac1: Annotated[float | None, Column("Gwet's AC1", "number")]
-    """Gwet's AC1, with chance from all letters, including questions of a single annotator; None for one question."""
+    """Gwet's AC1; None if there is only one question.
+
+    Chance agreement is estimated from all answers, including those to questions with a single annotator.
+    """
     ac1_interval: tuple[float, float] | None
 
 
 def agreement(letters: Mapping[str, np.ndarray], classes: int = len(LETTERS)) -> AnnotatorAgreement:
-    """Compute the agreement of annotators' answers (questions,), 0 to ``classes`` - 1, or -1 for a missing answer.
+    """Compute the agreement between annotators' answers (questions,): 0 to ``classes`` - 1, or -1 if missing.
 
     Raises MeasureError if no question has two answers.
     """
     rated = np.stack(list(letters.values()), axis=1).astype(np.int64)  # (questions, annotators)
     ratings = rated[(rated >= 0).sum(axis=1) > 1]
     if not len(ratings):
-        raise MeasureError("agreement: no question was answered by two annotators")
+        raise MeasureError("agreement: no question was answered by at least two annotators")
     counts = np.stack([(ratings == label).sum(axis=1) for label in range(classes)], axis=1)
     raters = counts.sum(axis=1)
     same, all_pairs = (counts * (counts - 1)).sum(axis=1) / 2, raters * (raters - 1) / 2

@@ -2,7 +2,7 @@
 
 random      a random letter
 longest     the longest option
-text-only   the option with the most in common with the others: distractors cluster around their origin
+text-only   the option with the most in common with the others: derived distractors resemble the correct option
 geometry    privileged: computes the action from the states; must always be correct
 """
 
@@ -23,7 +23,7 @@ Baseline = Callable[[Question], str]
 
 
 def random(question: Question) -> str:
-    """Return a letter that is random but always the same for the same question."""
+    """Return a random letter, which is always the same for the same question."""
     return LETTERS[stream("eqa", "random", question.id).integers(len(LETTERS))]
 
 
@@ -82,7 +82,7 @@ def _distance(one: np.ndarray, other: object, question: Question) -> float:
 
 
 def _best(question: Question, scores: list[float]) -> str:
-    """Return a letter with the highest score; ties are broken at random, and without scores all letters tie."""
+    """Return the letter with the highest score, breaking ties at random; without scores, all letters tie."""
     if not scores:
         return random(question)
     best = [letter for letter, score in zip(LETTERS, scores, strict=True) if score == max(scores)]

@@ -45,13 +45,13 @@ class InstructionCase:
 
 
 Distractors = Callable[[Sequence[InstructionCase]], WrongInstructions]
-"""Function that returns three wrong instructions per episode; episodes that it omits get those of the data set."""
+"""Function that returns three wrong instructions per episode; omitted episodes get some from the data set."""
 IDENTICAL_OPTIONS = "question: two options look the same"
 
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """Number of questions, and reasons for skipped frames, pairs and episodes."""
+    """Number of questions, and reasons for skipping frames, pairs and episodes."""
 
     questions: int
     counts: dict[str, dict[str, int]]
@@ -59,7 +59,7 @@ class BuildResult:
     short: dict[str, dict[str, int]]
     """Kinds with fewer questions than requested, by data set."""
     tallies: dict[str, Tally]
-    """Skipped frames, pairs and episodes by data set."""
+    """Tally of skipped frames, pairs and episodes for each data set."""
 
 
 def build(
@@ -78,9 +78,10 @@ def build(
 ) -> BuildResult:
     """Build questions from sources in a new folder; each question appears once for every view.
 
-    ``most_episodes`` limits the episodes of each source, ``on_episode`` is called after each. ``settings`` are stored
-    with the questions. ``distractors`` writes wrong instructions for data sets that do not record which episodes
-    share an initial state. All files are written to ``OUT.part``, which is renamed to ``out`` at the end.
+    ``most_episodes`` limits the number of episodes per source, and ``on_episode`` is called after each episode.
+    ``settings`` are stored with the questions. ``distractors`` writes wrong instructions for data sets that do not
+    record which episodes share an initial state. All files are written to ``OUT.part``, which is renamed to ``out`` at
+    the end.
     """
     if len({source.name for source in sources}) < len(sources):
         raise QuestionError(f"two sources have the same name: {', '.join(source.name for source in sources)}")
@@ -119,7 +120,7 @@ def build(
             }
         if not questions:
             reasons = "; ".join(f"{name}: {tally.summary()}" for name, tally in tallies.items())
-            raise QuestionError(f"no question could be made; {reasons}")
+            raise QuestionError(f"no questions could be built: {reasons}")
         info = {
             "version": __version__,
             **(settings or {}),
@@ -213,7 +214,7 @@ def write_questions(
 
 
 def save_image(out: Path, image: np.ndarray) -> str:
-    """Write an image and return its name relative to ``out``: a hash of its pixels, which reveals nothing."""
+    """Write an image and return its name relative to ``out``: an uninformative hash of its pixels."""
     digest = hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()[:24]
     name = f"{PICTURES}/{digest}.png"
     if not (out / name).exists():

@@ -12,7 +12,7 @@ import numpy as np
 from assay.extensions.eqa.actions import SIZE, ActionLevel
 
 EPISODES_FOUND = "episodes found"
-"""Reason under which sources count every episode, usable or not."""
+"""Tally entry under which sources count every episode, usable or not."""
 MAX_EXAMPLES = 5
 """Maximum number of examples that a tally stores for each reason."""
 
@@ -37,15 +37,15 @@ class SourceEpisode:
     instruction: str
     """Language instruction; empty if the data set has none."""
     states: np.ndarray
-    """States of the end effector, (frames, 7), see `assay.extensions.eqa.actions`."""
+    """States of the end effector, (frames, 7); see `assay.extensions.eqa.actions`."""
     exocentric: tuple[Camera, ...]
-    """Static cameras, the best first."""
+    """Static cameras, best first."""
     egocentric: Camera | None = None
     """The wrist camera."""
     scene: str = ""
     """Name of the scene, shared by episodes with the same initial state; empty if unknown."""
     achieved: frozenset[str] = frozenset()
-    """Instructions of the scene whose goals hold in the last frame."""
+    """Instructions of the scene whose goals are achieved in the last frame."""
     hand_seen: tuple[np.ndarray, ...] = ()
     """For each static camera, whether both fingertips are in view, (frames,); empty if unknown."""
     places: tuple[str, ...] = ()
@@ -56,20 +56,20 @@ class SourceEpisode:
 
 @dataclass(frozen=True, slots=True)
 class QualityRules:
-    """Requirements on frames and pairs of frames of a data set."""
+    """Requirements for the frames, and pairs of frames, of a data set."""
 
     thresholds: tuple[float, float, float, float, float, float, float]
-    """Smallest visible change of each dimension: metres, degrees, fraction of the gripper's range."""
+    """Smallest visible change in each dimension, in metres, degrees and fractions of the gripper's range."""
     levels: tuple[ActionLevel, ...] = (ActionLevel.HIGH, ActionLevel.MID, ActionLevel.LOW)
     """Meaningful action levels: only the high level for robots with a moving base."""
     sharpness: float = 40.0
-    """Minimum variance of the Laplacian of a grey image."""
+    """Minimum variance of the Laplacian of a greyscale image."""
     light: tuple[float, float] = (25.0, 230.0)
-    """Range of the mean of a grey image."""
+    """Permitted range of the mean of a greyscale image."""
     change: float = 0.004
     """Minimum fraction of 4 x 4 pixel blocks that differ between the images of a pair.
 
-    With a smaller fraction, the gripper moved outside the camera's view.
+    If the fraction is smaller, the gripper moved outside the camera's view.
     """
 
 
@@ -104,7 +104,7 @@ class Tally:
         )
 
     def as_json(self) -> dict[str, dict[str, object]]:
-        """Return counts and examples by reason, the most frequent first."""
+        """Return counts and examples by reason, most frequent first."""
         return {
             reason: {"count": count, "examples": self.places.get(reason, [])}
             for reason, count in self.counts.most_common()
@@ -126,18 +126,18 @@ class EpisodeSource(Protocol):
         ...
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield the usable episodes; count all of them, and the reasons for skipping the others."""
+        """Yield the usable episodes; tally all episodes, and the reasons for skipping the rest."""
         ...
 
 
 def state_fault(states: np.ndarray) -> str:
     """Return the reason why states (frames, 7) are unusable; empty if they are usable."""
     if states.ndim != 2 or states.shape[1] != SIZE:
-        return "states without seven numbers each"
+        return "states that are not seven numbers each"
     if len(states) < 2:
         return "fewer than two frames"
     if not np.isfinite(states).all():
         return "non-finite states"
     if states[:, 6].min() < -0.1 or states[:, 6].max() > 1.1:
-        return "gripper values outside the scale of the data set"
+        return "gripper values outside the data set's range"
     return ""

@@ -71,7 +71,7 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
     """
     files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
     if not files or not all(file.is_file() for file in files):
-        raise QuestionError(f"{path}: no file of JSON lines (*.jsonl)")
+        raise QuestionError(f"{path}: no JSON-lines file (*.jsonl)")
     tally = Tally()
     with making(out, ours=set(FOLDER_FILES)) as folder:
         (folder / PICTURES).mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
                 tally.add("line: duplicate", f"{file.name}:{number}", int(question.id in questions))
                 questions[question.id] = question
         if not questions:
-            raise QuestionError(f"{path}: no question could be read: {tally.summary()}")
+            raise QuestionError(f"{path}: no questions could be read: {tally.summary()}")
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for question in questions.values():
             counts[question.dataset][str(question.kind)] += 1
@@ -122,7 +122,7 @@ class _ImportedLine:
     content: Mapping[str, Any]
     file: Path
     root: Path
-    """Folder of the set; images must be inside it or beside the file."""
+    """Folder of the set; images must be inside it or next to the file."""
     out: Path
 
     def question(self, dataset: str, view: str) -> Question:
@@ -204,7 +204,7 @@ class _ImportedLine:
             return letter
         same = [place for place, option in enumerate(options) if _plain_text(option) == _plain_text(stated)]
         if len(same) != 1:
-            raise QuestionError(f"the answer is none of the options: '{str(stated)[:40]}'")
+            raise QuestionError(f"the answer is not one of the options: '{str(stated)[:40]}'")
         return LETTERS[same[0]]
 
     def _path(self, name: object) -> Path:
@@ -213,7 +213,7 @@ class _ImportedLine:
             path = (folder / str(name)).resolve()
             if path.is_file() and any(path.is_relative_to(parent.resolve()) for parent in folders):
                 return path
-        raise QuestionError(f"no image '{str(name)[:80]}' in the folder of the set")
+        raise QuestionError(f"no image '{str(name)[:80]}' in the folder of the question set")
 
     def _copy_image(self, name: object) -> str:
         path = self._path(name)
@@ -252,7 +252,7 @@ def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]
 
 
 def parse_label(label: str) -> tuple[int, int] | None:
-    """Return dimension and sign of a motion label of Assay or ActionEQA, with or without amount; None if unknown."""
+    """Return dimension and sign of an Assay or ActionEQA motion label, with or without an amount; None if unknown."""
     words = set(re.findall(r"[a-z]+", label.lower()))
     if "gripper" in words:
         return (6, 1) if "open" in words else (6, -1) if "close" in words else None

@@ -1,14 +1,15 @@
 """Tests whether the options of a set of questions reveal the answer to a reader without the question's images.
 
-Probes learn from features of most questions which option tends to be correct, and answer the others. Questions of one
-group are never in both the training and the test part. Without leaks the accuracy of probes is at chance.
+Probes learn from features of most questions which option tends to be correct, and answer the remaining questions.
+Questions of one group are never in both the training and the test part. Without leaks, the accuracy of probes is at
+chance level.
 
-Features of a text option: length, words and numbers of its text, its distance to the other options, its ranks among
-them; and the words and numbers of the question. Its position is excluded: letters are balanced, so letters that are
-rarer in the training part are more frequent in the test part. Features of an image option: brightness, sharpness,
-file size, distance to the other images and to the image before the action (the last moment of an episode is the
-furthest from the first). The question's text is excluded for images, because matching words and images is the task
-itself.
+Features of a text option: the length, words and numbers of its text, its distance from the other options, its ranks
+among them, and the words and numbers of the question. Its position is excluded: letters are balanced, so letters that
+are rarer in the training part are more frequent in the test part. Features of an image option: brightness, sharpness,
+file size, and distance from the other images and from the image before the action (the last moment of an episode is
+the furthest from the first). The question's text is excluded for images, because matching words and images is the
+task itself.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from assay.support.stats.power import POWER
 CHANCE = 1.0 / len(LETTERS)
 FOLDS = 5
 CONFIDENCE = 0.95
-"""Confidence of the chance interval, over all probes and kinds together."""
+"""Confidence level of the chance interval, over all probes and kinds together."""
 PROBES = ("logistic regression", "boosted trees")
 MAX_WORDS = 150
 MAX_NUMBERS = 8
@@ -50,18 +51,18 @@ class LeakProbe:
     questions: int
     accuracy: float
     chance: tuple[float, float]
-    """Range of accuracies consistent with chance, at `CONFIDENCE` over all probes and kinds together."""
+    """Range of accuracies consistent with chance, at the level `CONFIDENCE` over all probes and kinds together."""
     missed: float
-    """Accuracy that is detected with 80 % power; smaller leaks may remain undetected."""
+    """Smallest accuracy that is detected with 80 % power; smaller leaks may remain undetected."""
 
     @property
     def leaks(self) -> bool:
-        """Whether the accuracy differs from chance in either direction: below chance also shows a leak."""
+        """Whether the accuracy differs from chance in either direction: an accuracy below chance also shows a leak."""
         return not self.chance[0] <= self.accuracy <= self.chance[1]
 
 
 def group_questions(questions: Sequence[Question]) -> dict[tuple[QuestionKind, str], list[Question]]:
-    """Group questions by kind, and by view if options are images; each item once per group."""
+    """Group questions by kind, and by view if options are images; each group contains an item once."""
     groups: defaultdict[tuple[QuestionKind, str], dict[str, Question]] = defaultdict(dict)
     for question in questions:
         view = question.view if question.kind.predicts else ""
@@ -157,7 +158,7 @@ def option_features(questions: Sequence[Question], folder: Path) -> np.ndarray:
 
 
 def _text_features(text: str, vocabulary: Sequence[str]) -> np.ndarray:
-    """Return length, words and numbers of a text as features."""
+    """Return the length, words and numbers of a text as features."""
     words = Counter(_words(text))
     numbers = [float(number) for number in _NUMBER.findall(text)][:MAX_NUMBERS]
     numbers += [0.0] * (MAX_NUMBERS - len(numbers))

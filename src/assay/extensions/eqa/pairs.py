@@ -1,6 +1,6 @@
 """Key frames, their image quality, and pairs of frames with a visible change between them.
 
-Quality is measured on grey images, uint8 (height, width).
+Quality is measured on greyscale images, uint8 (height, width).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from assay.extensions.eqa.views import CameraView
 MAX_KEY_FRAMES = 20
 """Maximum number of key frames per episode."""
 KEY_FRAME_SPACING = 0.6
-"""Distance between key frames along the path, in thresholds."""
+"""Distance between key frames along the path, in units of the threshold."""
 MIN_DIMENSIONS = 2
 """Minimum number of dimensions that exceed their thresholds in a pair."""
 GREY_STEP = 24
-"""Maximum difference between grey values that count as equal."""
+"""Maximum difference between grey values that are considered equal."""
 BLOCK_SIZE = 4
-"""Side of the blocks whose means are compared, pixels; averaging suppresses noise and compression artefacts."""
+"""Side, in pixels, of the blocks whose means are compared; averaging suppresses noise and compression artefacts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +94,7 @@ def prepare_episode(
     turning: Turning = "exact",
     most: int = MAX_KEY_FRAMES,
 ) -> tuple[PreparedEpisode | None, Tally]:
-    """Select usable frames and pairs of an episode, judged by all cameras of a view; None if it is unreadable."""
+    """Select the usable frames and pairs of an episode by all cameras of a view; return None if it is unreadable."""
     tally = Tally()
     if view.hand and episode.egocentric is None:
         tally.add("episode: missing camera", f"{episode.id}: no wrist camera")

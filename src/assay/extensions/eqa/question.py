@@ -1,6 +1,6 @@
 """Questions and the folder they are stored in.
 
-questions.jsonl    one question per line, the kinds in rotation
+questions.jsonl    one question per line, cycling through the kinds
 metadata.jsonl     the same for Hugging Face's ``imagefolder``
 pictures/          PNG files named by a hash of their content
 build.json         sources, counts, reasons for skipped episodes, and a hash of the questions
@@ -74,13 +74,13 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     kind: QuestionKind
     dataset: str
     episode: str
-    """Id of the episode of the images before the options."""
+    """Id of the episode shown in the images before the options."""
     group: str
     """Scene, episode or instruction around which the options were chosen."""
     view: str
     text: str
     pictures: tuple[str, ...]
-    """Image files relative to the folder: one before the action, or two before and after it."""
+    """Image files relative to the folder: one before the action, or one before and one after it."""
     options: tuple[str, ...]
     """Four actions as texts or numbers; empty if the question asks for a state."""
     option_pictures: tuple[str, ...]
@@ -89,11 +89,11 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     moments: tuple[str, ...]
     """Episode and frame of every image."""
     states: tuple[tuple[float, ...], ...]
-    """State of every image, (7,) each; empty at the high level."""
+    """State shown in every image, (7,) each; empty at the high level."""
     actions: tuple[tuple[float, ...], ...]
     """The action in question, or one for each option, (7,) each: differences, or signs at the mid level."""
     achieved: tuple[bool, ...]
-    """High level only: whether each option was achieved, or shows the goal achieved; empty if unknown."""
+    """At the high level, whether each option was achieved, or shows the goal achieved; empty if unknown."""
     thresholds: tuple[float, ...]
     """Thresholds of the data set, (7,)."""
     turning: Turning
@@ -113,9 +113,11 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     def _check_options(self) -> Self:
         used, unused = (self.option_pictures, self.options)[:: 1 if self.kind.predicts else -1]
         if len(used) != len(LETTERS) or len(set(used)) < len(LETTERS) or unused:
-            raise ValueError(f"needs four different options, {'pictures' if self.kind.predicts else 'texts'}")
+            raise ValueError(
+                f"expected four different options ({'images' if self.kind.predicts else 'texts'})"
+            )
         if len(self.pictures) != (1 if self.kind.predicts else 2):
-            raise ValueError("needs one picture, or two where an action is asked for")
+            raise ValueError("expected one image, or two if the question asks for an action")
         return self
 
 
@@ -133,7 +135,7 @@ def sample_questions(
     """Draw up to ``count`` questions of each kind; None keeps all, in order. Raises QuestionError if there are none."""
     sample = [question for question in questions if question.kind in kinds]
     if not sample:
-        raise QuestionError(f"the folder has no question of the kinds {', '.join(kinds)}")
+        raise QuestionError(f"the folder has no questions of the kinds {', '.join(kinds)}")
     if count is None:
         return sample
     drawn: list[Question] = []
@@ -166,7 +168,7 @@ def load(folder: Path) -> list[Question]:
     path = folder / QUESTIONS
     if not path.is_file():
         raise QuestionError(
-            f"{folder}: not a folder of questions (no {QUESTIONS}); assay eqa build makes one"
+            f"{folder}: not a question folder (no {QUESTIONS}); create one with assay eqa build"
         )
     questions: dict[str, Question] = {}
     try:
@@ -186,7 +188,7 @@ def load(folder: Path) -> list[Question]:
             raise QuestionError(f"{path}:{number}: question {question.id} was altered: its id does not match")
         questions[question.id] = question
     if not questions:
-        raise QuestionError(f"{path}: contains no question")
+        raise QuestionError(f"{path}: contains no questions")
     build_file = folder / BUILD
     try:
         info = json.loads(build_file.read_text(encoding="utf-8")) if build_file.exists() else None

@@ -1,4 +1,4 @@
-"""Reviews of questions, keep or drop with a comment, and the reviewed question set."""
+"""Reviews of questions (keep or drop, with a comment), and the reviewed question set."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class ReviewSummary:
     verdicts: Mapping[str, Counter[str]]
     """Number of each verdict by reviewer."""
     dropped: Mapping[str, tuple[Review, ...]]
-    """Reviews against each dropped question."""
+    """Reviews that reject each dropped question."""
     unreviewed: int
     """Number of questions without a verdict, which are kept."""
     agreement: tuple[AnnotatorAgreement, ...]
-    """Agreement of all reviewers, and of each pair."""
+    """Agreement between all reviewers, and between each pair."""
 
     @classmethod
     def of(cls, questions: Sequence[Question], reviews: Sequence[Review]) -> ReviewSummary:
@@ -66,11 +66,9 @@ class ReviewSummary:
         """Write the kept questions to a new folder, with a version and the list of dropped questions."""
         kept = [question for question in questions if question.id not in self.dropped]
         if not kept:
-            raise QuestionError(f"{folder}: no question is left after review")
+            raise QuestionError(f"{folder}: no questions are left after the review")
         if not self.verdicts:
-            raise QuestionError(
-                f"{folder}: none of its questions has a review; use assay eqa annotate --review"
-            )
+            raise QuestionError(f"{folder}: no question has been reviewed; use assay eqa annotate --review")
         try:
             info = json.loads((folder / BUILD).read_text(encoding="utf-8"))
             if not isinstance(info, dict) or not isinstance(info.get("review", {}), dict):
@@ -105,7 +103,7 @@ class ReviewSummary:
                 try:
                     os.link(folder / name, new / name)  # takes no disk space
                 except FileNotFoundError:
-                    raise QuestionError(f"{folder / name}: a question's picture is missing") from None
+                    raise QuestionError(f"{folder / name}: this image of a question is missing") from None
                 except OSError:
                     shutil.copyfile(folder / name, new / name)
             save(new, kept, info)
@@ -113,7 +111,7 @@ class ReviewSummary:
 
 
 def as_csv(questions: Sequence[Question], reviews: Sequence[Review]) -> str:
-    """Format one row for each review, and an empty row for each question without a review."""
+    """Format reviews as CSV: one row per review, and an empty row for each question without a review."""
     by_question: defaultdict[str, list[Review]] = defaultdict(list)
     for review in reviews:
         by_question[review.question].append(review)

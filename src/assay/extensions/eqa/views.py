@@ -30,7 +30,7 @@ class CameraView:
         """Parse ``exo``, ``exo2`` to ``exo4``, ``ego`` or ``both``."""
         match = re.fullmatch(r"(?P<ego>ego)|(?P<both>both)|exo(?P<count>[1-4]?)", name)
         if not match:
-            raise QuestionError(f"unknown view '{name}'; choose one of {VALID_VIEWS}")
+            raise QuestionError(f"unknown view '{name}'; choose from {VALID_VIEWS}")
         if match["ego"]:
             return cls(0, hand=True)
         return cls(int(match["count"] or 1), hand=bool(match["both"]))

@@ -84,7 +84,7 @@ def _select(
 ) -> Iterator[tuple[str, str, dict[str, dict[str, Rate]]]]:
     """Yield name, training data and rates (level -> kind -> rate) of the runs that belong to a block.
 
-    A run belongs to the block with its training data, or to the first block of the condition if none has them.
+    A run belongs to the block with its training data, or to the first block of the condition if there is no such block.
     """
     same_condition = [
         other for other in blocks if (other.condition, other.mistakes) == (block.condition, block.mistakes)
@@ -110,12 +110,12 @@ def _select(
 
 def _no_condition(blocks: Sequence[TableBlock]) -> MeasureError:
     conditions = dict.fromkeys(block.condition for block in blocks)
-    return MeasureError(f"no run has one of its conditions ({', '.join(conditions)})")
+    return MeasureError(f"no run contains any of the conditions ({', '.join(conditions)})")
 
 
 @by_run(_read_scores)
 def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Table:
-    """Return a table of success by level: the unweighted mean over tasks, with intervals."""
+    """Return a table of success rates by level: unweighted means over tasks, with intervals."""
     rows: list[tuple[Value, ...]] = []
     for block in blocks:
         for name, trained, rates in _select(results, block, blocks):
@@ -149,14 +149,14 @@ def levels_table(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
         "Success by level",
         (*map(Column, heads), *columns),
         tuple(rows),
-        "In percent: unweighted means over tasks; 95 % Wilson intervals, stratified by task; errors are excluded."
+        "Unweighted means over tasks, in percent; 95 % Wilson intervals, stratified by task; errors are excluded."
         + (f" Published: {PUBLISHED_SOURCE}." if beside else ""),
     )
 
 
 @by_run(_read_scores)
 def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], beside: bool) -> Iterator[Table]:
-    """Yield tables of success by task and level in the paper's layout, and of the 95 % intervals."""
+    """Yield tables of success rates by task and level in the paper's layout, and of their 95 % intervals."""
     rates: list[tuple[Value, ...]] = []
     intervals: list[tuple[Value, ...]] = []
     for block in blocks:
@@ -180,12 +180,12 @@ def tasks_tables(results: dict[str, Scores], blocks: Sequence[TableBlock], besid
     )
     note = "In percent. " + (f"Published: {PUBLISHED_SOURCE}." if beside else "")
     yield Table("tasks", "Success by task", columns, tuple(rates), note)
-    note = "In percent: Wilson intervals; that of the mean is stratified by task."
-    yield Table("intervals", "95 % intervals of success by task", columns, tuple(intervals), note)
+    note = "Wilson intervals, in percent; that of the mean is stratified by task."
+    yield Table("intervals", "95 % intervals of success rates by task", columns, tuple(intervals), note)
 
 
 def _measure_lengths(run: PaperRun) -> list[tuple[Value, ...]]:
-    """Return condition, number of prompts, and mean and deviation of their lengths in words and in sub-words."""
+    """Return condition, number of prompts, and mean and standard deviation of their lengths in words and sub-words."""
     rows: list[tuple[Value, ...]] = []
     for condition in (CONTROL, "gobbledygook=tokens", "gobbledygook=words"):
         texts = run.data.whole.filter(pl.col("condition") == condition)["instruction"].drop_nulls().to_list()
@@ -245,7 +245,7 @@ BLOCKS = (
     TableBlock("1 F.2", "Paraphrases", "paraphrase", trained=ORIGINAL),
     TableBlock("1 3 4 F.3", "Original instructions", CONTROL),
     TableBlock("1 F.3", "Paraphrases", "paraphrase"),
-    TableBlock("2 F.4", "With images, the same tasks", CONTROL, same_tasks_as="referents=text"),
+    TableBlock("2 F.4", "With images, on the same tasks", CONTROL, same_tasks_as="referents=text"),
     TableBlock("2 F.4", "With descriptions", "referents=text"),
     TableBlock("3 F.5", "Gobbledygook tokens", "gobbledygook=tokens"),
     TableBlock("3 F.5", "Gobbledygook words", "gobbledygook=words"),
@@ -299,12 +299,12 @@ def make_sections(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator
         target.append(exhibit(f"Table {number}", title, make, runs, blocks, beside))
     yield PaperSection(
         "Success by level",
-        "Tables 1 to 8. Each run is one model; its policy states what it was trained on.",
+        "Tables 1 to 8. Each run is one model; its policy states its training data.",
         tuple(by_level),
     )
     title = "Length of original and nonsense prompts"
     yield PaperSection("Prompts", "", (exhibit("Table D.1", title, lengths_table, runs),))
-    yield PaperSection("Success by task", "Tables F.2 to F.14: the same scores task by task.", tuple(by_task))
+    yield PaperSection("Success by task", "Tables F.2 to F.14: the same scores by task.", tuple(by_task))
 
 
 PAPER = Paper(

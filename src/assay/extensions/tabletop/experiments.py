@@ -1,4 +1,4 @@
-"""Tabletop experiments: four levels of novelty at several difficulties, and less and less informative prompts."""
+"""Tabletop experiments: four levels of novelty at several difficulties, and increasingly uninformative prompts."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def _design(
 
 
 def tabletop(mistakes: bool = True, actions: int | None = None) -> Experiment:
-    """Seventeen tasks at default and higher difficulty; ``mistakes``: whether mistakes are allowed.
+    """Return the experiment with seventeen tasks at default and higher difficulty.
 
-    ``actions``: maximum number of actions per episode, 10 in the paper; by default 10 or twice the minimum, whichever
-    is larger.
+    ``mistakes``: whether mistakes are allowed. ``actions``: maximum number of actions per episode, 10 in the paper; by
+    default 10 or twice the minimum, whichever is larger.
     """
     return _design(
         "tabletop",
-        "Tasks told in words and pictures at four levels of novelty, and harder (after CoGeLoT).",
+        "Tasks with multimodal prompts at four levels of novelty and several difficulties (after CoGeLoT).",
         lambda entry: [Variant(f"difficulty={difficulty}", (Harder(difficulty),)) for difficulty in HARDER],
         mistakes,
         actions,
@@ -77,11 +77,11 @@ def prompts(
     difficulty: tuple[str, ...] = (),
     order: Literal["own", "permuted"] = "own",
 ) -> Experiment:
-    """The same tasks with perturbed, masked or exchanged prompts; ``mistakes`` and ``actions`` as in `tabletop`.
+    """Return the experiment with perturbed, masked or exchanged prompts on the same tasks.
 
-    ``difficulty``: also run these difficulties, each alone and with every change of the prompt or of the order:
-    ``difficulty=extreme,mask=instruction``. ``order``: ``permuted`` also combines every change of the prompt with
-    permuted objects: ``mask=instruction,order=permuted``.
+    ``mistakes`` and ``actions`` are as in `tabletop`. ``difficulty``: also run these difficulties, each alone and with
+    every change to the prompt or the order: ``difficulty=extreme,mask=instruction``. ``order``: ``permuted`` also
+    combines every change to the prompt with permuted objects: ``mask=instruction,order=permuted``.
     """
     harder = [
         level for name in difficulty if (level := parse_level(Difficulty, name)) is not Difficulty.DEFAULT
@@ -108,7 +108,7 @@ def prompts(
 
     return _design(
         "prompts",
-        "Tabletop prompts reworded, masked, made nonsense or exchanged for another task's; objects in another order.",
+        "Tabletop tasks with paraphrased, masked, nonsense or exchanged prompts, and with permuted objects.",
         variants,
         mistakes,
         actions,

@@ -69,15 +69,15 @@ def test_an_invalid_prompt_file_is_refused(tmp_path: Path):
         ("systm: x", "systm: extra inputs are not permitted"),
         ("ask: {X-AI: x}", "ask.X-AI.*should be 'H-SP'"),
         ("ask: [1]", "ask: input should be a valid dictionary"),
-        ("question: 'what is {answer}?'", "valid placeholders of a question are {text}"),
+        ("question: 'what is {answer}?'", "invalid placeholder: .*; expected {text}"),
         ("style: loud", "style: input should be 'direct' or 'steps'"),
-        ("name: direct", "cannot be its name"),
-        ("a: [", "not a file of prompts"),
+        ("name: direct", "is not a valid prompt name"),
+        ("a: [", "not a prompt file"),
     ):
         file.write_text(text)
         with pytest.raises(QuestionError, match=words):
             Prompting.parse(str(file))
-    with pytest.raises(QuestionError, match="or a YAML file"):
+    with pytest.raises(QuestionError, match="or give a YAML file"):
         Prompting.parse(str(tmp_path / "none.yaml"))
 
 

@@ -40,8 +40,8 @@ def test_build_ask_kill_resume_score_and_report(
     monkeypatch.setenv(KEY_VARIABLE, KEY)
     folder, out = tmp_path / "questions", tmp_path / "answers.jsonl"
     said = assay("eqa", "build", "--source", collected, "--out", folder, "--per-kind", "6", "--views", "exo")
-    assert said.status == 1 and "H-AI 0 of 6: each needs four instructions" in said.err
-    assert "read as 'libero'" in said.err and said.out.startswith(f"{folder}: ")
+    assert said.status == 1 and "only 0 of 6 H-AI questions; each needs four instructions" in said.err
+    assert "read with the schema 'libero'" in said.err and said.out.startswith(f"{folder}: ")
     said = assay("eqa", "sheet", folder, "--out", tmp_path / "sheet.png", "--kinds", "L-AI", "--count", "2")
     assert said.status == 0 and (tmp_path / "sheet.png").stat().st_size > 10_000
     count = len((folder / "questions.jsonl").read_text().splitlines())
@@ -101,7 +101,7 @@ def test_answers_replace_only_answers_of_the_same_model(assay: Run, folder: Path
     assert (folder / "questions.jsonl").read_bytes() == questions
     (tmp_path / "notes").write_text("my notes")
     said = assay(*ask, tmp_path / "notes")
-    assert said.status == 2 and "it is not replaced" in said.err
+    assert said.status == 2 and "not overwritten" in said.err
     assert assay(*ask, tmp_path / "a").status == 0 and assay(*ask, tmp_path / "a").status == 0
     said = assay("eqa", "ask", folder, "--model", "longest", "--out", tmp_path / "a")
     assert said.status == 2 and "contains answers from random" in said.err
@@ -129,7 +129,7 @@ def test_invalid_arguments_are_reported(
     monkeypatch.chdir(tmp_path)
     for arguments, words in (
         (("ask", "--model", "geometri", "--out", "a"), "did you mean 'geometry'?"),
-        (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "choose direct, steps"),
+        (("ask", "--model", "random", "--prompt", "cot", "--out", "a"), "choose from direct, steps"),
         (("ask", "--model", "openai:x", "--endpoint", "there", "--out", "a"), "must be a URL such as"),
         (("score",), "has an answer"),
         (("score", "none.jsonl"), "file not found"),
@@ -145,18 +145,18 @@ def test_invalid_options_and_missing_packages_are_reported(
 ):
     for options, words in (
         (("--kinds", "H-IA"), "did you mean 'H-AI'?"),
-        (("--views", "wrist"), "choose one of exo, exo2"),
-        (("--turning", "euler"), "choose one of wrapped, exact"),
-        (("--options", "ours"), "choose one of matched, paper"),
+        (("--views", "wrist"), "choose from exo, exo2"),
+        (("--turning", "euler"), "choose from wrapped, exact"),
+        (("--options", "ours"), "choose from matched, paper"),
         (("--gripper", "1"), "CLOSED,OPEN"),
-        (("--schema", "droid"), "apply to data sets"),
+        (("--schema", "droid"), "apply only to data sets"),
         (("--distractors", "random"), "not the baseline 'random'"),
         (("--distractors", "openai:x", "--endpoint", "there"), "must be a URL such as"),
     ):
         said = assay("eqa", "build", "--source", "demo", *options, "--out", tmp_path / "questions")
         assert said.status == 2 and words in said.err
     said = assay("eqa", "sheet", tmp_path, "--out", "x.png")
-    assert said.status == 2 and "assay eqa build makes one" in said.err
+    assert said.status == 2 and "create one with assay eqa build" in said.err
     (tmp_path / "a.tfrecord-00000-of-00001").touch()
     for package in ("sklearn", "tfrecord"):
         monkeypatch.setitem(sys.modules, package, None)

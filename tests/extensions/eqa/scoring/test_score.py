@@ -178,8 +178,8 @@ def test_the_page_is_self_contained_and_escaped(questions, tmp_path: Path):
 def test_invalid_and_duplicate_answer_files_are_refused(questions, tmp_path: Path):
     known = '{"model": "m", "question": "q", '
     for text, words in (
-        ("", "not a file of answers"),
-        ("<html>", "not a file of answers"),
+        ("", "not an answer file"),
+        ("<html>", "not an answer file"),
         ('{"model": "m"}\n', "is missing"),
         (known + '"state": "answered", "letter": "E"}\n', "do not match"),
         (known + '"state": "gone"}\n', "do not match"),
@@ -190,7 +190,7 @@ def test_invalid_and_duplicate_answer_files_are_refused(questions, tmp_path: Pat
             AnswerSheet.read(questions, [tmp_path / "m"])
         assert "\n" not in str(caught.value)
     files = [answered(tmp_path / name, "m", {questions[0].id: "A"}) for name in ("one", "two")]
-    with pytest.raises(QuestionError, match=r"m \(direct\) are given twice"):
+    with pytest.raises(QuestionError, match=r"duplicate answers from m \(direct\)"):
         AnswerSheet.read(questions, files)
 
 

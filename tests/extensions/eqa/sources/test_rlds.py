@@ -59,7 +59,7 @@ def test_bad_episodes_are_tallied_and_the_rest_is_read(tfds: Write):
         "episodes found": 6,
         "episode: non-finite states": 1,
         "episode: fewer than two frames": 1,
-        "episode: gripper values outside the scale of the data set": 1,
+        "episode: gripper values outside the data set's range": 1,
         "episode: cannot be read": 1,
     }
     assert "41 numbers in 6 steps" in tally.places["episode: cannot be read"][0]
@@ -102,7 +102,7 @@ def test_damage_is_found_by_checksums(tfds: Write):
 def test_unknown_data_sets_are_refused(tfds: Write, tmp_path: Path):
     folder = tfds("other", [{"steps/observation/pose": [1.0, 2.0]}] * 2)
     for path, options, words in (
-        (folder, {}, "no schema matches its features"),
+        (folder, {}, "no schema matches the features"),
         (folder, {"schema": "droyd"}, "did you mean 'droid'"),
         (folder, {"schema": "rt1"}, "which the schema 'rt1' needs"),
         (tmp_path / "nothing", {}, "not a source; expected demo"),

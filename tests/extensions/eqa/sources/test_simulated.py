@@ -40,7 +40,7 @@ def test_a_run_is_replayed_exactly(both: tuple[SourceEpisode, SourceEpisode, Tal
     demonstrated, again, tally = both
     assert np.array_equal(demonstrated.states, again.states)
     assert demonstrated.instruction == again.instruction == "turn on the stove"
-    assert tally.counts == {"episodes found": 2, "episode: not a success": 1}
+    assert tally.counts == {"episodes found": 2, "episode: not successful": 1}
     assert (
         "turn on the stove" in demonstrated.achieved
         and "put the bowl on the stove" not in demonstrated.achieved

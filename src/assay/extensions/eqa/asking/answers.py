@@ -21,9 +21,9 @@ from assay.support.files import check_writable, replacing
 from assay.support.llm import Reply
 
 MAX_TEXT = 20_000
-"""Maximum number of stored characters of a reply: the last ones, which contain the answer."""
+"""Maximum number of characters stored of a reply, counted from its end, which contains the answer."""
 BLOCKED = "blocked"
-"""Reason for a missing letter if the model, or its provider's filter, refused to answer."""
+"""Reason for a missing letter if the model, or its provider's content filter, refused to answer."""
 _DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
 """A letter with decoration, such as ``B.``, ``(b)`` or ``**B**``."""
 _TAG = re.compile(r"<answer>\s*([^<>]{1,80}?)\s*</answer>")
@@ -35,10 +35,10 @@ _SENTENCE = re.compile(
     r"\b(?i:answer|option|choice)\s{0,4}(?:\b(?i:is|would be)\b\s{0,4}[:=]?|[:=])\s{0,4}"
     r"(?:(?i:option|choice)\s{1,4})?[(\[]?([A-D])\b([^.;\n]*)"
 )
-"""A sentence with the answer, ``The answer is B`` or ``Final Answer: (B)``; not ``I rule out option B``."""
+"""A sentence that states the answer, ``The answer is B`` or ``Final Answer: (B)``; not ``I rule out option B``."""
 _LETTER = re.compile(r"\b[A-D]\b")
 _SEARCHED_END = 400
-"""Number of characters at the end of a reply that are searched for a sentence with the answer."""
+"""Number of characters at the end of a reply that are searched for a sentence that states the answer."""
 
 
 class AnswerState(StrEnum):
@@ -74,9 +74,9 @@ class Answer:
     parameters: str = ""
     """Request parameters in JSON: temperature, tokens, effort, prompt, examples, and Assay's version."""
     at: str = ""
-    """Time of the reply, ISO 8601."""
+    """Time of the reply in ISO 8601 format."""
     sent: int | None = None
-    """Number of tokens sent, as counted by the endpoint."""
+    """Number of input tokens, as counted by the endpoint."""
     received: int | None = None
 
 
@@ -94,7 +94,7 @@ def write(answers: Sequence[Answer], path: Path) -> None:
 
 
 def check_target(path: Path, folder: Path, model: str, style: str) -> None:
-    """Raise QuestionError if the file exists and holds other content than answers from this model and prompt."""
+    """Raise QuestionError if the file exists and contains anything but answers from this model and prompt."""
     if path.resolve() in [(folder / name).resolve() for name in FOLDER_FILES] or path.is_dir():
         raise QuestionError(
             f"{path} is part of the question set, or a folder; choose another file for the answers"
@@ -103,7 +103,7 @@ def check_target(path: Path, folder: Path, model: str, style: str) -> None:
         try:
             owners = read(path).select("model", "style").unique().rows()
         except QuestionError as error:
-            raise QuestionError(f"{error}; it is not replaced, choose another file") from None
+            raise QuestionError(f"{error}; not overwritten, choose another file") from None
         if owners != [(model, style)]:
             names = ", ".join(sorted(f"{name} ({prompt})" if prompt else name for name, prompt in owners))
             raise QuestionError(f"{path}: contains answers from {names}; choose another file for {model}")
@@ -113,16 +113,16 @@ def check_target(path: Path, folder: Path, model: str, style: str) -> None:
 def read(path: Path) -> pl.DataFrame:
     """Read an answer file, one column per field. Raises QuestionError if the file is invalid."""
     if not path.is_file():
-        raise QuestionError(f"{path}: file not found; assay eqa ask writes answers")
+        raise QuestionError(f"{path}: file not found; use assay eqa ask to write answers")
     try:
         frame = pl.read_ndjson(path, schema=SCHEMA)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0][:120]
-        raise QuestionError(f"{path}: not a file of answers: {reason}") from None
+        raise QuestionError(f"{path}: not an answer file: {reason}") from None
     texts = [name for name, kind in SCHEMA.items() if kind == pl.String and name not in _REQUIRED]
     frame = frame.with_columns(pl.col(texts).fill_null(""))
     if not len(frame) or frame.select(_REQUIRED).null_count().sum_horizontal().item():
-        raise QuestionError(f"{path}: not a file of answers: model, question or state is missing")
+        raise QuestionError(f"{path}: not an answer file: model, question or state is missing")
     answered = pl.col("state") == AnswerState.ANSWERED
     valid_state = pl.col("state").is_in([*AnswerState])
     invalid = frame.filter(~valid_state | (answered != pl.col("letter").is_in([*LETTERS])))
@@ -134,7 +134,7 @@ def read(path: Path) -> pl.DataFrame:
 def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
     """Return the letter and an empty text, or an empty letter and the reason.
 
-    Either style accepts the letter alone, or in an answer tag.
+    Both styles accept the letter alone, or in an answer tag.
     """
     text = reply.text.strip()
     if reply.blocked:

@@ -47,7 +47,7 @@ class Model:
     """Settings that affect replies."""
 
     def process(self, items: Iterable[T], work: Callable[[Answering, T], Awaitable[None]]) -> None:
-        """Process items concurrently; the first exception cancels the rest and is raised."""
+        """Process items concurrently; the first exception cancels the remaining items and is re-raised."""
         waiting = iter(items)
 
         async def process_all() -> None:
@@ -86,7 +86,7 @@ def open_model(
     cache: Cache,
     on_wait: Callable[[float], None] = lambda seconds: None,
 ) -> Model:
-    """Open a model that is not a baseline; ``on_wait`` is called with the seconds of rate-limit delays."""
+    """Open a model that is not a baseline; ``on_wait`` is called with each rate-limit delay in seconds."""
     ledger = Ledger()
     endpoint = settings.endpoint_of(address)
     parameters = settings.parameters(endpoint)
@@ -105,13 +105,13 @@ def open_model(
 class LocalModel:
     """A ``transformers`` model on this machine: one reply at a time, greedy decoding.
 
-    Weights are loaded to the first GPU, or to main memory without one, unless ``settings.device_map`` distributes
-    them. Raises LLMError if the model cannot be loaded.
+    Weights are loaded onto the first GPU, or into main memory if there is none, unless ``settings.device_map``
+    distributes them. Raises LLMError if the model cannot be loaded.
     """
 
     def __init__(self, name: str, settings: ModelSettings, cache: Cache, ledger: Ledger) -> None:
-        """``name`` is a repository at Hugging Face, or a folder."""
-        require("vlm", "models on this machine need transformers and torch", LLMError)
+        """Load the model ``name``, a Hugging Face repository or a local folder."""
+        require("vlm", "local models need transformers and torch", LLMError)
         self._name, self._cache, self._ledger = name, cache, ledger
         self._most_tokens = settings.most_tokens
         self._torch: Any = import_module("torch")
@@ -124,7 +124,7 @@ class LocalModel:
                 name, dtype="auto", **trust, **spread
             ).eval()
         except (OSError, ValueError, ImportError) as error:
-            hint = "; --remote-code lets it" if "trust_remote_code" in str(error) else ""
+            hint = "; allow this with --remote-code" if "trust_remote_code" in str(error) else ""
             raise LLMError(f"local:{name}: {one_line(str(error))}{hint}") from None
         if not settings.device_map:
             self._model.to("cuda" if self._torch.cuda.is_available() else "cpu")

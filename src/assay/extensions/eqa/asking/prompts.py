@@ -1,7 +1,7 @@
-"""Prompts, from ``prompts.yaml`` or a user's YAML file, and an estimate of their tokens.
+"""Prompts, from ``prompts.yaml`` or a user's YAML file, and an estimate of their token counts.
 
 There are twelve built-in prompts: for each of six kinds of questions, one that asks for a letter only and one that
-asks for reasoning first. A question's own text names the frame, the units and the view; the prompt adds the role,
+asks for reasoning first. The text of a question names the frame, the units and the view; the prompt adds the role,
 hints on what to look at, and the form of the answer.
 """
 
@@ -55,14 +55,14 @@ class Style(StrEnum):
 
 
 ANSWER_TOKENS = {Style.DIRECT: 5, Style.STEPS: 350}
-"""Typical number of tokens of a reply, without hidden reasoning."""
+"""Typical number of tokens in a reply, without hidden reasoning."""
 
 
 class PromptFile(BaseModel, frozen=True, extra="forbid"):
-    """Content of a user's file of prompts, see `Prompting`; missing texts are those of the style."""
+    """Content of a user's prompt file (see `Prompting`); missing texts are taken from the style."""
 
     name: str = ""
-    """Name stored with answers; the file's name if empty."""
+    """Name stored with answers; defaults to the name of the file."""
     style: Style = Style.DIRECT
     system: KindTexts = {}
     ask: KindTexts = {}
@@ -80,7 +80,7 @@ class Prompting:
     ask: Mapping[QuestionKind, str]
     """Text after the question."""
     question: Mapping[QuestionKind, str] = field(default_factory=dict)
-    """Template that replaces the question's own text, with placeholders {text}, {action}, {views} and {A} to {D}."""
+    """Template that replaces the question's text, with placeholders {text}, {action}, {views} and {A} to {D}."""
 
     @classmethod
     def of(cls, style: Style) -> Prompting:
@@ -94,31 +94,33 @@ class Prompting:
 
     @classmethod
     def parse(cls, name: str) -> Prompting:
-        """Return the prompts of a style, or of a YAML file. Raises QuestionError."""
+        """Return the prompts of a style or from a YAML file. Raises QuestionError if the name or file is invalid."""
         if name in list(Style):
             return cls.of(Style(name))
         path = Path(name)
         if not path.is_file():
-            raise QuestionError(f"unknown prompt '{name}'; choose {', '.join(Style)} or a YAML file")
+            raise QuestionError(
+                f"unknown prompt '{name}'; choose from {', '.join(Style)}, or give a YAML file"
+            )
         try:
             file = PromptFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
         except ValidationError as error:
-            raise QuestionError(f"{path}: not a file of prompts: {validation_reason(error)}") from None
+            raise QuestionError(f"{path}: not a prompt file: {validation_reason(error)}") from None
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             reason = " ".join(str(error).split())[:150]
-            raise QuestionError(f"{path}: not a file of prompts: {reason}") from None
+            raise QuestionError(f"{path}: not a prompt file: {reason}") from None
         for kind, text in file.question.items():
             placeholders = ("text", "action", "views", *(() if kind.predicts else LETTERS))
             _fill(text, dict.fromkeys(placeholders, ""), path)
         name = file.name or path.stem
         if name in list(Style) or not name.isprintable() or not name.strip():
-            raise QuestionError(f"{path}: '{name}' cannot be its name, which is stored with answers")
+            raise QuestionError(f"{path}: '{name}' is not a valid prompt name; set another name in the file")
         built_in = cls.of(file.style)
         system, ask = {**built_in.system, **file.system}, {**built_in.ask, **file.ask}
         return cls(name, file.style, system, ask, file.question)
 
     def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> ModelPrompt:
-        """Return the prompt for a question with images in a folder; ``examples`` come first, with their answers."""
+        """Return the prompt for a question with images in ``folder``, after ``examples`` with their answers."""
         parts: list[Part] = []
         for number, example in enumerate(examples, 1):
             answer = example.answer if self.style is Style.DIRECT else f"<answer>{example.answer}</answer>"
@@ -158,10 +160,10 @@ def question_parts(question: Question, folder: Path, prompting: Prompting | None
 
 
 def find_image(folder: Path, name: str) -> ModelImage:
-    """Return an image of a question. Raises QuestionError unless it is in the folder ``pictures``."""
+    """Return one of a question's images. Raises QuestionError unless it is in the folder ``pictures``."""
     path = (folder / name).resolve()
     if path.parent != (folder / PICTURES).resolve() or path.suffix != ".png" or not path.is_file():
-        raise QuestionError(f"{folder}: no image '{name[:100]}' in its folder {PICTURES}")
+        raise QuestionError(f"{folder}: no image '{name[:100]}' in the folder {PICTURES}")
     return ModelImage(path, path.name)
 
 
@@ -176,11 +178,11 @@ def _fill(text: str, values: Mapping[str, str], path: Path) -> str:
         return text.format(**values)
     except (KeyError, IndexError, ValueError) as error:
         valid = ", ".join(f"{{{value}}}" for value in values)
-        raise QuestionError(f"{path}: valid placeholders of a question are {valid}; not {error}") from None
+        raise QuestionError(f"{path}: invalid placeholder: {error}; expected {valid}") from None
 
 
 def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> Ledger:
-    """Estimate the numbers of tokens of prompts and replies. Raises QuestionError for invalid images."""
+    """Estimate the number of tokens in prompts and replies. Raises QuestionError for invalid images."""
 
     @cache
     def image_tokens(picture: ModelImage) -> int:

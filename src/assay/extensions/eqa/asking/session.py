@@ -30,14 +30,14 @@ from assay.support.llm import LLMError, ModelPrompt, RefusedError
 from assay.support.streams import stream
 
 MAX_FAILURES = 20
-"""Number of consecutive questions without a reply after which no further question is sent to an endpoint."""
+"""Number of consecutive questions without a reply after which an endpoint receives no further questions."""
 MAX_REFUSALS = 4
-"""Number of consecutive identical refusals after which no further question is sent."""
+"""Number of consecutive identical refusals after which an endpoint receives no further questions."""
 MAX_JUDGED_TEXT = 6_000
-"""Maximum number of characters of a reply in a judge's prompt."""
+"""Maximum number of characters of a reply that are quoted in a judge's prompt."""
 DISTRACTORS = 3
 MAX_INSTRUCTION = 200
-"""Maximum length of an instruction, characters."""
+"""Maximum length of an instruction, in characters."""
 _WRONG_TAG = re.compile(r"<wrong>([^<>]*)</wrong>")
 
 
@@ -90,7 +90,7 @@ def ask(
     recorded = json.dumps(parameters, sort_keys=True)
     answers: dict[str, Answer] = {}
     failures: list[str] = []
-    """Consecutive failures: the text of a refusal, empty for other errors."""
+    """Consecutive failures: the message of each refusal; empty for other errors."""
     stopped = ""
 
     async def ask_one(answering: Answering, question: Question) -> None:
@@ -134,15 +134,15 @@ def ask(
 
 
 def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
-    """Return the reason for sending no further question; empty to continue."""
+    """Return the reason to stop sending questions; empty to continue."""
     if isinstance(error, RefusedError) and error.of_all:
         return str(error)
     refusals = failures[-MAX_REFUSALS:]
     if refusals[0] and list(refusals) == [refusals[0]] * MAX_REFUSALS:
         hint = "; --no-temperature may help" if "temperature" in refusals[0].lower() else ""
-        return f"{MAX_REFUSALS} questions in a row: {error}{hint}"
+        return f"{MAX_REFUSALS} questions in a row were refused: {error}{hint}"
     if len(failures) >= MAX_FAILURES:
-        return f"{MAX_FAILURES} questions in a row without an answer, the last: {error}"
+        return f"{MAX_FAILURES} questions in a row without an answer; last error: {error}"
     return ""
 
 
@@ -187,7 +187,7 @@ def wrong_answers(questions: Sequence[Question], answers: pl.DataFrame) -> list[
 
 
 def sample_wrong_answers(wrong: Sequence[WrongAnswer], per_kind: int, seed: int) -> list[WrongAnswer]:
-    """Draw up to ``per_kind`` wrong answers of each model and kind; their order is kept."""
+    """Draw up to ``per_kind`` wrong answers per model and kind, keeping their order."""
     groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, answer in enumerate(wrong):
         groups[answer.model, str(answer.question.kind)].append(place)
@@ -217,7 +217,7 @@ def judge_answers(
     annotations: Annotations,
     on_mark: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Categorise wrong answers with a judge model; returns the reasons for missing categories.
+    """Categorise wrong answers with a judge model; return the reasons for missing categories.
 
     Raises RefusedError if all requests would be refused.
     """
@@ -281,10 +281,10 @@ def write_distractors(
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Return three wrong instructions that differ in content from each other and the correct one, or the reason."""
+    """Return three wrong instructions that differ from each other and the correct one, or why there are none."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
-        return (), f"{len(wrong)} instructions, not {DISTRACTORS}"
+        return (), f"{len(wrong)} instructions instead of {DISTRACTORS}"
     if not all(text.isprintable() and len(text) <= MAX_INSTRUCTION for text in wrong):
         return (), "not an instruction"
     if not all(is_different(one, two) for one, two in combinations((instruction, *wrong), 2)):

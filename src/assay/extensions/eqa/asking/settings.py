@@ -1,4 +1,4 @@
-"""Request settings of a model, each declared once: they are also command-line options."""
+"""Request settings of a model, from which the command-line options are derived."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class ModelSettings:
     price_in: float = _option(0.0, "Price per million tokens sent.", min=0)
     price_out: float = _option(0.0, "Price per million tokens received.", min=0)
     first_wait: float = 1.0
-    """Delay before the second attempt, seconds."""
+    """Delay before the second attempt, in seconds."""
 
     @property
     def price(self) -> Price:
-        """Price of the tokens sent and received."""
+        """Prices of input and output tokens."""
         from assay.support.llm import Price
 
         return Price(self.price_in, self.price_out)

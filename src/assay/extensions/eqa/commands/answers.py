@@ -62,7 +62,9 @@ def ask(
     example_ids = {question.id for group in shown.values() for question in group}
     questions = [question for question in questions if question.id not in example_ids]
     if not questions:
-        raise QuestionError(f"{folder}: all questions are used as examples; --examples needs more questions")
+        raise QuestionError(
+            f"{folder}: all questions are used as examples; reduce --examples or add questions"
+        )
     if not estimate:
         files.check_target(out, folder, model, "" if without_model else prompting.name)
     if without_model:
@@ -200,7 +202,7 @@ def annotate(
         wrong = sample_wrong_answers(wrong, errors, seed)
     database = Annotations(annotations or folder / FILE)
     desk = AnnotationDesk(folder.resolve(), questions, database, wrong, review)
-    serve(desk, port, lambda address: say(f"{folder} is at {address} (Ctrl-C to stop)"))
+    serve(desk, port, lambda address: say(f"serving {folder} at {address} (stop with Ctrl-C)"))
 
 
 @shared.model_options("device_map", "remote_code")

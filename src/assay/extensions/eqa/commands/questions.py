@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.build import InstructionCase
 
 MAX_UNDETECTED = 0.5
-"""Largest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
+"""Detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
 HEARD = "heard"
-"""Value of --distractors for instructions of the data set."""
+"""Value of --distractors that takes wrong instructions from the data set."""
 
 
 def build(
@@ -94,7 +94,7 @@ def build(
             raise QuestionError(f"--gripper {gripper}: expected two different numbers, CLOSED,OPEN")
         scale = (closed_value, open_value)
     if (schema or gripper) and not any(name not in SOURCES and Path(name).is_dir() for name in source):
-        raise QuestionError("--schema and --gripper apply to data sets, but no source is one")
+        raise QuestionError("--schema and --gripper apply only to data sets, but no source is a data set")
     settings = ModelSettings(endpoint)
     by_model = distractors != HEARD
     if by_model and is_baseline(distractors, settings):
@@ -102,7 +102,7 @@ def build(
     sources = [open_source(name, size=size, schema=schema, gripper=scale) for name in source]
     for opened in sources:
         if layout := getattr(opened, "schema", None):
-            say(f"{opened.name}: read as '{layout.name}'", aside=True)
+            say(f"{opened.name}: read with the schema '{layout.name}'", aside=True)
     totals = [
         opened.total if episodes is None else min(opened.total or episodes, episodes) for opened in sources
     ]
@@ -148,7 +148,7 @@ def build(
     for name, counts in result.short.items():
         for kind, count in counts.items():
             needs = NEEDS[QuestionKind(kind)]
-            say(f"short: {name}: {kind} {count} of {per_kind}: each needs {needs}", aside=True)
+            say(f"{name}: only {count} of {per_kind} {kind} questions; each needs {needs}", aside=True)
     if any(result.short.values()) and episodes is None:
         raise typer.Exit(1)
 

@@ -65,7 +65,7 @@ def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[...
 
 
 def parse_kinds(text: str) -> list[QuestionKind]:
-    """Parse ``all``, or comma-separated kinds."""
+    """Parse ``all`` or comma-separated kinds."""
     from assay.extensions.eqa.question import QuestionError, QuestionKind
 
     kinds = list(QuestionKind)
@@ -79,13 +79,13 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 
 
 def choose(option: str, name: str, valid: Sequence[T]) -> T:
-    """Return the value called ``name``. Raises QuestionError for another one."""
+    """Return the valid value called ``name``. Raises QuestionError if there is none."""
     from assay.extensions.eqa.question import QuestionError
 
     for value in valid:
         if value == name:
             return value
-    raise QuestionError(f"{option} '{name}': choose one of {', '.join(valid)}")
+    raise QuestionError(f"{option} '{name}': choose from {', '.join(valid)}")
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Ite
     ledger = model.ledger
     say(
         f"{ledger.requests:,} requests ({ledger.retries:,} retries), {ledger.cached:,} cached replies; "
-        f"{ledger.prompt_tokens:,} tokens sent, {ledger.answer_tokens:,} received"
+        f"{ledger.prompt_tokens:,} input tokens, {ledger.answer_tokens:,} output tokens"
         f"{format_cost(ledger, settings.price)}"
     )
     if ledger.uncounted:
@@ -118,14 +118,14 @@ def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Ite
 def show_estimate(estimate: Ledger, price: Price, what: str, *, aside: bool) -> None:
     """Print the estimated tokens and cost."""
     say(
-        f"about {estimate.prompt_tokens:,} tokens to send and {estimate.answer_tokens:,} to receive for "
+        f"about {estimate.prompt_tokens:,} input tokens and {estimate.answer_tokens:,} output tokens for "
         f"{estimate.requests:,} {what}{format_cost(estimate, price)}",
         aside=aside,
     )
 
 
 def format_cost(ledger: Ledger, price: Price) -> str:
-    """Format the cost as the end of a sentence; empty without a price."""
+    """Format the cost as the end of a sentence; empty if no price is set."""
     return f", cost {ledger.cost(price):.4f}" if price.prompt or price.answer else ""
 
 

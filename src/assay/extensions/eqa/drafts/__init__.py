@@ -1,6 +1,6 @@
 """Question drafts: four options are chosen first, and the correct one is drawn afterwards.
 
-Without the images, a reader must do no better than chance. Therefore no option is derived from the correct one: each
+A reader without the images must do no better than chance. Therefore no option is derived from the correct one: each
 of the four occurred in the data set, and all are chosen before the correct one is known. Then one is drawn uniformly
 and its images are shown, so that given the options, each is correct with probability 1/4. Optional exceptions are
 instructions written by a model and the paper's derived options (`motions`).
@@ -28,19 +28,20 @@ __all__ = ["METHODS", "NEEDS", "Draft", "OptionMethod", "Plan", "Shot", "WrongIn
 
 NEEDS = {
     QuestionKind.H_SP: "four tasks performed from one initial state, or an episode with four distinct moments",
-    QuestionKind.M_SP: "four moments of one episode that labels distinguish",
+    QuestionKind.M_SP: "four moments of one episode that the labels distinguish",
     QuestionKind.L_SP: "four distinct moments of one episode",
-    QuestionKind.H_AI: "four instructions of one initial state, or of the data set",
+    QuestionKind.H_AI: "four instructions for one initial state, or from the data set",
     QuestionKind.M_AI: "four actions with the same components and different signs",
     QuestionKind.L_AI: "four distinct actions",
 }
-"""Required data for one question of each kind; no moment or action is used twice."""
+"""Data required for one question of each kind; no moment or action is used twice."""
 Plan = dict[QuestionKind, int]
 """Number of questions of each kind."""
 OptionMethod = Literal["matched", "paper"]
 """Origin of the options.
 
-matched: four actions that occurred, one of which is drawn. paper: one that occurred and three derived from it.
+matched: four actions that occurred, of which the correct one is drawn. paper: one that occurred and three derived
+from it.
 """
 METHODS: tuple[OptionMethod, ...] = ("matched", "paper")
 
@@ -55,7 +56,7 @@ def plan_drafts(
 ) -> dict[QuestionKind, list[Draft]]:
     """Draft questions of each kind that the data set's levels allow: the planned number, or as many as possible.
 
-    ``key`` seeds the random streams. For ``wrong``, see `draft_instructions`.
+    ``key`` seeds the random streams. See `draft_instructions` for ``wrong``.
     """
     drafts = {}
     for kind, count in plan.items():

@@ -1,9 +1,9 @@
-"""Drafts about instructions: which instruction was carried out, and which outcome it had.
+"""Drafts of questions about instructions: which instruction was carried out, or what its outcome was.
 
 If several instructions were carried out from the same initial state, the options are four of them, or their four
 outcomes. If a data set does not record which episodes share an initial state, their first images are compared. For
-the remaining episodes the options are the most similar instructions of the data set, or wrong instructions written by
-a model; for outcomes, the last moment of an episode and three other moments of it.
+the remaining episodes the options are the most similar instructions in the data set, or wrong instructions written by
+a model; for outcomes, the last moment of an episode and three earlier ones.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _STOP_WORDS = "a an the to of and it its into onto in on from with up down put p
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 """Words that do not distinguish one task from another."""
 MAX_TRIES = 50
-"""Maximum number of consecutive draws of options that were already used; then the scene is skipped."""
+"""Number of consecutive draws of already used options after which a scene is skipped."""
 
 
 def draft_instructions(
@@ -43,8 +43,8 @@ def draft_instructions(
 ) -> Iterator[Draft]:
     """Draft high-level questions, cycling through the scenes, without repetition.
 
-    ``wrong`` are wrong instructions for episodes whose scene has fewer than four instructions; other episodes get
-    instructions of the data set as options.
+    ``wrong`` contains wrong instructions for episodes whose scene has fewer than four instructions; other episodes get
+    instructions from the data set as options.
     """
     whole: dict[int, PreparedEpisode] = {}
     scenes: defaultdict[str, list[int]] = defaultdict(list)
@@ -101,7 +101,7 @@ def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rule
 
 
 def _exclusive(one: PreparedEpisode, other: PreparedEpisode, rules: QualityRules) -> bool:
-    """Return whether neither outcome fulfils the other's instruction: by goals and last images, else by texts."""
+    """Return whether neither outcome fulfils the other's instruction, by goals and last images or else by texts."""
     first, second = one.episode, other.episode
     if one.last.shape == other.last.shape and changed_fraction(one.last, other.last) < rules.change:
         return False
@@ -167,7 +167,7 @@ def _draft(
 def _draft_similar(
     whole: dict[int, PreparedEpisode], anchors: list[int], owners: list[int], rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft every instruction with the three that share the most words with it; any of the four may be correct.
+    """Draft questions from each instruction and the three that share the most words with it; any may be correct.
 
     Draws are independent of earlier questions: otherwise the answer to one would be a hint for another.
     """
@@ -200,7 +200,7 @@ def _draft_similar(
 def _draft_moments(
     whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules, rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft the last moment of an episode as the answer among three earlier ones; the latest is always correct."""
+    """Draft questions about the last moment of an episode and three earlier ones; the last is always correct."""
     for owner in rng.permutation(owners).tolist():
         episode = whole[owner]
         states = episode.episode.states
@@ -227,6 +227,6 @@ def _content_words(text: str) -> frozenset[str]:
 
 
 def is_different(one: str, two: str) -> bool:
-    """Return whether each instruction has a content word that the other lacks: neither paraphrases the other."""
+    """Return whether each instruction has a content word that the other lacks, so that neither is a paraphrase."""
     first, second = _content_words(one), _content_words(two)
     return bool(first - second) and bool(second - first)

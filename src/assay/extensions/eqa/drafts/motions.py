@@ -1,9 +1,9 @@
-"""Drafts about motions, at the mid (labels) and the low (numbers) level.
+"""Drafts of questions about motions, at the mid (labels) and the low (numbers) level.
 
-Inference   which action lies between two images: four actions that occurred, or, derived as in the ActionEQA paper:
+Inference   which action happened between two images: four that occurred, or, derived as in the ActionEQA paper:
             mid  other sign combinations of the same components
             low  three of: dominant dimension inverted, dominant dimension removed, two permutations of the seven values
-            The derived options have most in common with the correct action; `assay eqa leak` measures the leak.
+            The correct action has the most in common with derived options; `assay eqa leak` measures the leak.
 Prediction  which image an action leads to: four later moments of the same episode.
 """
 
@@ -22,15 +22,15 @@ from assay.extensions.eqa.pairs import PreparedEpisode
 from assay.extensions.eqa.question import QuestionKind
 
 MIN_GAP = 1.5
-"""Minimum distance of two low-level actions in at least one dimension, in thresholds."""
+"""Minimum distance between two low-level actions in at least one dimension, in units of the threshold."""
 MAX_PAIRS = 12_000
 """Maximum number of pairs; larger data sets are subsampled."""
 ORDERS = 12
-"""Number of random orders in which four distinct moments are searched for."""
+"""Number of random orders in which to search for four distinct moments."""
 MAX_ANCHORS = 3
 """Maximum number of anchors tried for each first frame."""
 CLEAR_CHANGE = 2.0
-"""Minimum change, in thresholds, of a dimension that only one of two texts names."""
+"""Minimum change, in units of the threshold, of a dimension that only one of two texts names."""
 
 Pattern = tuple[int, ...]
 
@@ -43,7 +43,7 @@ def draft_motions(
     *,
     derived: bool,
 ) -> Iterator[Draft]:
-    """Draft mid- or low-level questions; ``derived`` chooses the paper's options for inference."""
+    """Draft mid- or low-level questions; ``derived`` selects the paper's options for inference."""
     if kind.predicts:
         return _predictions(kind, prepared, rules, rng)
     pool = PairPool(prepared, rng)
@@ -89,9 +89,9 @@ class PairPool:
 def _mid_inference(
     pool: PairPool, rules: QualityRules, rng: np.random.Generator, *, derived: bool
 ) -> Iterator[Draft]:
-    """Draft sign combinations of one pair's components that occur in the data set; each pair is used once.
+    """Draft questions whose options are sign combinations of one pair's components; each pair is used once.
 
-    If ``derived``, the combinations need not occur, and the pair's own is correct.
+    The combinations occur in the data set. If ``derived``, they need not occur, and that of the pair is correct.
     """
     moved = signs(pool.actions, rules.thresholds)
     patterns = [tuple(pattern) for pattern in moved.tolist()]
@@ -117,7 +117,7 @@ def _mid_inference(
 
 
 def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """Draft an action with the occurring actions nearest to its variants; each pair is an option at most once."""
+    """Draft questions from an action and the actions nearest to its variants; each pair is an option at most once."""
     units = pool.actions / np.asarray(rules.thresholds)
     free = np.ones(len(units), dtype=bool)
     for anchor in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
@@ -141,7 +141,7 @@ def _low_inference(pool: PairPool, rules: QualityRules, rng: np.random.Generator
 
 
 def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return an action (7,) in thresholds with its dominant dimension inverted, removed, and swapped."""
+    """Return variants of an action (7,) in units of the threshold: dominant dimension inverted, removed, swapped."""
     dominant = int(np.abs(action).argmax())
     same_unit = range(3) if dominant < 3 else range(3, 6)
     other = int(rng.choice([axis for axis in same_unit if axis != dominant]))
@@ -151,13 +151,13 @@ def _variants(action: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def _without_dominant(action: np.ndarray, dominant: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return an action (7,) with its dominant dimension inverted, and removed."""
+    """Return an action (7,) with its dominant dimension inverted, and with it removed."""
     is_dominant = np.arange(SIZE) == dominant
     return np.where(is_dominant, -action, action), np.where(is_dominant, 0.0, action)
 
 
 def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) -> Iterator[Draft]:
-    """Draft the correct numbers with three options derived from them, formatted as in the paper."""
+    """Draft questions with the correct numbers and three options derived from them, formatted as in the paper."""
     units = np.abs(pool.actions) / np.asarray(rules.thresholds)
     for pair in stratified_order(signs(pool.actions, rules.thresholds), pool.owners.tolist(), rng):
         action = pool.actions[pair]
@@ -176,7 +176,7 @@ def _low_derived(pool: PairPool, rules: QualityRules, rng: np.random.Generator) 
 def _predictions(
     kind: QuestionKind, prepared: Sequence[PreparedEpisode], rules: QualityRules, rng: np.random.Generator
 ) -> Iterator[Draft]:
-    """Draft four later moments for each first frame, chosen around one of them; each first frame is used once."""
+    """Draft one question for each first frame, with four later moments chosen around one of them."""
     owners = np.repeat(np.arange(len(prepared)), [len(episode.pairs) for episode in prepared]).tolist()
     if not owners:
         return
@@ -248,7 +248,7 @@ def _draft_prediction(
 def _texts_differ(
     actions: np.ndarray, patterns: np.ndarray, apart: np.ndarray, rules: QualityRules, *, amounts: bool
 ) -> np.ndarray:
-    """Return whether the text of one action does not fit the other, (n, n); ``amounts``: texts include amounts."""
+    """Return which pairs of actions have incompatible texts, (n, n); ``amounts``: whether texts include amounts."""
     units = np.abs(actions) / np.asarray(rules.thresholds)
     named = patterns != 0
     one_named = (named[:, None] ^ named[None]) & (np.maximum(units[:, None], units[None]) >= CLEAR_CHANGE)
@@ -257,7 +257,7 @@ def _texts_differ(
 
 
 def _choose_distinct(orders: Sequence[Sequence[int]], differ: np.ndarray) -> list[int]:
-    """Return four pairwise different places, by ``differ`` (n, n), from the first order that has them; else fewer."""
+    """Return four indices that differ pairwise (``differ``, (n, n)), from the first order with four; else fewer."""
     chosen: list[int] = []
     for order in orders:
         chosen = []

@@ -52,7 +52,7 @@ class Mean(Result):
     interval: Interval | None
     """Interval over episodes within data sets; None if there are too few episodes.
 
-    Wilson for means; for differences Student, or Newcombe if all answers of each side are right or all are wrong.
+    Wilson for means; Student for differences, or Newcombe if the answers of each side are all right or all wrong.
     """
 
 
@@ -65,7 +65,7 @@ class Standing(Result):
     means: dict[str, Mean]
     """Means by part: overall, high, mid, low, prediction, inference; only those with questions."""
     asymmetry: dict[str, Mean]
-    """Difference inference minus prediction: overall, high, mid, low."""
+    """Inference minus prediction: overall, high, mid, low."""
 
     @property
     def overall(self) -> Mean:
@@ -84,7 +84,7 @@ def cell_weights(cells: Sequence[Cell], kinds: Sequence[QuestionKind]) -> np.nda
 
 
 def standing(sheet: AnswerSheet, right: np.ndarray, within: np.ndarray | None = None) -> Standing:
-    """Compute accuracies from correctness (questions,): 1, 0 or -1; ``within`` (questions,) selects questions."""
+    """Compute accuracies from correctness (questions,): 1, 0, or -1 if unscored; ``within`` selects questions."""
     scored = (right >= 0) if within is None else (right >= 0) & within
     places = np.unique(sheet.cell[scored])
     cells = [sheet.cells[place] for place in places]

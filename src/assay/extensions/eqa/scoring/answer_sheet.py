@@ -37,20 +37,20 @@ Cell = tuple[str, QuestionKind]
 
 @dataclass(frozen=True, slots=True)
 class ReplySummary(Result):
-    """Replies of one model that were not scored, and its request settings."""
+    """Missing answers of one model, and its request settings."""
 
     unparsed: dict[str, int]
     """Number of replies without an answer by reason; they are scored as wrong."""
     unanswered: int
     """Number of questions that the endpoint did not answer; they are not scored."""
     strangers: int
-    """Number of answers to questions of other folders, which are ignored."""
+    """Number of answers to questions in other folders, which are ignored."""
     asked_with: tuple[str, ...]
     """Endpoints and parameters (JSON); several entries if answers differ in them."""
     tokens: tuple[int, int]
-    """Numbers of tokens sent and received, as far as the endpoint counted them."""
+    """Numbers of input and output tokens, where the endpoint counted them."""
     days: tuple[str, str]
-    """Times of the first and the last answer, ISO 8601."""
+    """Times of the first and the last answer in ISO 8601 format."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class AnswerSheet:
     def read(
         cls, questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
     ) -> AnswerSheet:
-        """Read the answers of files and people to questions. Raises QuestionError if there are no answers."""
+        """Read the answers to questions from files and annotators. Raises QuestionError if there are none."""
         index = pl.DataFrame(
             {
                 "question": [question.id for question in questions],
@@ -90,7 +90,7 @@ class AnswerSheet:
             for (model, style), rows in answers.read(file).group_by("model", "style", maintain_order=True):
                 name = f"{model} ({style})" if style else str(model)
                 if name in models:
-                    raise QuestionError(f"{file}: answers of {name} are given twice")
+                    raise QuestionError(f"{file}: duplicate answers from {name}")
                 models[name] = _match_answers(rows, index)
         for person, given in ({} if annotations is None else annotations.answers()).items():
             content = [
@@ -104,7 +104,7 @@ class AnswerSheet:
         scored = {name: model for name, model in models.items() if (model.right != NONE).any()}
         silent = {name: model.unanswered for name, model in models.items() if name not in scored}
         if not scored:
-            raise QuestionError("none of these questions has an answer")
+            raise QuestionError("no question has an answer")
         return cls(questions, scored, silent)
 
     @cached_property

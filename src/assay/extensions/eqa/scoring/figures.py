@@ -32,26 +32,26 @@ from assay.measures.views.style import (
 )
 
 MAX_MODELS = 5
-"""Maximum number of models of a type in a figure."""
+"""Maximum number of models of each type in a figure."""
 MIN_LABELLED_SHARE = 0.05
 """Minimum height of a labelled segment in a stacked bar, as a fraction of the axis."""
 _CHANCE = "the dashed line is chance."
 
 
 def best_figures(data: ReportData) -> Iterator[Drawing]:
-    """Draw the best models and people by kind, and the best open and proprietary models overall."""
+    """Plot the best models and people by kind, and the best open and proprietary models overall."""
     rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[:MAX_MODELS]}
     if data.people:
         shares = [data.shares_by_kind(person) for person in data.people.values()]
         means = {kind: mean_of([person.get(kind) for person in shares]) for kind in QuestionKind}
         rows["people, mean"] = {kind: mean for kind, mean in means.items() if mean is not None}
-    yield _grouped_bars(f"The best {MAX_MODELS} models and people, by kind", rows, data.score.chance)
+    yield _grouped_bars(f"The best {MAX_MODELS} models, and people, by kind", rows, data.score.chance)
     models = [(name, data.fact(name).open, data.overall(model)) for name, model in data.best_models()]
     bars = [
         model for is_open in (True, False) for model in [m for m in models if m[1] is is_open][:MAX_MODELS]
     ]
     if not bars:
-        raise MeasureError("(b) needs to know which models are open: --facts FILE")
+        raise MeasureError("(b) requires information on which models are open: --facts FILE")
     bars.sort(key=lambda bar: bar[2])
 
     def paint(figure: Figure) -> None:
@@ -70,44 +70,46 @@ def best_figures(data: ReportData) -> Iterator[Drawing]:
 
 
 def kinds_figure(data: ReportData) -> Drawing:
-    """Draw the accuracy of the best models by kind, mean over data sets."""
+    """Plot the accuracy of the best models by kind, averaged over data sets."""
     rows = {name: data.shares_by_kind(model) for name, model in data.best_models()[: len(SERIES)]}
-    return _grouped_bars("The best models by kind, mean over data sets", rows, data.score.chance)
+    return _grouped_bars("The best models by kind, averaged over data sets", rows, data.score.chance)
 
 
 def size_figure(data: ReportData) -> Drawing:
-    """Draw the overall mean against the number of parameters, one line per model family."""
+    """Plot the overall mean against the number of parameters, with one line per model family."""
     families: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for name, model in data.models.items():
         fact = data.fact(name)
         if fact.size is not None and data.standing(model) is not None:
             families[fact.family or name].append((fact.size, data.overall(model)))
     if not families:
-        raise MeasureError("needs the sizes of models: --facts FILE")
+        raise MeasureError("requires the sizes of the models: --facts FILE")
     lines = {family: sorted(points) for family, points in sorted(families.items())}
     return _lines("size", "Performance and size", lines, data.score.chance, "parameters, billions", "log")
 
 
 def camera_figures(data: ReportData) -> Iterator[Drawing]:
-    """Draw the overall mean against the number of cameras, and mid-level errors by component, mean over models."""
+    """Plot the overall mean by number of cameras, and mid-level errors by component, averaged over models."""
     views = data.several_views(STATIC_VIEWS)
     lines = {
         name: [(float(camera_count(view)), data.overall(model, view)) for view in views]
         for name, model in data.best_models()
     }
-    yield _lines("views", "Overall by static cameras", lines, data.score.chance, "static cameras")
+    yield _lines(
+        "views", "Overall accuracy by number of static cameras", lines, data.score.chance, "static cameras"
+    )
     proportions = data.mean_proportions(views)
     yield _stacked_bars(
         "components",
         "Errors by component",
-        "Mid level, mean over models: error rates of questions with each component, normalised to their sum.",
+        "Error rates at the mid level on questions with each component, normalised to sum to 1; means over models.",
         dict(zip(COMPONENTS, np.transpose(list(proportions.values())), strict=True)),
         [f"{camera_count(view)} view{'s' * (camera_count(view) > 1)}" for view in proportions],
     )
 
 
 def mistakes_figure(data: ReportData) -> Drawing:
-    """Draw the proportions of the taxonomy's two groups and four parts at each level."""
+    """Plot the proportions of the taxonomy's two groups and four parts at each level."""
     counts: Counter[tuple[str, str]] = Counter()
     totals: Counter[str] = Counter()
     for mistake in data.score.mistakes:
@@ -121,13 +123,13 @@ def mistakes_figure(data: ReportData) -> Drawing:
         for group, parts in error_categories().items()
         for part in parts
     }
-    caption = "Of all categorised mistakes, by people or a judge model."
+    caption = "Proportions of all mistakes categorised by people or a judge model."
     ticks = [f"{level} (n = {totals[level]})" for level in levels]
     return _stacked_bars("mistakes", "Error categories by level", caption, stacks, ticks, WIDTH)
 
 
 def counts_figure(data: ReportData) -> Drawing:
-    """Draw the number of questions by kind, stacked by data set."""
+    """Plot the number of questions by kind, stacked by data set."""
     counts = Counter((question.dataset, question.kind) for question in data.questions)
     stacks = {
         dataset[:30]: np.array([counts[dataset, kind] for kind in QuestionKind]) for dataset in data.datasets
@@ -144,7 +146,7 @@ def _lines(
     label: str,
     scale: str = "linear",
 ) -> Drawing:
-    """Draw one line per label through points (x, accuracy)."""
+    """Plot one line per label through points (x, accuracy)."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -172,7 +174,7 @@ def _stacked_bars(
     *,
     shares: bool = True,
 ) -> Drawing:
-    """Draw stacked bars, segment by segment from below: labelled fractions, or counts of questions."""
+    """Plot stacked bars, segment by segment from the bottom: labelled fractions, or counts of questions."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -197,7 +199,7 @@ def _stacked_bars(
 
 
 def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], chance: float) -> Drawing:
-    """Draw bars of each model, grouped by kind."""
+    """Plot one bar per model, grouped by kind."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -214,14 +216,14 @@ def _grouped_bars(title: str, rows: Mapping[str, Mapping[QuestionKind, float]], 
         percent_axis(axes.yaxis)
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
 
-    return Drawing("kinds", title, f"Mean over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
+    return Drawing("kinds", title, f"Means over data sets; {_CHANCE}", (WIDTH, 3.4), paint)
 
 
 FIGURES: Mapping[str, tuple[str, Callable[[ReportData], Drawing | Iterator[Drawing]]]] = {
-    "Figure 5": ("The best models against people", best_figures),
+    "Figure 5": ("The best models compared with people", best_figures),
     "Figure 20": ("The best models across the six kinds", kinds_figure),
     "Figure 19": ("Performance and size", size_figure),
-    "Figure 6": ("One to four static cameras: overall, and errors by component", camera_figures),
+    "Figure 6": ("One to four static cameras: overall accuracy, and errors by component", camera_figures),
     "Figure 7": ("Error categories by level", mistakes_figure),
     "Figure 3": ("Questions by kind and data set", counts_figure),
 }

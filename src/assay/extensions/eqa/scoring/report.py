@@ -1,4 +1,4 @@
-"""The report about answers: the tables and figures of the ActionEQA paper, contrasts, and checks.
+"""The report on answers: the tables and figures of the ActionEQA paper, contrasts, and checks.
 
 Accuracies are means over the data sets of each kind, as in the paper. With several views, the main one is a single
 static camera. Averages over models exclude people and baselines.
@@ -36,7 +36,7 @@ SECTIONS = (
     ),
     (
         "Errors",
-        "Components of the action in wrong answers, and error categories.",
+        "Errors by component of the action, and error categories.",
         ("Table 11", "Table 12", "Components", "Figure 7", "Table 13"),
     ),
     ("The questions", "Statistics of the question set.", ("Table 7", "Table 8", "Table 9", "Figure 3")),
@@ -48,7 +48,7 @@ SECTIONS = (
 )
 """Title, description and exhibits of each section; exhibits without a number are not in the paper."""
 MIN_CELL_QUESTIONS = 10
-"""Minimum number of questions of a data set and kind; fewer cause a warning."""
+"""Number of questions per data set and kind below which a warning is shown."""
 UNEVEN_P = 0.001
 """p-value of the letter frequencies below which a warning is shown."""
 MAX_UNPARSED = 0.05
@@ -56,7 +56,7 @@ MAX_UNPARSED = 0.05
 
 
 def report(score: Score, questions: Sequence[Question], facts: Mapping[str, ModelFacts]) -> PaperReport:
-    """Create the tables and figures for which there are answers."""
+    """Create the report, with the tables and figures for which there are answers."""
     exhibits = {**TABLES, **FIGURES, **OWN_EXHIBITS}
     plans = (ExhibitPlan(label, *plan) for label, plan in exhibits.items())
     sections = tuple(plan_sections(SECTIONS, plans)(ReportData(score, questions, facts)))
@@ -78,15 +78,15 @@ def warnings(score: Score) -> Iterator[str]:
         for accuracy in model.standing.accuracies
     }
     if few := [f"{cell} ({count})" for cell, count in sizes.items() if count < MIN_CELL_QUESTIONS]:
-        yield f"Few questions with full weight in means: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
+        yield f"Few questions, but full weight in means: {', '.join(few[:6])}{', ...' * (len(few) > 6)}."
     if len(score.views) > 1:
         views = f"{plural(len(score.views), 'view')} of the same items ({', '.join(score.views)})"
-        yield f"Means pool {views}; see Views and contrasts."
+        yield f"Means combine {views}; see Views and contrasts."
     for name, asked in score.silent.items():
         yield f"{name}: not scored; none of {plural(asked, 'question')} was answered."
     for name, model in score.models.items():
         if model.unanswered:
-            advice = " by the endpoint; ask again" if model.asked_with else ""
+            advice = " by the endpoint; run assay eqa ask again" if model.asked_with else ""
             yield f"{name}: {plural(model.unanswered, 'question')} unanswered{advice}."
         if missing := score.questions - model.asked:
             yield f"{name}: {missing:,} of {score.questions:,} questions were not asked."
@@ -115,12 +115,12 @@ def summarise(model: ModelScore, chance: float) -> str:
         unparsed = plural(
             sum(model.unparsed.values()), "reply without an answer", "replies without an answer"
         )
-        form = f"; {unparsed}, {percent(model.among_letters)} of the others are right"
+        form = f"; {unparsed}, {percent(model.among_letters)} of the other replies are correct"
     return f"{percent(standing.overall.share)}{verdict}; {listed(levels)}{direction}{form}."
 
 
 def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table | Missing]:
-    """Yield the overall accuracy as a figure, and the accuracy by data set and kind."""
+    """Yield the overall accuracy as a figure, and the accuracy by data set and kind as a table."""
     marks = []
     for name, model in list(data.score.models.items())[:MOST]:
         overall = model.standing.overall
@@ -146,7 +146,7 @@ def accuracy_parts(data: ReportData) -> Iterator[Drawing | Table | Missing]:
 
 
 def levels_table(data: ReportData) -> Table:
-    """Return the means of each model by view, level and direction, and inference minus prediction."""
+    """Return a table of each model's means by view, level and direction, and of inference minus prediction."""
 
     def cell(mean: Mean | None, is_change: bool = False) -> str | None:
         if mean is None:
@@ -171,14 +171,14 @@ def levels_table(data: ReportData) -> Table:
         ),
         tuple(rows),
         "High: an instruction; mid: the signs of a motion; low: its numbers. Prediction asks for the outcome of an "
-        "action, inference for the action between two states. Mean over data sets of each kind, then over kinds; in "
-        "brackets: 95 % intervals over episodes. Lenient: overall, regardless of the form of a reply.",
+        "action, inference for the action between two states. Mean over data sets of each kind, then over kinds, with "
+        "95 % intervals over episodes in brackets. Lenient: overall, regardless of the form of a reply.",
     )
 
 
 def contrast_tables(data: ReportData) -> Iterator[Table | Missing]:
-    """Yield the contrasts of models, of directions and of views."""
-    note = "On the same items; 95 % Newcombe intervals over episodes, exact p, adjusted after Holm."
+    """Yield tables of the contrasts between models, directions and views."""
+    note = "On the same items; 95 % Newcombe intervals over episodes, exact p-values with Holm's correction."
     models = data.score.models.items()
     if data.score.comparisons:
         yield Table.of("models", "Models on the same questions", data.score.comparisons, note=note)
@@ -189,7 +189,7 @@ def contrast_tables(data: ReportData) -> Iterator[Table | Missing]:
 
 
 def components_table(data: ReportData) -> Table | Missing:
-    """Return errors by component and dimension of the action at the mid and the low level."""
+    """Return a table of errors by component and dimension of the action at the mid and the low level."""
     rows = [
         (f"{name}, {level}", errors)
         for name, model in data.score.models.items()
@@ -204,18 +204,18 @@ def components_table(data: ReportData) -> Table | Missing:
 
 
 def check_tables(data: ReportData) -> Iterator[Table]:
-    """Yield letter frequencies, questions without an answer, request settings and the agreement of annotators."""
+    """Yield tables of letter frequencies, questions without an answer, request settings and annotator agreement."""
     score = data.score
     yield Table(
         "letters",
-        "Frequencies of correct and of chosen letters",
+        "Frequencies of correct and chosen letters",
         (Column("of"), *(Column(letter, "count") for letter in LETTERS), Column("chi-square p", "p")),
         tuple(
             (f"{name}: {letters.of}", *letters.counts, letters.p)
             for name, group in (("right", score.right_letters), ("chosen", score.chosen_letters))
             for letters in group
         ),
-        "A small p means that the frequencies differ.",
+        "A small p-value means that the frequencies are unequal.",
     )
     lost: list[tuple[Value, ...]] = []
     for name, model in score.models.items():
@@ -252,12 +252,12 @@ def check_tables(data: ReportData) -> Iterator[Table]:
 
 OWN_EXHIBITS: Mapping[str, tuple[str, Make]] = {
     "Accuracy": ("Overall, and by data set and kind", accuracy_parts),
-    "Section 3.2": ("Inference against prediction, and levels", levels_table),
+    "Section 3.2": ("Inference compared with prediction, and levels", levels_table),
     "Contrasts": ("Models, directions and views on the same items", contrast_tables),
     "Components": ("Error rates by component and dimension", components_table),
-    "Checks": ("Letters, missing answers, request settings and agreement of annotators", check_tables),
+    "Checks": ("Letters, missing answers, request settings and annotator agreement", check_tables),
 }
-"""Title and function of each exhibit of this module."""
+"""Title and function of each exhibit defined in this module."""
 
 
 def _results_table(name: str, title: str, rows: Sequence[tuple[str, Result]], note: str) -> Table | Missing:

@@ -1,4 +1,4 @@
-"""Data of the tables and figures of the ActionEQA paper, and the means that several of them show."""
+"""Data for the tables and figures of the ActionEQA paper, and the means that several of them show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.measures.result import MeasureError
 from assay.measures.views.table import Value
 
 STATIC_VIEWS = ("exo", "exo2", "exo3", "exo4")
-NEEDS_MARKS = "needs categorised mistakes: assay eqa judge, or assay eqa annotate --answers"
+NEEDS_MARKS = "requires categorised mistakes (assay eqa judge, or assay eqa annotate --answers)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ModelFacts:
     open: bool | None = None
     """Whether the weights are public; None if unknown."""
     size: float | None = None
-    """Number of parameters, billions."""
+    """Number of parameters, in billions."""
     family: str = ""
 
     @property
@@ -46,7 +46,7 @@ class ModelFacts:
         except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError, AttributeError) as error:
             reason = " ".join(str(error).split())[:150]
             raise QuestionError(
-                f"{path}: not facts about models (NAME: {{open: true, size: 7, family: Qwen}}): {reason}"
+                f"{path}: invalid facts about models (expected NAME: {{open: true, size: 7, family: Qwen}}): {reason}"
             ) from None
 
 
@@ -60,14 +60,14 @@ class ReportData:
 
     @property
     def models(self) -> dict[str, ModelScore]:
-        """Models without people and baselines, the best first. Raises MeasureError if none exist."""
+        """Models, excluding people and baselines, best first. Raises MeasureError if there are none."""
         models = {
             name: model
             for name, model in self.score.models.items()
             if not name.startswith(HUMAN) and name not in BASELINES
         }
         if not models:
-            raise MeasureError("needs answers of a model")
+            raise MeasureError("requires answers from a model")
         return models
 
     @property
@@ -101,7 +101,7 @@ class ReportData:
         return self.facts.get(name) or self.facts.get(name.rpartition(" (")[0]) or ModelFacts()
 
     def shares_by_kind(self, model: ModelScore, view: str = "") -> dict[QuestionKind, float]:
-        """Return the accuracy of a model on each kind, mean over data sets."""
+        """Return the accuracy of a model on each kind, averaged over data sets."""
         shares: defaultdict[QuestionKind, list[float]] = defaultdict(list)
         for accuracy in self.accuracies(model, view):
             shares[QuestionKind(accuracy.kind)].append(accuracy.share)
@@ -113,10 +113,10 @@ class ReportData:
         return float("nan") if standing is None else standing.overall.share
 
     def best_models(self) -> list[tuple[str, ModelScore]]:
-        """Return the models with answers in the main view, the best first. Raises MeasureError if none exist."""
+        """Return the models with answers in the main view, best first. Raises MeasureError if there are none."""
         answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
         if not answered:
-            raise MeasureError(f"needs answers of a model in the view {self.main_view}")
+            raise MeasureError(f"requires answers from a model in the view {self.main_view}")
         return sorted(answered, key=lambda model: -self.overall(model[1]))
 
     def mid_level_errors(self, model: ModelScore, view: str) -> tuple[ComponentErrors, ...]:
@@ -126,7 +126,7 @@ class ReportData:
         return components if components and components[0].proportion is not None else ()
 
     def mean_proportions(self, views: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        """Return mean error proportions over models by view. Raises MeasureError if no view has errors."""
+        """Return error proportions by view, averaged over models. Raises MeasureError if no view has errors."""
         means = {}
         for view in views:
             errors = [self.mid_level_errors(model, view) for model in self.models.values()]
@@ -134,14 +134,14 @@ class ReportData:
             if shares:
                 means[view] = tuple(np.mean(np.array(shares, dtype=float), axis=0).tolist())
         if not means:
-            raise MeasureError(f"needs wrong answers at the mid level in the views {', '.join(views)}")
+            raise MeasureError(f"requires wrong answers at the mid level in the views {', '.join(views)}")
         return means
 
     def several_views(self, wanted: Sequence[str]) -> list[str]:
-        """Return the wanted views that exist. Raises MeasureError if there are fewer than two."""
+        """Return the requested views that exist. Raises MeasureError if there are fewer than two."""
         views = [view for view in wanted if view in self.score.views]
         if len(views) < 2:
-            raise MeasureError(f"needs questions in several views (--views {','.join(wanted)})")
+            raise MeasureError(f"requires questions in several views (--views {','.join(wanted)})")
         return views
 
 
@@ -151,11 +151,11 @@ def camera_count(view: str) -> int:
 
 
 def mean_of(values: Sequence[Value]) -> float | None:
-    """Return the mean of the numbers among values; None if there are no numbers."""
+    """Return the mean of the values that are numbers; None if there are none."""
     numbers = [value for value in values if isinstance(value, float | int)]
     return float(np.mean(numbers)) if numbers else None
 
 
 def means_of(rows: Sequence[Sequence[Value]]) -> list[float | None]:
-    """Return the means of the numbers in each column."""
+    """Return the mean of the numbers in each column."""
     return [mean_of(column) for column in zip(*rows, strict=True)]

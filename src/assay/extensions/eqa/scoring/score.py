@@ -100,7 +100,7 @@ class ModelScore(ReplySummary):
     asked: int
     """Number of the folder's questions that the model was asked."""
     among_letters: float | None
-    """Accuracy among replies with a letter; None otherwise."""
+    """Accuracy among replies with a letter; None if there are none."""
     lenient: Mean
     """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
     standing: Standing
@@ -119,7 +119,7 @@ class ModelScore(ReplySummary):
 
 @dataclass(frozen=True, slots=True)
 class Score(Result):
-    """Scores of all models on one folder."""
+    """Scores of all models on the questions of one folder."""
 
     questions: int
     chance: float
@@ -136,7 +136,7 @@ class Score(Result):
 
     @classmethod
     def of(cls, sheet: AnswerSheet, marks: Sequence[Mistake] = ()) -> Score:
-        """Score every model of a sheet; ``marks`` are categorised mistakes."""
+        """Score every model on a sheet; ``marks`` are categorised mistakes."""
         models = {name: _score_model(sheet, name) for name in sheet.models}
         people = {name: model.letters for name, model in sheet.models.items() if name.startswith(HUMAN)}
         kinds = np.array([str(question.kind) for question in sheet.questions])
@@ -232,7 +232,7 @@ def _compare_views(sheet: AnswerSheet, right: np.ndarray) -> tuple[PairedContras
 
 
 def compare_directions(sheet: AnswerSheet, right: np.ndarray) -> tuple[PairedContrast, ...]:
-    """Compare prediction and inference of the same two moments in the same view, at each level."""
+    """Compare prediction and inference between the same two moments in the same view, at each level."""
 
     def moments(question: Question) -> tuple[str, ...]:
         end = question.moments[1 + question.right] if question.kind.predicts else question.moments[1]

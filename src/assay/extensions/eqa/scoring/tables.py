@@ -25,7 +25,7 @@ from assay.measures.views.table import Column, Kind, Table, Value
 from assay.measures.views.wording import plural, signed
 
 PERSPECTIVES = {"ego": "egocentric", "exo": "exocentric", "both": "combined"}
-_PERCENT = "Percent of right answers."
+_PERCENT = "Percentage of correct answers."
 
 Rows = list[tuple[Value, ...]]
 
@@ -35,7 +35,7 @@ def _columns(kind: Kind, *names: str) -> tuple[Column, ...]:
 
 
 def main_table(results: ReportData) -> Table:
-    """Accuracy of every model by data set and kind, averages of data sets and the overall mean; people last."""
+    """Return the accuracy of every model by data set and kind, with means per data set and overall; people last."""
     occurring = {(question.dataset, question.kind) for question in results.questions}
     kinds = {
         dataset: [kind for kind in QuestionKind if (dataset, kind) in occurring]
@@ -73,10 +73,10 @@ def main_table(results: ReportData) -> Table:
 
 
 def consistency_table(results: ReportData) -> Table:
-    """Averages of each model on each data set, and their range."""
+    """Return the mean accuracy of each model on each data set, and the range of these means."""
     datasets = results.datasets
     if len(datasets) < 2:
-        raise MeasureError("needs questions from two data sets")
+        raise MeasureError("requires questions from two data sets")
     shared = [
         kind
         for kind in QuestionKind
@@ -94,12 +94,12 @@ def consistency_table(results: ReportData) -> Table:
         *_columns("share", *datasets),
         Column("largest minus smallest", "change"),
     )
-    note = f"Over the kinds of all data sets: {', '.join(shared)}."
+    note = f"Over the kinds that all data sets have: {', '.join(shared)}."
     return Table("consistency", "By data set", columns, tuple(rows), note)
 
 
 def cameras_table(results: ReportData) -> Table:
-    """Accuracy by kind and number of static cameras on the same items, for each model and their mean."""
+    """Return the accuracy by kind and number of static cameras on the same items, per model and on average."""
     views = results.several_views(STATIC_VIEWS)
 
     def row(name: str, label: str, shares: Sequence[float | None]) -> tuple[Value, ...]:
@@ -129,7 +129,7 @@ def cameras_table(results: ReportData) -> Table:
 
 
 def perspectives_table(results: ReportData) -> Table:
-    """Accuracy by kind and perspective, for each model and their mean."""
+    """Return the accuracy by kind and perspective, per model and on average."""
     views = results.several_views(tuple(PERSPECTIVES))
     rows: Rows = []
     for name, model in results.models.items():
@@ -145,10 +145,10 @@ def perspectives_table(results: ReportData) -> Table:
 
 
 def view_value_table(results: ReportData) -> Table:
-    """Means over models: the best single view, and the gain from using both views."""
+    """Return means over models: the best single view, and the gain from using both views."""
     views = results.several_views(tuple(PERSPECTIVES))
     if set(views) != set(PERSPECTIVES):
-        raise MeasureError("needs all three of ego, exo and both")
+        raise MeasureError("requires the views ego, exo and both")
     rows: Rows = []
     for kind in QuestionKind:
         means = [
@@ -167,7 +167,7 @@ def view_value_table(results: ReportData) -> Table:
 
 
 def proportions_table(results: ReportData) -> Table:
-    """Normalised error proportions at the mid level, by model and view."""
+    """Return normalised error proportions at the mid level, by model and view."""
     rows: Rows = []
     for name, model in results.models.items():
         own = []
@@ -179,19 +179,19 @@ def proportions_table(results: ReportData) -> Table:
         if len(own) > 1:
             rows.append((name, "average", *means_of(own), *[None] * (3 * len(COMPONENTS))))
     if not rows:
-        raise MeasureError("needs wrong answers at the mid level")
+        raise MeasureError("requires wrong answers at the mid level")
     columns = [*_columns("text", "model", "view"), *_columns("share", *COMPONENTS)]
     for name in COMPONENTS:
         columns += [
             Column(f"{name}: n", "count"),
             *_columns("share", f"{name}: error rate", "95 % interval"),
         ]
-    note = "Error rates of questions that involve each component, normalised to their sum; mid level."
+    note = "Error rates at the mid level on questions that involve each component, normalised to sum to 1."
     return Table("proportions", "Error proportions", tuple(columns), tuple(rows), note)
 
 
 def mean_proportions_table(results: ReportData) -> Table:
-    """Normalised error proportions at the mid level by view, mean over models."""
+    """Return normalised error proportions at the mid level by view, averaged over models."""
     rows: Rows = [(view, *shares) for view, shares in results.mean_proportions(results.score.views).items()]
     if len(rows) > 1:
         rows.append(("average", *means_of([row[1:] for row in rows])))
@@ -200,7 +200,7 @@ def mean_proportions_table(results: ReportData) -> Table:
 
 
 def mistakes_table(results: ReportData) -> Table:
-    """Count and proportion of every error category at each level and direction."""
+    """Return the count and proportion of every error category at each level and direction."""
     kinds = {(str(kind.level), kind.direction): str(kind) for kind in QuestionKind}
     counts: Counter[tuple[str, str]] = Counter()
     for mistake in results.score.mistakes:
@@ -218,19 +218,19 @@ def mistakes_table(results: ReportData) -> Table:
     names = _columns("text", "group", "part", "kind of mistake")
     columns = (*names, Column("marked", "count"), *_columns("share", *totals))
     sizes = ", ".join(f"{kind} {total}" for kind, total in totals.items())
-    note = f"Proportions of the categorised mistakes for each kind of question: {sizes}."
+    note = f"Proportions of the categorised mistakes on each kind of question: {sizes}."
     return Table("mistakes", "Error categories", columns, tuple(rows), note)
 
 
 def verbs_table(results: ReportData) -> Table:
-    """Frequencies of the first words of each data set's instructions."""
+    """Return the frequencies of the first words of each data set's instructions."""
     texts: defaultdict[str, set[str]] = defaultdict(set)
     for question in results.questions:
         if question.kind.level is ActionLevel.HIGH:
             text = action_of(question.text) if question.kind.predicts else question.options[question.right]
             texts[question.dataset].add(text.lower())
     if not texts:
-        raise MeasureError("needs questions of the high level")
+        raise MeasureError("requires questions at the high level")
     rows = []
     for dataset, instructions in sorted(texts.items()):
         verbs = Counter(text.split()[0] for text in instructions if text.split())
@@ -242,7 +242,7 @@ def verbs_table(results: ReportData) -> Table:
 
 
 def statistics_table(results: ReportData) -> Table:
-    """Number of questions, items, images and episodes of each data set."""
+    """Return the numbers of questions, items, images and episodes in each data set."""
     rows: Rows = []
     for name in (*results.datasets, "all"):
         own = [question for question in results.questions if name in (question.dataset, "all")]
@@ -251,11 +251,13 @@ def statistics_table(results: ReportData) -> Table:
         episodes = {(question.dataset, question.episode) for question in own}
         rows.append((name, len(own), len(items), len(images), len(episodes)))
     columns = (Column("data set"), *_columns("count", "questions", "items", "images", "episodes"))
-    return Table("statistics", "Statistics", columns, tuple(rows), "An item is a question in any view.")
+    return Table(
+        "statistics", "Statistics", columns, tuple(rows), "An item is a question regardless of its view."
+    )
 
 
 def counts_table(results: ReportData) -> Table:
-    """Number of questions of each data set by level and direction."""
+    """Return the number of questions in each data set by level and direction."""
     counts = Counter((question.dataset, question.kind) for question in results.questions)
     rows: Rows = []
     for name in results.datasets:
@@ -270,9 +272,9 @@ TABLES: Mapping[str, tuple[str, Callable[[ReportData], Table]]] = {
     "Section C.4": ("Consistency across data sets", consistency_table),
     "Table 2": ("One to four static cameras", cameras_table),
     "Table 3": ("Wrist camera, static camera, and both", perspectives_table),
-    "Table 4": ("Value of the wrist camera and of both", view_value_table),
+    "Table 4": ("Value of the wrist camera and of both cameras", view_value_table),
     "Table 11": ("Normalised error proportions by view", proportions_table),
-    "Table 12": ("Normalised error proportions, mean over models", mean_proportions_table),
+    "Table 12": ("Normalised error proportions, averaged over models", mean_proportions_table),
     "Table 13": ("Error categories in full", mistakes_table),
     "Table 7": ("Verbs of the instructions", verbs_table),
     "Table 8": ("Questions, images and episodes", statistics_table),

@@ -17,7 +17,7 @@ from assay.tasks.formats.lerobot import INFO
 SOURCES: Registry[Callable[[int], EpisodeSource]] = Registry(
     "question source", QuestionError, {"demo": "assay.extensions.eqa.sources.demo:DemoSource"}
 )
-"""Functions that open a source, by name; their argument is the height of rendered images, pixels."""
+"""Functions that open a source, by name; their argument is the height of rendered images, in pixels."""
 TFRECORD_PATTERN = "*.tfrecord*"
 """File name pattern of RLDS data sets."""
 
@@ -27,8 +27,8 @@ def open_source(
 ) -> EpisodeSource:
     """Open a source by name, as ``python:module:object``, or by its file or folder (a run, a data set).
 
-    ``size`` is the height of rendered images, pixels. ``schema`` and ``gripper``, the values of the closed and the open
-    gripper, apply to data sets.
+    ``size`` is the height of rendered images, in pixels. ``schema`` and ``gripper``, the values of the closed and the
+    open gripper, apply to data sets.
     """
     path = Path(name)
     if name.startswith(PYTHON) or name in SOURCES:

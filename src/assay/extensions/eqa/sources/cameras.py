@@ -22,13 +22,13 @@ class VideoCamera:
 
     path: Path
     start: float
-    """Start of the section, seconds."""
+    """Start of the section, in seconds."""
     fps: float
     orientation: Orientation = Orientation.UPRIGHT
     """Orientation of the stored images; they are returned upright."""
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
-        """Read frames, see `Camera`."""
+        """Read frames; see `Camera`."""
         images: dict[int, np.ndarray] = {}
         try:
             for frame, picture in stills(self.path, frames, start=self.start, fps=self.fps):
@@ -47,7 +47,7 @@ class StillsCamera:
     """Function that returns every encoded image of the episode."""
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
-        """Read frames, see `Camera`."""
+        """Read frames; see `Camera`."""
         files = self.load()
         pictures = []
         for frame in frames:

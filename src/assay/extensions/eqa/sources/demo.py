@@ -1,7 +1,7 @@
 """The built-in source: the oracle performs every feasible task of a few scenes from the same initial state.
 
 The oracle rarely rotates the gripper. Therefore each scene also has tours without an instruction: the gripper moves
-from place to place above the table and rotates about only one of the base's axes, so that two images determine the
+between positions above the table and rotates about only one of the base's axes, so that two images determine the
 axis.
 """
 
@@ -35,16 +35,16 @@ SCENES: tuple[tuple[str, int], ...] = (
 """Tasks whose scenes are used, each with the seed of its layout."""
 PACK = "primitives"
 TOURS = 2
-"""Number of tours in each scene about each axis."""
+"""Number of tours per scene and axis."""
 TOUR_AXES = ("X", "Y", "Z")
 TOUR_LEGS = 7
-"""Number of places that a tour visits."""
+"""Number of positions that a tour visits."""
 TOUR_REACH_M = np.array([0.09, 0.10, 0.055])
-"""Maximum offset of the places from the middle of a tour, metres, (3,)."""
+"""Maximum offset of the positions from the middle of a tour, in metres, (3,)."""
 TOUR_MIDDLE_M = np.array([0.14, 0.0, -0.03])
-"""Middle of a tour relative to the initial position of the end effector, metres, (3,)."""
+"""Middle of a tour relative to the initial position of the end effector, in metres, (3,)."""
 TOUR_TURN_DEG = np.array([32.0, 28.0, 40.0])
-"""Rotation to either side about X, Y or Z, degrees, (3,)."""
+"""Rotation in either direction about X, Y or Z, in degrees, (3,)."""
 MAX_LEG_STEPS = 70
 
 
@@ -64,12 +64,12 @@ class DemoSource:
 
     @property
     def total(self) -> int:
-        """Number of episodes, see `EpisodeSource`."""
+        """Number of episodes; see `EpisodeSource`."""
         tours = self.tours * len(TOUR_AXES) * len(self.scenes)
         return tours + sum(len(feasible_tasks(tasks.load(task_id))) for task_id, _ in self.scenes)
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield usable episodes, see `EpisodeSource`."""
+        """Yield usable episodes; see `EpisodeSource`."""
         for task_id, seed in self.scenes:
             scene_tasks = feasible_tasks(tasks.load(task_id))
             goals = {task.instruction.text: task.goal for task in scene_tasks}
@@ -85,7 +85,7 @@ class DemoSource:
                     tally.add("episode: cannot be set up", f"{name}: {error}")
                     continue
                 if episode.outcome is not Outcome.SUCCESS:
-                    tally.add("episode: the oracle did not succeed", name)
+                    tally.add("episode: the oracle failed", name)
                     continue
                 yield watcher.episode(name, text, f"{task_id} {seed}", world, self.compiled, PACK, goals)
             yield from self._tours(task_id, seed, tally)

@@ -39,7 +39,7 @@ class LerobotSource:
         self.rules = self.schema.rules
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield usable episodes, see `EpisodeSource`."""
+        """Yield usable episodes; see `EpisodeSource`."""
         for row in self.data.rows():
             tally.add(EPISODES_FOUND)
             name = f"episode {row.number}"
@@ -75,7 +75,7 @@ class LerobotSource:
 
 
 def _scene(row: Mapping[str, Any], tally: Tally) -> str:
-    """Return scene and seed of a demonstration that Assay recorded; empty for others."""
+    """Return the scene and seed of a demonstration recorded by Assay; empty for other episodes."""
     task = row.get("assay/task")
     if not task:
         return ""

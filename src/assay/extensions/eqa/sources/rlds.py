@@ -36,7 +36,7 @@ class TFRecord:
 
     path: Path
     offset: int
-    """Start of the record's content in the file, bytes."""
+    """Start of the record's content in the file, in bytes."""
     length: int
 
     def read(self) -> example_pb2.Example:
@@ -48,12 +48,12 @@ class TFRecord:
         if len(content) < self.length or len(check) < _CHECK.size:
             raise UnreadableError(f"{self.path.name}: ends in the middle of an episode")
         if _CHECK.unpack(check)[0] != _masked_crc(content):
-            raise UnreadableError(f"{self.path.name}: an episode at byte {self.offset} is damaged")
+            raise UnreadableError(f"{self.path.name}: the episode at byte {self.offset} is damaged")
         example = example_pb2.Example()
         try:
             example.ParseFromString(content)
         except DecodeError as error:
-            raise UnreadableError(f"{self.path.name}: byte {self.offset}: not an example") from error
+            raise UnreadableError(f"{self.path.name}: byte {self.offset}: not a tf.train.Example") from error
         return example
 
 
@@ -75,7 +75,7 @@ def records(path: Path) -> Iterator[TFRecord]:
 
 
 class RldsSource:
-    """Episodes of a folder of TFRecord files."""
+    """Episodes in a folder of TFRecord files."""
 
     threads = 2
 
@@ -84,7 +84,7 @@ class RldsSource:
         try:
             keys = {key: Feature() for key in next(records(self.files[0])).read().features.feature}
         except (UnreadableError, StopIteration) as error:
-            raise QuestionError(f"{folder}: its first episode cannot be read: {error}") from error
+            raise QuestionError(f"{folder}: the first episode cannot be read: {error}") from error
         self.schema = find_schema("rlds", keys, str(folder), schema, gripper)
         try:
             info = json.loads((self.files[0].parent / "dataset_info.json").read_text())
@@ -95,7 +95,7 @@ class RldsSource:
         self.total = None
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield usable episodes, see `EpisodeSource`."""
+        """Yield usable episodes; see `EpisodeSource`."""
         for path in self.files:
             try:
                 for number, record in enumerate(records(path)):

@@ -20,7 +20,7 @@ from assay.extensions.eqa.episode import QualityRules
 from assay.extensions.eqa.question import QuestionError
 
 Turn = Literal["euler", "axis_angle", "xyzw"]
-"""Encoding of an orientation: roll, pitch, yaw; axis times angle; a quaternion. Radians."""
+"""Encoding of an orientation: roll, pitch and yaw, or axis times angle, in radians; or a quaternion."""
 
 NEAR = QualityRules((0.1, 0.1, 0.1, 18.0, 18.0, 18.0, 0.2))
 """Rules for cameras close to the scene, as in BridgeData V2."""
@@ -61,7 +61,7 @@ class Schema:
 
     name: str
     position: ColumnRange
-    """Columns of the position, metres, in the base frame."""
+    """Columns of the position in the base frame, in metres."""
     turn: ColumnRange
     turn_as: Turn
     gripper: ColumnRange
@@ -73,13 +73,13 @@ class Schema:
     exocentric: tuple[str, ...]
     """Keys of the static cameras; the first is required."""
     egocentric: str = ""
-    """Key of the wrist camera; empty otherwise."""
+    """Key of the wrist camera; empty if there is none."""
     instruction: str = ""
     """Feature with the instruction; empty if it is not a feature."""
     instructions: tuple[str, ...] = ()
     """Alternative features with the instruction, used where the first is empty."""
     has_camera: str = ""
-    """Name of the episode flag for the presence of camera number ``{}``; empty without such flags."""
+    """Name of the episode flag for the presence of camera number ``{}``; empty if there are no such flags."""
     axes: tuple[str, ...] = ()
     """Required names of the state's columns, if the cameras do not identify the layout."""
     rules: QualityRules = NEAR
@@ -158,7 +158,7 @@ def find_schema(
             for key, feature in sorted(features.items())
         )
         raise QuestionError(
-            f"{where}: no schema matches its features ({listed[:300]}); "
+            f"{where}: no schema matches the features ({listed[:300]}); "
             f"choose one with --schema: {', '.join(schema.name for schema in schemas)}"
         )
     return schema if gripper is None else replace(schema, closed=gripper[0], opened=gripper[1])

@@ -1,4 +1,4 @@
-"""Episodes of Assay's simulator: rollouts recorded as they happen, and stored runs replayed.
+"""Episodes from Assay's simulator: rollouts recorded as they happen, and stored runs replayed.
 
 A run stores actions; the same actions reproduce the same rollout. Images are rendered on demand.
 """
@@ -39,16 +39,16 @@ WRIST_PLACE = (
 )
 """Mounting of the wrist camera; part of question texts, which are hashed."""
 OPEN_WIDTH_M = 0.08
-"""Distance between the fingers of the open gripper, metres."""
+"""Distance between the fingers of the open gripper, in metres."""
 MAX_WORLDS = 2
-"""Maximum number of compiled worlds in the cache; each that has rendered holds about 100 MB."""
+"""Maximum number of compiled worlds in the cache; each one that has rendered an image uses about 100 MB."""
 RULES = replace(NEAR, thresholds=(0.08, 0.08, 0.08, 18.0, 18.0, 18.0, 0.2))
 """Rules for simulated episodes, whose camera is closer than in BridgeData V2."""
 FINGERTIPS = tuple(f"{GRIPPER}finger_joint{number}_tip" for number in (1, 2))
 IMAGE_MARGIN = 0.04
 """Margin, as a fraction of the image size, in which a fingertip counts as outside the image."""
 IMAGE_DIRECTIONS = (("right", "left"), ("up", "down"), ("towards the camera", "away from the camera"))
-"""Directions in a camera's image of each of its axes, and of the opposite direction."""
+"""Direction in the image of each of a camera's axes, and the opposite direction."""
 
 
 class SceneCache:
@@ -56,7 +56,7 @@ class SceneCache:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        """Height and width of rendered images, pixels."""
+        """Height and width of rendered images, in pixels."""
         self._worlds: OrderedDict[tuple[Scene, str], Simulation] = OrderedDict()
 
     def world(self, scene: Scene, pack: str) -> Simulation:
@@ -87,7 +87,7 @@ class SimulatedCamera:
     rendered: dict[int, bytes] = field(default_factory=dict)
 
     def read(self, frames: Sequence[int], *, grey: bool = False) -> list[np.ndarray]:
-        """Render frames, see `Camera`."""
+        """Render frames; see `Camera`."""
         for frame in (frame for frame in frames if frame not in self.rendered):
             renderer, size = self.compiled.world(self.scene, self.pack).renderer, self.compiled.size
             file = io.BytesIO()
@@ -124,7 +124,7 @@ class RolloutWatcher:
         pack: str,
         goals: Mapping[str, Goal],
     ) -> SourceEpisode:
-        """Create the episode while the world is in its final state; ``goals`` by instruction of the scene."""
+        """Create the episode while the world is in its final state; ``goals`` maps instructions to goals."""
 
         def camera(name: str) -> SimulatedCamera:
             return SimulatedCamera(compiled, world.compiled.scene, pack, name, self._moments)
@@ -183,7 +183,7 @@ def camera_coverage(
 
 
 class RunSource:
-    """The successful episodes of a stored run, with any policy."""
+    """Successful episodes of a stored run of any policy."""
 
     rules = RULES
     threads = 1  # a GL context belongs to one thread
@@ -210,9 +210,9 @@ class RunSource:
             self._goals[task.scene, spec.pack][task.instruction.text] = task.goal
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield usable episodes, see `EpisodeSource`."""
+        """Yield usable episodes; see `EpisodeSource`."""
         tally.add(EPISODES_FOUND, count=len(self._episodes) + self._others)
-        tally.add("episode: not a success", count=self._others)
+        tally.add("episode: not successful", count=self._others)
         for spec, path in sorted(self._episodes, key=lambda episode: episode[0].scene_key):
             try:
                 episode = self._replay(spec, path)
@@ -221,7 +221,7 @@ class RunSource:
                 continue
             fault = state_fault(episode.states)
             if fault or episode.instruction not in episode.achieved:
-                tally.add(f"episode: {fault or 'another outcome when replayed'}", spec.key)
+                tally.add(f"episode: {fault or 'different outcome when replayed'}", spec.key)
             else:
                 yield episode
 

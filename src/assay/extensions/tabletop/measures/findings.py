@@ -1,4 +1,4 @@
-"""Hypotheses that the diagnosis tests in tabletop runs: reliance on the prompt, the order of objects, retries, ...
+"""Hypotheses that the diagnosis tests on tabletop runs: reliance on the prompt, object order, retries and others.
 
 Nonsense or masked prompts no longer specify the task. A policy that needs its prompt then succeeds only by chance;
 the fraction of successes it keeps shows how much of its success has other causes. Hypotheses with too few successes
@@ -41,11 +41,11 @@ from assay.measures.views.wording import percent
 from assay.support.stats.intervals import Interval
 
 ABLE = 0.1
-"""Success rate in controls significantly below which a policy counts as unable to do the tasks."""
+"""Threshold for the success rate in controls; a policy significantly below it is unable to perform the tasks."""
 RARE = 0.2
-"""Fraction significantly below which something counts as rare."""
+"""Threshold for a fraction; a significantly smaller fraction counts as rare."""
 UNHARMED = 0.1
-"""Loss significantly below which a policy counts as unharmed."""
+"""Threshold for a loss; a policy with a significantly smaller loss counts as unharmed."""
 UNTOLD: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         PromptFlaw.UNTOLD: ("mask=instruction", "instruction=other"),
@@ -82,9 +82,9 @@ FLAWS = tuple(
          "permutes the order of objects", ()),
         (PromptFlaw.RETRIES, "Succeeds only after retries", "Does not need retries", "has controls", ()),
         (PromptFlaw.DIFFICULTY, "Fails harder versions of the tasks", "Robust to harder versions of the tasks",
-         "has harder versions of the tasks", ()),
+         "includes harder versions of the tasks", ()),
         (PromptFlaw.NOVELTY, "Does not generalise to new combinations, objects or tasks",
-         "Generalises to new combinations, objects and tasks", "has the first level and another", ()),
+         "Generalises to new combinations, objects and tasks", "covers the first and another level", ()),
     )
 )  # fmt: skip
 _TESTED = (*UNTOLD, *LOST, PromptFlaw.RETRIES, PromptFlaw.NOVELTY)
@@ -189,8 +189,8 @@ CONDITION_PHRASES: Mapping[str, str] = MappingProxyType(
         "gobbledygook=tokens": "with nonsense tokens",
         "mask=visual": "with the images masked",
         "paraphrase": "with paraphrased prompts",
-        "referents=text": "with words for the images",
-        "order=permuted": "with the order permuted",
+        "referents=text": "with descriptions instead of images",
+        "order=permuted": "with permuted objects",
         "difficulty=distracting": "with more distractors",
         "difficulty=extreme": "at extreme difficulty",
         "difficulty=extremely-distracting": "with more distractors at extreme difficulty",
@@ -205,19 +205,19 @@ def _describe_condition(name: str) -> str:
 
 
 def tabletop_wording(finding: Finding) -> tuple[str, str]:
-    """Return the evidence of a tabletop run as a sentence, and a caveat."""
+    """Return the evidence from a tabletop run as a sentence, and a caveat."""
     first, *rest = finding.evidence
     if finding.flaw == PromptFlaw.NOVELTY:
         levels = [
             f"{percent(item.share)} at {item.part} ({NEW.get(item.part, 'new')})" for item in finding.evidence
         ]
-        easier = "" if first.same_tasks else ", with other tasks, which may be easier"
+        easier = "" if first.same_tasks else ", on different tasks, which may be easier"
         levels[0] += f", {percent(first.reference)} at {FIRST}{easier} ({format_difference(first)})"
         return "; ".join(levels), ""
     counts, share = format_counts(first.hits, first.count), format_share(first.value, first.interval)
     if finding.flaw == PromptFlaw.RETRIES:
         return (
-            f"{counts} successes took more than the fewest actions ({share}; sweeps left out): "
+            f"{counts} successes took more than the fewest actions ({share}; sweeping tasks excluded): "
             f"{format_counts(first.reference_hits, first.reference_count)} succeed with mistakes allowed, "
             f"{(first.count or 0) - (first.hits or 0):,} without",
             "",
@@ -227,7 +227,7 @@ def tabletop_wording(finding: Finding) -> tuple[str, str]:
         f"; {format_counts(item.hits, item.count)} {_describe_condition(item.part)}" for item in rest
     )
     if finding.flaw in UNTOLD:
-        caveat = f"{100 * TOLERATED:.0f} % may be chance" if finding.claim is Claim.PRESENT else ""
+        caveat = f"{100 * TOLERATED:.0f} % may be due to chance" if finding.claim is Claim.PRESENT else ""
         return f"{condition} it keeps {counts} successes ({share}){others}", caveat
     unperturbed, difference = format_unperturbed(first), format_difference(first)
     return f"{counts} succeed {condition}, {unperturbed} unperturbed ({difference}){others}", ""

@@ -44,7 +44,7 @@ from assay.report.run_report import RunReport
 STRATIFIED = "95 % Wilson intervals, stratified by task; errors are excluded."
 CHANCE = "Chance by the paper's convention: 1/800 per required action."
 _SEPARATE = ("order=", "difficulty=")
-"""Prefixes of the conditions that have a table of their own."""
+"""Prefixes of the conditions that have a separate table."""
 _NO_MISTAKES = ", no mistakes"
 S = TypeVar("S", LevelScore, TaskScore)
 
@@ -70,7 +70,7 @@ def _contrasts_table(
     )
     table = Table.of(
         name,
-        f"{change}, level by level",
+        f"{change}, by level",
         contrasts,
         "condition",
         Column("level", value=lambda contrast: contrast.level or "all"),
@@ -81,14 +81,14 @@ def _contrasts_table(
             for mode, suffix in (("allowed", ""), ("flawless", _NO_MISTAKES))
             for field, heading, kind in fields
         ),
-        note="Paired with the control of the same task and seed; only tasks with the condition are included. "
+        note="Paired with the control of the same task and seed, on tasks to which the condition applies. "
         "95 % Newcombe intervals over starts; exact p-values with Holm's correction.",
     )
     return table if contrasts else None
 
 
 def runs_table(runs: Mapping[str, Tabletop]) -> Table:
-    """Return a table of scores of several runs by condition and level, in the paper's layout."""
+    """Return a table of the scores of several runs by condition and level, in the paper's layout."""
     scores = {
         (score.condition, run, score.level): score for run, result in runs.items() for score in result.levels
     }
@@ -102,7 +102,7 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
     levels = sorted({level for *_, level in scores})
     return Table(
         "table-runs",
-        "Success by condition and level, run by run",
+        "Success rate by condition, level and run",
         (
             Column("condition"),
             Column("run"),
@@ -119,21 +119,23 @@ def runs_table(runs: Mapping[str, Tabletop]) -> Table:
             )
             for line in lines
         ),
-        f"Unweighted means over the tasks; {STRATIFIED}",
+        f"Unweighted means over tasks; {STRATIFIED}",
     )
 
 
 def numbers(measured: Tabletop, profile: Profile) -> Iterator[KeyNumber]:
-    """Yield the scores of the levels."""
+    """Yield the score at each level."""
     for control in _controls(measured.levels):
-        about = f"Success in controls of level {control.level}, mistakes allowed: the mean over its tasks."
+        about = (
+            f"Mean success rate over the tasks in controls at level {control.level}, with mistakes allowed."
+        )
         yield KeyNumber.of(
             control.level, percent(control.allowed.score), control.allowed.interval, control.count, about
         )
 
 
 def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
-    """Yield sentences on the scores of the levels, and on whether the policy needs words or images more."""
+    """Yield sentences on the score at each level, and on whether the policy needs words or images more."""
     usual = list(_controls(measured.levels))
     if usual:
         names = ", ".join(
@@ -141,10 +143,10 @@ def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
             f"without mistakes {100 * score.flawless.score:.1f} %)"
             for score in usual
         )
-        yield f"Unperturbed it scores {names}: unweighted means of the tasks, 95 % intervals."
+        yield f"Unperturbed, it scores {names} (unweighted means over tasks, 95 % intervals)."
     both = measured.modalities
     if not isinstance(both, Missing):
-        needs = "which of them it needs more cannot be told"
+        needs = "which of the two it needs more is unclear"
         if both.p < 0.05 and not both.interval.low <= 0 <= both.interval.high:
             needs = f"it needs the {'words' if both.change > 0 else 'images'} more"
         yield (
@@ -155,24 +157,24 @@ def sentences(measured: Tabletop, profile: Profile) -> Iterator[str]:
 
 
 def levels_table(measured: Tabletop, report: RunReport) -> Table:
-    """Return a table of success by condition and level."""
+    """Return a table of success rates by condition and level."""
     return Table.of(
         "table-levels",
-        "Success by condition and level",
+        "Success rate by condition and level",
         measured.levels,
         *("condition", "level", "tasks", "count", "errors", "control", "allowed.score", "allowed.interval"),
         Column("no mistakes", "share", value=attrgetter("flawless.score")),
         Column(f"95 % interval{_NO_MISTAKES}", "share", value=attrgetter("flawless.interval")),
         "chance",
-        note=f"Scores are unweighted means over the tasks; {STRATIFIED} {CHANCE}",
+        note=f"Scores are unweighted means over tasks; {STRATIFIED} {CHANCE}",
     )
 
 
 def tasks_table(measured: Tabletop, report: RunReport) -> Table:
-    """Return a table of success by condition, level and task."""
+    """Return a table of success rates by condition, level and task."""
     return Table.of(
         "table-tasks",
-        "Success by condition, level and task",
+        "Success rate by condition, level and task",
         measured.tasks,
         *("condition", "level", "kind", "allowed.successes"),
         Column(f"successes{_NO_MISTAKES}", "count", value=attrgetter("flawless.successes")),
@@ -189,7 +191,7 @@ def _controls(scores: Sequence[S]) -> Iterator[S]:
 
 
 def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the success of each unperturbed task at each level, with mistakes allowed and without."""
+    """Plot the success rate on each unperturbed task at each level, with and without mistakes allowed."""
     scores = {(task.kind, task.level): task for task in _controls(measured.tasks)}
     kinds = sorted({kind for kind, _ in scores}, key=lambda kind: int(kind[1:]))
     levels = sorted({level for _, level in scores})
@@ -219,11 +221,11 @@ def tasks_figure(measured: Tabletop, report: RunReport) -> Drawing:
         "Counts and Wilson intervals are in the table."
     )
     size = (WIDTH, 0.8 + 0.24 * len(kinds))
-    return Drawing("table-tasks", "Success by task and level", caption, size, paint)
+    return Drawing("table-tasks", "Success rate by task and level", caption, size, paint)
 
 
 def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the score of each condition at each level."""
+    """Plot the score of each condition at each level."""
     scores = measured.levels
     conditions = list(dict.fromkeys(score.condition for score in scores))
     levels = sorted({score.level for score in scores})
@@ -263,11 +265,11 @@ def levels_figure(measured: Tabletop, report: RunReport) -> Drawing:
         "by task. Grey ticks: the same tasks unperturbed, mistakes allowed."
     )
     size = (WIDTH, 0.9 + 0.3 * len(conditions))
-    return Drawing("table-levels", "Success by condition and level", caption, size, paint)
+    return Drawing("table-levels", "Success rate by condition and level", caption, size, paint)
 
 
 def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
-    """Draw the fraction of a policy's unperturbed successes that it keeps under each condition."""
+    """Plot the fraction of a policy's unperturbed successes that it keeps under each condition."""
     groups: dict[str, list[Mark]] = {}
     for retained in measured.kept:
         name = f"the prompt {'specifies' if retained.plausible else 'does not specify'} the task"
@@ -294,7 +296,7 @@ def kept_figure(measured: Tabletop, report: RunReport) -> Drawing:
 
 
 def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
-    """Draw the unperturbed scores by level of several runs, one line for each."""
+    """Plot the unperturbed scores of several runs by level, with one line per run."""
     controls = {
         run: {score.level: score for score in _controls(result.levels)} for run, result in runs.items()
     }
@@ -326,7 +328,7 @@ def runs_figure(runs: Mapping[str, Tabletop]) -> Drawing:
 
 TABLETOP = Measure(
     NAME,
-    "Success by task and level, with mistakes and without, and the reliance on the prompt.",
+    "Success rates by task and level, with and without mistakes allowed, and reliance on the prompt.",
     lambda run: measure_tabletop(run.whole, run.world.start_columns),
     needs=NEEDED,
     world="tabletop",

@@ -1,4 +1,4 @@
-"""Scores: each task at each level, the level as the unweighted mean of its tasks, and the cost of changes."""
+"""Scores: of each task at each level, of each level as the unweighted mean of its tasks, and the cost of changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEEDED = ("kind", "level", "best")
 
 
 def flawless(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with mistakes disallowed: only successes with the fewest actions remain successes."""
+    """Return the rows as if mistakes were not allowed: only successes with the fewest actions count."""
     late = (pl.col("outcome") == "success") & (pl.col("steps") > pl.col("best"))
     return frame.with_columns(outcome=pl.when(late).then(pl.lit("failure")).otherwise("outcome"))
 
@@ -51,16 +51,14 @@ class TaskScore(Result):
     allowed: Rate
     """Success rate with mistakes allowed."""
     flawless: Rate
-    """Success rate with the fewest actions."""
+    """Fraction of episodes solved with the fewest possible actions."""
     chance: Annotated[float | None, Column("chance", "chance")]
-    """Chance level by the paper's convention, 1/800 to the power of the fewest actions; mean over the valid
-    episodes.
-    """
+    """Mean chance level of the valid episodes, by the paper's convention: 1/800 to the power of the fewest actions."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanScore(Result):
-    """The unweighted mean of success rates of tasks."""
+    """Unweighted mean of the success rates of tasks."""
 
     score: Annotated[float, Column("success", "share")]
     effective: float
@@ -78,7 +76,7 @@ class LevelScore(Result):
     tasks: Annotated[int, Column("tasks", "count")]
     """Number of tasks with a valid episode."""
     control: Annotated[float | None, Column("control, same tasks", "share")]
-    """Score of the same tasks unperturbed, with mistakes allowed."""
+    """Score on the same tasks unperturbed, with mistakes allowed."""
     count: Annotated[int, Column("n", "count")]
     errors: Annotated[int, Column("errors", "count")]
     allowed: MeanScore
@@ -91,7 +89,7 @@ class LevelScore(Result):
 class Against(Result):
     """Paired difference from the control at a level, over pairs with the same task and seed.
 
-    A difficulty draws another scene; every other condition shares the scene of its control.
+    Another difficulty draws a different scene; every other condition shares the scene of its control.
     """
 
     condition: Annotated[str, Column("condition")]
@@ -102,7 +100,7 @@ class Against(Result):
 
 
 def task_scores(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[TaskScore, ...]:
-    """Score every task at every level under every condition; ``ignoring``: columns determined by the start."""
+    """Score every task at every level under every condition, ``ignoring`` columns determined by the start."""
     by = ("condition", "level", "kind")
     counted = rows.with_columns(
         _chance=pl.when(pl.col("outcome") != "error").then((1 / BINS) ** pl.col("best").cast(pl.Float64))
@@ -167,7 +165,7 @@ def level_scores(tasks: Sequence[TaskScore]) -> tuple[LevelScore, ...]:
 def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[Against, ...]:
     """Return the cost of each condition, at each level and overall; empty if nothing was perturbed.
 
-    ``ignoring``: columns determined by the start.
+    ``ignoring`` names the columns determined by the start.
     """
     contrasts: list[Against] = []
     for by in (("condition", "level"), ("condition",)):
@@ -184,7 +182,7 @@ def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[
 
 
 class PromptFlaw(StrEnum):
-    """Flaws of policies on the tabletop, in addition to the built-in ones."""
+    """Flaws of policies on the tabletop, in addition to the built-in flaws."""
 
     UNTOLD = "untold"
     WORDLESS = "wordless"
@@ -221,7 +219,7 @@ Images show the goal state of the table; words name textures, or the only contai
 
 @dataclass(frozen=True, slots=True)
 class KeptSuccess(Result):
-    """Fraction of the starts with unperturbed success that also succeed under a condition.
+    """Fraction of the starts that succeed unperturbed and also succeed under a condition.
 
     Tasks that the rest of the prompt still specifies are omitted.
     """
@@ -257,7 +255,7 @@ class Retried(Result):
 
 @dataclass(frozen=True, slots=True)
 class Modalities(Result):
-    """Success without words and without images in the prompt, over the same starts with successful controls."""
+    """Success without the words and without the images of a prompt, over the same starts with successful controls."""
 
     starts: int
     wordless: int
@@ -274,11 +272,11 @@ class Modalities(Result):
 
 @dataclass(frozen=True, slots=True)
 class Novelty(Result):
-    """Comparison of a level with the first, in controls; restricted to shared tasks if there are any."""
+    """Comparison of a level with the first level, in controls; restricted to shared tasks if there are any."""
 
     level: str
     same_tasks: bool
-    """Whether the same tasks are compared; otherwise different tasks, which may differ in difficulty."""
+    """Whether the same tasks are compared; different tasks may differ in difficulty."""
     tasks: int
     hits: int
     """Number of successes at the first level."""
@@ -293,7 +291,7 @@ class Novelty(Result):
 
 
 def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
-    """Measure the success kept under each condition; conditions without a successful control are omitted."""
+    """Measure the fraction of successes kept under each condition; omit conditions without a successful control."""
     both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     results = []
     for (condition,), every in both.group_by("condition", maintain_order=True):
@@ -324,20 +322,20 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
-    """Count the successes with more than the fewest actions. Raise MeasureError if extra actions were not allowed."""
+    """Count the successes that took more than the fewest actions. Raise MeasureError if only those were allowed."""
     usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
     won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
     if len(lost) and (lost["steps"] <= lost["best"]).all():
-        raise MeasureError("the episodes allowed only the fewest actions")
+        raise MeasureError("the episodes allowed only the minimum number of actions")
     if not len(won):
-        raise MeasureError("no control succeeds, excluding sweeping tasks")
+        raise MeasureError("no control succeeds (sweeping tasks excluded)")
     hits = int((won["steps"] > won["best"]).sum())
     share, p = hits / len(won), binomial_at_least(hits, len(won), TOLERATED)
     return Retried(hits, len(won), len(usual), share, wilson_interval(share, len(won)), p)
 
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
-    """Compare success without words with success without images. Raise MeasureError if no start has both."""
+    """Compare success without words to success without images. Raise MeasureError if no start has both."""
     both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     one, other = (
         both.filter(pl.col("condition") == name)
@@ -358,7 +356,7 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
 
 
 def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
-    """Compare each level with the first."""
+    """Compare each level with the first level."""
     levels: dict[str, dict[str, Rate]] = {}
     for task in tasks:
         if task.condition == CONTROL and task.allowed.count:
@@ -423,11 +421,11 @@ class Tabletop(Result):
     against: tuple[Against, ...]
     """Differences from the control by condition and level, then by condition."""
     kept: tuple[KeptSuccess, ...]
-    """Kept success by condition."""
+    """Fraction of successes kept, by condition."""
     again: Retried | Missing
     modalities: Modalities | Missing
     novelty: tuple[Novelty, ...]
-    """Comparison of every other level with the first."""
+    """Comparison of every other level with the first level."""
 
 
 def measure_tabletop(frame: pl.DataFrame, ignoring: Sequence[str]) -> Tabletop:

@@ -1,6 +1,6 @@
 """Training data: actions as bins, recorded episodes as examples, and examples as batches of arrays.
 
-Bins are a centimetre wide for x and y of both poses, and five degrees for the rotation between them.
+Bins are one centimetre wide for x and y of both poses, and five degrees wide for the rotation between them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from assay.extensions.tabletop.world.simulation import action
 
 BINS = (50, 100, 50, 100, 72)
-"""Number of bins for x, y, x, y and the rotation; the bins of the rotation are periodic."""
+"""Number of bins for x and y of both poses, and for the rotation, whose bins are periodic."""
 _LOW = np.array([X_LOW, Y_LOW, X_LOW, Y_LOW, -np.pi])
 _HIGH = np.array([X_HIGH, Y_HIGH, X_HIGH, Y_HIGH, np.pi])
 _WIDE = EXTENT["top"] * WIDTH / HEIGHT
-"""Width of the area covered by the top view, metres."""
+"""Width of the area covered by the top view, in metres."""
 _SPREAD = 0.7
-"""Standard deviation of the smoothed target over neighbouring bins, bins."""
+"""Standard deviation, in bins, of the target smoothed over neighbouring bins."""
 
 
 def to_bins(actions: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ def nearest_bins(positions: np.ndarray) -> np.ndarray:
 
 
 def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
-    """Return the bin positions (..., 5) of actions translated by ``way`` (x, y), metres."""
+    """Return the bin positions (..., 5) of actions translated by ``way`` (x, y), in metres."""
     by = np.array(way) / (X_HIGH - X_LOW, Y_HIGH - Y_LOW) * BINS[:2]
     return np.asarray(bins + np.array([*by, *by, 0.0]), dtype=np.float32)
 
@@ -90,7 +90,7 @@ def move_bins(bins: np.ndarray, way: np.ndarray) -> np.ndarray:
 LATEST = 3
 """Number of remembered observations, including the current one, in addition to the first of the episode."""
 OLDEST = 15
-"""Maximum age of an observation or action, in actions; older ones have this age."""
+"""Maximum age of an observation or action, in actions; older ones are given this age."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,12 +103,12 @@ class History:
 
     @property
     def remembered(self) -> list[int]:
-        """Indices of the remembered observations, the latest first."""
+        """Indices of the remembered observations, latest first."""
         last = len(self.seen) - 1
         return sorted({0, *range(max(0, last + 1 - LATEST), last + 1)}, reverse=True)
 
     def translate(self, way: np.ndarray) -> History:
-        """Return a copy in which everything is translated by (x, y), metres."""
+        """Return a copy in which everything is translated by (x, y), in metres."""
         seen = list(self.seen)
         for place in self.remembered:
             seen[place] = seen[place].translate(way)
@@ -127,7 +127,7 @@ _PLACES = ("T4", "T5")
 
 @dataclass(frozen=True, slots=True)
 class PromptVocabulary:
-    """Word ids: 0 for no word, then training words, then hashed slots for unknown words."""
+    """Word ids: 0 for no word, then words from training, then hashed slots for unknown words."""
 
     known: tuple[str, ...]
 
@@ -154,10 +154,10 @@ class Example:
     """0 for suction, 1 for the spatula."""
     bins: np.ndarray
     room: np.ndarray
-    """Range of translations that keep all objects on the table: minimum and maximum of x and y, metres, (2, 2)."""
+    """Range of translations that keep all objects on the table: minimum and maximum of x and y, in metres, (2, 2)."""
 
     def translate_randomly(self, rng: np.random.Generator) -> Example:
-        """Return a randomly translated copy; unchanged if the prompt shows positions or there is no room."""
+        """Return a randomly translated copy; do not translate if the prompt shows positions or there is no room."""
         if self.task in _PLACES or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
@@ -178,7 +178,7 @@ class Batch:
     ages: np.ndarray
     """int64, like ``table``: age of the observation in actions; 0 for the current one."""
     done: np.ndarray
-    """float32, (examples, previous actions, 5): fractions of the top view, the earliest action first."""
+    """float32, (examples, previous actions, 5): fractions of the top view, earliest action first."""
     since: np.ndarray
     """int64, (examples, previous actions): age in actions, from 1; 0 for no action."""
     tools: np.ndarray
@@ -256,7 +256,7 @@ def _pad(rows: Sequence[Sequence[int]]) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """All examples of a folder, in one token form."""
+    """All examples in a folder, in one token form."""
 
     form: TokenForm
     examples: tuple[Example, ...]
@@ -271,7 +271,10 @@ class Dataset:
 
     @staticmethod
     def read(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:
-        """Read a folder of demonstrations, with paraphrased or original prompts. Raises DemonstrationError."""
+        """Read a folder of demonstrations, with paraphrased or original prompts.
+
+        Raises DemonstrationError if there are none or a file is invalid.
+        """
         files = sorted(folder.glob("T*_*.npz"))
         if not files:
             raise DemonstrationError(
@@ -286,12 +289,14 @@ class Dataset:
                     examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
                     texts.update(prompts)
             except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-                reason = "it contains no arrays" if "pickle" in str(error) else one_line(str(error), 120)
+                reason = (
+                    "the file contains no arrays" if "pickle" in str(error) else one_line(str(error), 120)
+                )
                 raise DemonstrationError(
                     f"{file} was not written by assay tabletop demos: {reason}"
                 ) from None
         if not examples:
-            raise DemonstrationError(f"{folder} contains no successful episode; record more")
+            raise DemonstrationError(f"{folder} contains no successful episodes; record more")
         examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
         vocabulary = PromptVocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
         return Dataset(form, tuple(examples), vocabulary, paraphrase)

@@ -38,16 +38,16 @@ from assay.support.files import replacing
 from assay.support.streams import stream
 
 _PIXEL = EXTENT["top"] / HEIGHT
-"""Size of a pixel in the top view, metres."""
+"""Size of a pixel in the top view, in metres."""
 _TIP_CLEARANCE = 0.012
-"""Clearance around the tip beyond which more brings no advantage, metres."""
+"""Clearance around the tip, in metres, above which more clearance has no benefit."""
 
 
 class Teacher(TableOracle):
     """An oracle whose choices can be inferred from the top view.
 
     It grasps an object near its centre where there is clearance around the tip, and rotates it only if the goal
-    requires that. The oracle's random choices would be noise to a learner.
+    requires a rotation. The oracle's random choices would be noise to a learner.
     """
 
     def act(self, observation: TableObservation) -> np.ndarray:
@@ -83,7 +83,7 @@ TASKS = tuple(kind.id for kind in KINDS.values() if Level.L1 in kind.levels)
 ORIGINAL_FRACTION = 0.2
 """Fraction of episodes that keep the original wording when the others are paraphrased."""
 SLIP_FRACTION, MAX_SLIPS = 0.08, 2
-"""Fraction of disturbed actions, after which the next one shows how to recover, and their maximum per episode."""
+"""Fraction of actions that are disturbed, so that the next one shows a recovery; their maximum number per episode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ class _Recorder(Teacher):
 
 
 def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return an action (1, 12) with its pick or its place 12 to 20 cm off."""
+    """Return an action (1, 12) with its pick or place position displaced by 12 to 20 cm."""
     end = 6 * int(rng.integers(2))
     way, far = rng.uniform(0, 2 * np.pi), rng.uniform(0.12, 0.20)
     wrong = chosen.copy()

@@ -1,4 +1,4 @@
-"""Views of the table and prompts as tokens: words, and crops with boxes, one for each object or patch."""
+"""Views of the table and prompts as tokens: words, and crops with boxes, one crop for each object or patch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, TableRenderer,
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
 MAX_PLACES = 32
-"""Number of positions in an order; later tokens share the last one."""
+"""Number of distinct positions in the order of tokens; later tokens share the last one."""
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
 PATCH_ROWS, PATCH_COLUMNS = 2, 4
 TOKEN_FIELDS = ("crops", "boxes", "views", "places")
@@ -34,7 +34,7 @@ _TOP = VIEWS.index("top")
 _FORESHORTENED = np.array([1.0 if view == "top" else np.sqrt(0.5) for view in VIEWS])
 """Foreshortening of displacements along x in each view; the front view looks down at 45 degrees."""
 _HEIGHTS = np.array([EXTENT[view] for view in VIEWS])
-"""Distance from the top to the bottom edge of each view, metres."""
+"""Distance from the top to the bottom edge of each view, in metres."""
 
 
 class TokenForm(StrEnum):
@@ -49,7 +49,7 @@ class ViewTokens:
     """Tokens of both views of a scene or object. Parts that are not visible have no tokens."""
 
     crops: np.ndarray
-    """uint8, (tokens, 32, 32, 3)."""
+    """Cropped images: uint8, (tokens, 32, 32, 3)."""
     boxes: np.ndarray
     """float32, (tokens, 4): centre x and y, height and width, as fractions of the image."""
     views: np.ndarray
@@ -75,7 +75,7 @@ class ViewTokens:
         return replace(self, places=places)
 
     def translate(self, way: np.ndarray) -> ViewTokens:
-        """Return a copy in which everything on the table is translated by (x, y), metres."""
+        """Return a copy in which everything on the table is translated by (x, y), in metres."""
         if self.form is TokenForm.OBJECTS:
             heights = _HEIGHTS[self.views]
             boxes = self.boxes.copy()
@@ -165,7 +165,7 @@ def _tokens_of_views(views: list[tuple[np.ndarray, np.ndarray]], form: TokenForm
 
 
 PIECE_SIDE = 8
-"""Side of a piece of a patch, pixels; about six centimetres."""
+"""Side of a piece of a patch, in pixels; corresponds to about six centimetres."""
 _ACROSS = PATCH // PIECE_SIDE
 
 
@@ -215,7 +215,7 @@ def _cut(crops: np.ndarray) -> np.ndarray:
 
 
 def room(objects: ViewTokens, ends: np.ndarray) -> np.ndarray:
-    """Return the translations that keep objects and action ends (n, 2) on the table: minimum and maximum, (2, 2)."""
+    """Return the translations that keep objects and endpoints of actions (n, 2) on the table: min and max, (2, 2)."""
     boxes = objects.boxes[objects.views == _TOP].astype(np.float64)
     middle = np.column_stack([boxes[:, 1] - 0.5, (boxes[:, 0] - 0.5) * WIDTH / HEIGHT]) * EXTENT["top"]
     half = boxes[:, 2:] * (0.5, 0.5 * WIDTH / HEIGHT) * EXTENT["top"]

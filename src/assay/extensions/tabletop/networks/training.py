@@ -45,7 +45,7 @@ from assay.support.training import (
 WIDTH = 128
 HEADS = 4
 READING, DECIDING = 2, 3
-"""Number of layers of the prompt encoder and of the layers after it."""
+"""Number of layers in the prompt encoder, and number of layers after it."""
 LONGEST = 384
 """Number of prompt positions with an embedding; later tokens share the last one."""
 POINTS = 6
@@ -136,7 +136,7 @@ class AxisHead(nn.Module):
         self.register_buffer("basis", basis, persistent=False)
 
     def forward(self, state: Tensor) -> Tensor:
-        """Logits, (examples, bins)."""
+        """Return the logits, (examples, bins)."""
         return (self.straight(state) + self.bent(state)) @ self.basis.T
 
 
@@ -215,7 +215,7 @@ class PromptNetwork(nn.Module):
 
 
 _HELD_OUT = 25
-"""One in this many episodes is held out."""
+"""One in this number of episodes is held out."""
 _TRANSLATED_FRACTION = 0.7
 """Fraction of examples that are translated on the table."""
 _SORTED = 4
@@ -299,7 +299,7 @@ def train(
 
 
 def _batches(examples: Sequence[Example], size: int, rng: np.random.Generator) -> Iterator[list[Example]]:
-    """Yield batches indefinitely, each of prompts of similar length to reduce padding."""
+    """Yield batches indefinitely, each with prompts of similar length to reduce padding."""
     lengths = np.array(
         [sum(1 if isinstance(part, str) else len(part) for part in e.prompt) for e in examples]
     )

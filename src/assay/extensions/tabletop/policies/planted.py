@@ -18,7 +18,7 @@ from assay.extensions.tabletop.world.simulation import TableSimulation, action
 from assay.support.streams import stream
 
 _SAME_PLACE = 1e-6
-"""Distance below which two positions are the same, metres."""
+"""Distance below which two positions are considered the same, in metres."""
 _USUAL = Prompt("Do what is usually done here.")
 
 
@@ -26,7 +26,7 @@ class PromptBlind(TableOracle):
     """Flaw: ignores the prompt. Always pursues the original goal of the scene."""
 
     def attach(self, env: TableEnv) -> None:
-        """Take the privileged state of an environment."""
+        """Keep a reference to the privileged state of an environment."""
         super().attach(env)
         self._task = replace(env.task, asked=env.task.goal)
         self._own, self._progress = None, env.progress
@@ -43,7 +43,7 @@ class OrderFollower(TableOracle):
     """
 
     def attach(self, env: TableEnv) -> None:
-        """Take the privileged state of an environment."""
+        """Keep a reference to the privileged state of an environment."""
         super().attach(env)
         self._table: TableSimulation = env.simulation
 
@@ -98,7 +98,7 @@ class RandomPlaces:
     """Samples every action uniformly: pick position, place position and rotation."""
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Begin the episode's random stream."""
+        """Start the episode's random stream."""
         self._stream = stream(spec.seed, "random places", spec.task)
 
     def act(self, observation: TableObservation) -> np.ndarray:

@@ -3,7 +3,7 @@
     env = make_vima_table("visual_manipulation", seed=0)    # replaces vima_bench.make: Assay's table
     play_in_vima(vima_env, policy, seed=0)                  # a tabletop policy in VIMA-Bench itself
 
-VIMA-Bench is not on PyPI and is not needed for the first.
+VIMA-Bench is not on PyPI; only the second adapter needs it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def vima_observation(observation: TableObservation) -> dict[str, Any]:
 
 
 def vima_assets(prompt: Prompt) -> dict[str, Any]:
-    """Return the assets of a prompt's placeholders in VIMA-Bench's format."""
+    """Return the assets for a prompt's placeholders in VIMA-Bench's format."""
     assets = {}
     for name, picture in prompt.pictures:
         views = render_picture(picture)
@@ -89,7 +89,7 @@ def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ActionError(
-                f"expected {pose}_position and {pose}_rotation in the action: {error}"
+                f"the action should contain numeric {pose}_position and {pose}_rotation: {error}"
             ) from None
         if len(position) not in (2, 3) or len(rotation) != 4:
             raise ActionError(
@@ -161,9 +161,9 @@ def make_vima_table(
     perturbations: Sequence[Perturbation] = (),
     **theirs: object,
 ) -> VimaTable:
-    """Return a replacement for the environment of ``vima_bench.make``. Its other keywords are accepted and ignored.
+    """Return a replacement for the environment of ``vima_bench.make``, whose other keywords are accepted and ignored.
 
-    ``task_name``: VIMA-Bench's, with or without its group, or T1 to T17. Raises TaskError with the valid names.
+    ``task_name`` is VIMA-Bench's name, with or without its group, or T1 to T17. Raises TaskError with the valid names.
     """
     for keyword in sorted(theirs.keys() - _IGNORED_KEYWORDS):
         valid = {"seed", "level", "difficulty", "perturbations", *_IGNORED_KEYWORDS}
@@ -211,7 +211,7 @@ class VimaTable:
 
     @property
     def global_seed(self) -> int:
-        """The seed that was set last."""
+        """The most recently set seed."""
         return self._given.seed
 
     @global_seed.setter
@@ -221,7 +221,7 @@ class VimaTable:
     def reset(self) -> dict[str, Any]:
         """Draw a new scene and return its first observation.
 
-        The first scene is that of the seed; later ones are drawn from it, as in VIMA-Bench.
+        The seed determines the first scene, and the seeds of later scenes are derived from it, as in VIMA-Bench.
         ``meta_info["seed"]`` is the seed of the scene.
         """
         drawn = int(stream(self._given.seed, "reset", self._resets).integers(2**31))

@@ -1,4 +1,4 @@
-"""Perturbations of tabletop tasks, most of them of the prompt."""
+"""Perturbations of tabletop tasks, most of which change the prompt."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Harder(TablePerturbation):
     difficulty: Difficulty
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task drawn anew at the other difficulty."""
+        """Return the task, drawn again at the other difficulty."""
         return make(replace(task.setting, difficulty=self.difficulty))
 
 
@@ -113,7 +113,7 @@ class PromptMask(TablePerturbation):
     """The masked part: the words, the images, or the entire instruction."""
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with the rest of its prompt, which requests no goal."""
+        """Return the task with the unmasked rest of its prompt, which requests no goal."""
         prompt = task.prompt
         if self.part is PromptPart.INSTRUCTION:
             prompt = prompt.saying("")
@@ -132,7 +132,7 @@ class PromptMask(TablePerturbation):
 
 @perturbation
 class PermutedObjects(Sense):
-    """Tabletop: object tokens and segmentation labels come in a new random order at every observation.
+    """Tabletop: presents object tokens and segmentation labels in a new random order at every observation.
 
     The order is the same in both views. Images, patches and the prompt are unchanged.
     """
@@ -158,10 +158,10 @@ _ANGLES = range(30, 151, 30)
 
 @perturbation
 class OtherInstruction(TablePerturbation):
-    """Tabletop: the prompt of another kind of task; success is judged by the original goal.
+    """Tabletop: uses the prompt of another kind of task; success is judged by the original goal.
 
     T1 gets the prompt of T3 (rotate), T13 that of T12 (sweep), T14 that of T15 (gather by profile), T15 that of T14
-    (by texture). T12 is omitted: in its scene, following T13 also solves T12. In about one scene of T14 in a hundred
+    (by texture). T12 is omitted: in its scene, following T13 also solves T12. In about one in a hundred scenes of T14,
     the profile selects the same objects as the texture.
     """
 
@@ -170,7 +170,7 @@ class OtherInstruction(TablePerturbation):
     only: ClassVar[tuple[str, ...]] = ("T1", "T13", "T14", "T15")
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:
-        """Return the task with the prompt of another. Raise PerturbationError if none fits."""
+        """Return the task with the prompt of another task. Raise PerturbationError if none fits."""
         kind = task.setting.task
         if not self.concerns(kind):
             raise PerturbationError(f"{self.kind} applies only to {', '.join(self.only)}, not to {task.id}")
@@ -236,7 +236,7 @@ _NO_ARTICLE = (*_SINGULAR, *_PLURAL, "the", "same")
 
 @perturbation
 class TextReferents(TablePerturbation):
-    """Tabletop: replaces images in the prompt by descriptions: ``Put the tiger letter A into the blue bowl.``"""
+    """Tabletop: replaces images in the prompt with descriptions: ``Put the tiger letter A into the blue bowl.``"""
 
     kind = "words/prompt_referents"
     only: ClassVar[tuple[str, ...]] = ("T1", "T3", "T7", "T12", "T13", "T14", "T15", "T16", "T17")
@@ -263,7 +263,7 @@ class TextReferents(TablePerturbation):
 
 @cache
 def informative_stems() -> frozenset[str]:
-    """Return the stems of informative words: those of prompts, textures, shapes, and synonyms of commands."""
+    """Return the stems of informative words: those in prompts, textures and shapes, and synonyms of commands."""
     texts = [
         text
         for group in (ORIGINALS, TEMPLATES, WORDS, SYNONYMS)
@@ -285,7 +285,7 @@ class Unit(StrEnum):
 
 @perturbation
 class Gobbledygook(TablePerturbation):
-    """Tabletop: replaces the words between the images by nonsense that does not specify the task."""
+    """Tabletop: replaces the words between the images with nonsense that does not specify the task."""
 
     kind = "words/prompt_gobbledygook"
     plausible = False
@@ -293,7 +293,7 @@ class Gobbledygook(TablePerturbation):
     unit: Unit
     """Kind of nonsense: random letters in words of the same lengths, or random sub-words.
 
-    Sub-words are drawn from the tokenizer of all-MiniLM-L6-v2; their number is that of the original words.
+    Sub-words are drawn from the tokenizer of all-MiniLM-L6-v2; there are as many as in the original words.
     """
 
     def apply(self, task: TableTask, rng: np.random.Generator) -> TableTask:

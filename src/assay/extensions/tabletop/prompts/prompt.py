@@ -22,7 +22,7 @@ _PICTURE_SCALE = {"small block": 3.0}
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image of a prompt: a single object or an entire table. Rendered by the TableRenderer when needed."""
+    """An image in a prompt: a single object or an entire table. Rendered by the TableRenderer when needed."""
 
     kind: Literal["object", "scene"]
     scene: TableScene
@@ -63,7 +63,7 @@ class Prompt(Instruction):
     def __post_init__(self) -> None:
         pictures = dict(self.pictures)
         for used in self.placeholders:
-            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' without an object"
+            wrong = f"the prompt '{self.text}' has a placeholder '{{{used}}}' without an image"
             if used not in pictures:
                 raise TaskError(f"{wrong}: {did_you_mean(used, pictures)}")
             if not pictures[used].scene.items:
@@ -77,7 +77,7 @@ class Prompt(Instruction):
         return tuple(PLACEHOLDER.findall(self.text))
 
     def saying(self, text: str) -> Prompt:
-        """Return a prompt with another text and only its images. Raise TaskError for new placeholders."""
+        """Return a prompt with another text and the images that it names. Raise TaskError for new placeholders."""
         used = PLACEHOLDER.findall(text)
         worded = replace(self, text=text)
         return replace(worded, pictures=tuple(picture for picture in self.pictures if picture[0] in used))

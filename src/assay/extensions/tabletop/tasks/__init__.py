@@ -70,4 +70,4 @@ def make(setting: Setting) -> TableTask:
         except PlacementError:
             continue
         return TableTask(setting, scene, prompt, goal, asked=goal)
-    raise PlacementError(f"{setting.id}: no layout with enough room on the table in {_MAX_DRAWS} draws")
+    raise PlacementError(f"{setting.id}: no layout fits on the table after {_MAX_DRAWS} draws")

@@ -60,7 +60,7 @@ def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableIt
 
 
 def _strangers(draw: Draw, count: int, *known: TableItem) -> list[TableItem]:
-    """Add distractors of shapes that are not part of the task."""
+    """Add distractors with shapes that are not part of the task."""
     shapes = [shape for shape in draw.pools.pieces if shape not in {item.shape for item in known} | {"block"}]
     return draw.others(count, shapes, draw.pools.looks)
 
@@ -89,7 +89,7 @@ def novel_noun(draw: Draw) -> Drawn:
 
 @table_task("T8", "novel_adj_and_noun", HELD_OUT)
 def novel_adj_and_noun(draw: Draw) -> Drawn:
-    """Learn nouns and an adjective, then follow a command of invented words only."""
+    """Learn nouns and an adjective, then follow a command that consists only of invented words."""
     lesson, less = _Lesson(draw), draw.chance()
     adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
     nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)

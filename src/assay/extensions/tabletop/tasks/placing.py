@@ -16,7 +16,7 @@ from assay.extensions.tabletop.world.textures import TEXTURES
 
 
 def put_into(item: TableItem, base: TableItem, *, within: float = 0.10) -> Put:
-    """Return the goal that an item is at the position of a container."""
+    """Return the goal of having an item at the position of a container."""
     return Put(item.name, base.x, base.y, base.yaw, within)
 
 
@@ -90,7 +90,7 @@ PIECES = 3
 
 
 def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], list[TableItem]]:
-    """Draw pieces at their start, the same pieces at their goal, and distractors."""
+    """Draw pieces at their start, the same pieces at their targets, and distractors."""
     kinds: set[str] = set()
     starts: list[TableItem] = []
     goals: list[TableItem] = []
@@ -140,7 +140,7 @@ _LARGE = (1.8, 1.8, 1.0)
 _DIRECTIONS = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 """Direction -> steps of row and column; north is at the top of the images."""
 _NEIGHBOURS = 3
-"""Number of bystanders beside the two moved objects in a grid of nine cells, as in VIMA-Bench."""
+"""Number of bystanders in addition to the two moved objects in a grid of nine cells, as in VIMA-Bench."""
 
 
 @table_task("T14", "same_texture", HELD_OUT)
@@ -252,7 +252,7 @@ def pick_in_order_then_restore(draw: Draw) -> Drawn:
 
 
 def _rest(base: TableItem) -> float:
-    """Return a height from which a piece falls into a container, metres."""
+    """Return a height from which a piece falls into a container, in metres."""
     return {"bowl": 0.035, "pallet": 0.023, "container": 0.004}.get(base.shape, 0.0)
 
 
@@ -274,7 +274,7 @@ def sweep_without_exceeding(draw: Draw) -> Drawn:
 
 @table_task("T13", "sweep_without_touching", HELD_OUT)
 def sweep_without_touching(draw: Draw) -> Drawn:
-    """Sweep blocks into a rectangle around a line in front of it."""
+    """Sweep blocks into a rectangle, going around a line in front of it."""
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)
     line = TableItem("constraint", "line", "", 0.496, 0.0, size=(0.04, 0.1875, 1.0), fixed=True)
     zone = (0.304, -0.15, 0.476, 0.15)

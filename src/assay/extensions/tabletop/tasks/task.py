@@ -64,7 +64,7 @@ class Difficulty(StrEnum):
 
 
 def parse_level(kind: type[T], text: str) -> T:
-    """Return the level or difficulty with a name. Raise TaskError with the valid names for an unknown one."""
+    """Return the level or difficulty with a name. Raise TaskError with the valid names if it is unknown."""
     if text not in list(kind):
         raise TaskError(f"unknown {kind.__name__.lower()} '{text}': {did_you_mean(text, kind)}")
     return kind(text)
@@ -137,7 +137,7 @@ POOLS = {
 """Shapes and textures of each level."""
 _MAX_TRIES = 200
 _GAP = 0.01
-"""Minimum gap between any two objects at the start, metres."""
+"""Minimum gap between any two objects at the start, in metres."""
 Drawn = tuple[TableScene, Prompt, Goal]
 """The scene, prompt and goal drawn for a task."""
 
@@ -156,7 +156,7 @@ class Draw:
         """Draw one of the options, excluding ``but``. Raise PlacementError if none remains."""
         left = [option for option in options if option not in but]
         if not left:
-            raise PlacementError("no option is left to draw from")
+            raise PlacementError("no options are left to draw from")
         return left[int(self.rng.integers(len(left)))]
 
     def some(self, options: Sequence[str], count: int, *, but: Sequence[str] = ()) -> list[str]:
@@ -169,7 +169,7 @@ class Draw:
         return bool(self.rng.random() < 0.5)
 
     def yaw(self) -> float:
-        """Draw a yaw, radians."""
+        """Draw a yaw, in radians."""
         return float(self.rng.uniform(0, 2 * np.pi))
 
     def base(self, *, but: Sequence[str] = ()) -> str:
@@ -190,7 +190,10 @@ class Draw:
         return self.add(self.spot(item, [*self.items, *keep_off], clear=clear))
 
     def spot(self, item: TableItem, others: Sequence[TableItem], *, clear: float = 0.0) -> TableItem:
-        """Return the item at a random position away from others. Raise PlacementError if there is no room."""
+        """Return the item, placed at a random position away from the other items.
+
+        Raises PlacementError if there is no room.
+        """
         radius = solid(item.shape, item.size).radius
         places = np.array([(other.x, other.y) for other in others]).reshape(-1, 2)
         gaps = np.array([max(other.radius + radius + _GAP, clear) for other in others])
@@ -219,12 +222,12 @@ class Draw:
     def task(
         self, text: str, pictures: Mapping[str, Picture], goal: Goal, tool: Tool = Tool.SUCTION
     ) -> Drawn:
-        """Return the scene of all added items, a prompt and a goal."""
+        """Return the scene with all added items, a prompt and a goal."""
         return TableScene(tuple(self.items), tool), Prompt(text, tuple(pictures.items())), goal
 
 
 MAX_ACTIONS = 10
-"""Maximum number of actions if mistakes are allowed, or twice the minimum if that is larger."""
+"""Maximum number of actions if mistakes are allowed, unless twice the minimum is larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +264,7 @@ class TableTask:
 
     @property
     def id(self) -> str:
-        """The stable id of its kind and level: ``tabletop/T1/L1``."""
+        """Stable id of the task's kind and level: ``tabletop/T1/L1``."""
         return f"tabletop/{self.setting.task}/{self.setting.level}"
 
     @property

@@ -36,11 +36,11 @@ from assay.extensions.tabletop.world.simulation import ACTION_SIZE, ActionEffect
 PACK = "tabletop"
 """Name used in place of an asset pack; shapes and textures are generated procedurally."""
 START_XY = (0.5, 0.0)
-"""First point of a trajectory, the centre of the table, metres."""
+"""First point of a trajectory, the centre of the table, in metres."""
 MOVED_DISTANCE = 0.02
-"""Displacement from which an object counts as moved, metres."""
+"""Minimum displacement at which an object counts as moved, in metres."""
 FRAME_WIDTH = 512
-"""Width of each view in a video, pixels."""
+"""Width of each view in a video, in pixels."""
 FRAME_MARGIN = 12
 
 
@@ -77,7 +77,7 @@ class TabletopWorld(World):
             )
         if not chosen:
             raise TaskError(
-                f"'{selection}' selects no tabletop task: choose from all, {', '.join(Level)}, T1 to T17"
+                f"'{selection}' selects no tabletop tasks; choose from all, {', '.join(Level)}, T1 to T17"
             )
         return tuple(entry for entry in ENTRIES.values() if entry in chosen)
 
@@ -229,22 +229,21 @@ def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Pat
     cells = []
     for title, task in titled:
         played = play(task, TableOracle())
-        ending = (
-            f"{'solved' if played.success else 'NOT solved'} in {len(played.actions)}, fewest {task.best}"
-        )
+        outcome = "solved" if played.success else "NOT solved"
+        ending = f"{outcome} in {len(played.actions)} actions (minimum: {task.best})"
         pictures = [render_picture(picture)["top"][0] for _, picture in task.prompt.pictures]
         tables = (TableSimulation(task.scene).observe(), played.env.simulation.observe())
         views = [table.image(camera) for table in tables for camera in VIEWS]
-        lines = [task.prompt.text, f"Images of the prompt; start (front, top); end (front, top): {ending}"]
+        lines = [task.prompt.text, f"Images in the prompt; start (front, top); end (front, top): {ending}"]
         rows = [pictures[first : first + len(views)] for first in range(0, len(pictures), len(views))]
         cells.append(SheetCell(title, lines, [*rows, views]))
-    return save_sheet(path, "Tasks on the table", cells, columns=1)
+    return save_sheet(path, "Tabletop tasks", cells, columns=1)
 
 
 def experiment_sheet(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> list[str]:
-    """Draw a sheet of episodes; return the reasons why some cannot be drawn, always empty."""
+    """Draw a sheet of episodes; return the reasons why some cannot be drawn, which is always empty."""
 
     def rows() -> Iterator[tuple[str, TableTask]]:
         for spec in specs:

@@ -10,9 +10,9 @@ from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, 
 
 TURN_TOLERANCE = np.radians(15)
 KEEP_OFF = 0.011
-"""Gap between a line and a push that just passes it, metres."""
+"""Gap between a line and a push that only just passes it, in metres."""
 Rectangle = tuple[float, float, float, float]
-"""x_min, y_min, x_max, y_max, metres."""
+"""Bounds x_min, y_min, x_max, y_max, in metres."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Put:
     x: float
     y: float
     yaw: float = 0.0
-    """Target yaw used by the demonstrator, radians."""
+    """Target yaw used by the demonstrator, in radians."""
     within: float = 0.10
-    """Maximum distance between the item's origin and the target, metres."""
+    """Maximum distance between the item's origin and the target, in metres."""
     turned: bool = False
     """Whether the yaw is part of the goal."""
 
@@ -193,7 +193,7 @@ def _overlap(outlines: np.ndarray, rectangle: Rectangle) -> np.ndarray:
 
 
 def reaches_straight(start: np.ndarray, places: np.ndarray, barrier: Rectangle, half: float) -> np.ndarray:
-    """Return which positions (n, 2) a block of half width ``half`` reaches straight, clear of a barrier, (n,)."""
+    """Return which positions (n, 2) a block of half width ``half`` can reach straight, clear of a barrier, (n,)."""
     margin = half + KEEP_OFF
     shares = np.linspace(0.05, 1, 24)
     path = start + shares[:, None, None] * (places - start)  # (24, n, 2)

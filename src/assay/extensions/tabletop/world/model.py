@@ -12,13 +12,13 @@ from assay.extensions.tabletop.world.textures import SIDE, SPAN, texture
 from assay.sim.bare_mujoco import mujoco
 
 TIMESTEP = {Tool.SUCTION: 0.005, Tool.SPATULA: 0.0025}
-"""Simulation time step by tool, seconds; pushed objects slip less with a finer step."""
+"""Simulation time step by tool, in seconds; pushed objects slip less with a finer step."""
 VIEWS = ("front", "top")
 """The two cameras, in the order of the policy's observations."""
 EXTENT = {"top": 0.510, "front": 0.509}
-"""Height of the area covered by each camera's image, metres; the width is twice as large."""
+"""Height of the area covered by each camera's image, in metres; the width is twice as large."""
 BLADE = np.array([0.0025, 0.025, 0.055])
-"""Half sizes of the spatula's blade, metres; it pushes along its x axis."""
+"""Half sizes of the spatula's blade, in metres; it pushes along its x axis."""
 
 TABLE_GROUP, SOLID_GROUP, FLAT_GROUP, HIDDEN_GROUP = 0, 1, 2, 3
 _ON_TABLE, _AMONG_THINGS, _BY_BLADE = 1, 2, 4
@@ -26,9 +26,9 @@ _MASS = {"small block": 0.02}
 _FRICTION = {"small block": 0.5}
 _CONTAINER_FRICTION = 0.3
 _TURNED_AWAY = 0.8
-"""Cosine below which a face does not contribute to the normal of one of its vertices."""
+"""Cosine of the angle to a vertex normal below which a face does not contribute to it."""
 _NOTHING = 1e-12
-"""Length below which a sum of face vectors counts as zero, square metres."""
+"""Length below which a sum of face vectors is treated as zero, in square metres."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
 """Solver parameters of the tool's grip, as stiff as the time step allows."""
 
@@ -201,7 +201,7 @@ def _points(piece: ConvexPiece) -> np.ndarray:
 def _normals(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """Return the vertex normals (n, 3) of a surface with points (n, 3) and faces (m, 3).
 
-    Each is the area-weighted mean of the adjacent faces, without those that turn away from it; up if all do.
+    Each is the area-weighted mean of the adjacent faces, excluding those that turn away from it; up if all do.
     """
     a, b, c = (points[faces[:, i]] for i in range(3))
     across = np.cross(b - a, c - a)

@@ -14,9 +14,9 @@ from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, Views
 from assay.extensions.tabletop.world.scene import TableScene, Tool
 
 CROP = 32
-"""Side of an object's crop, pixels."""
+"""Side of an object's crop, in pixels."""
 PATCH = 32
-"""Side of a patch of the image at half resolution, pixels."""
+"""Side of a patch of the image at half resolution, in pixels."""
 _FEWEST_PIXELS = 2
 
 
@@ -43,7 +43,8 @@ def object_tokens(
 ) -> ObjectTokens:
     """Crop ``count`` objects from an image (h, w, 3) by its labels (h, w), 1 to ``count``.
 
-    They are in the given ``order``, a permutation of 0 to ``count`` - 1, or else in the order of their labels.
+    The objects are in the given ``order``, a permutation of 0 to ``count`` - 1, or by default in the order of their
+    labels.
     """
     order = range(count) if order is None else [int(index) for index in order]
     if sorted(order) != list(range(count)):

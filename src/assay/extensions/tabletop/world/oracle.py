@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 _MARGIN = 0.003
 _FROM_EDGE = 0.04
 _PLENTY = 0.02
-"""Clearance beyond which more brings no advantage, metres."""
+"""Clearance, in metres, above which more clearance has no benefit."""
 _INSETS = (0.022, 0.008)
-"""Preferred distances of a block's final position from the zone's edge, metres, the largest first."""
+"""Preferred distances of a block's final position from the zone's edge, in metres, largest first."""
 _BOLD, _STRAIGHT_IN = 24, 0.5
 """Number of random pushes, and the fraction of them that aim at the zone."""
 _TIGHT = -0.02
-"""Minimum clearance of a push, metres; negative values accept an obstructed path."""
+"""Minimum clearance of a push, in metres; negative values accept an obstructed path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class _Push:
     item: int
     goal: np.ndarray
     room: float
-    """Clearance between the push's corridor and the nearest other block, metres; negative if obstructed."""
+    """Clearance between the push's corridor and the nearest other block, in metres; negative if obstructed."""
 
 
 class Sweeper:
@@ -108,7 +108,7 @@ class Sweeper:
         return [self._scene.index(name) for name in self._goal.targets if name not in inside]
 
     def _best(self, item: int, places: np.ndarray, poses: np.ndarray) -> _Push | None:
-        """Return the best push of a block to one of some positions; None if none is possible."""
+        """Return the best push of a block to any of the given positions; None if none is possible."""
         rooms, lengths = self._rooms(item, places, poses)
         if not len(rooms) or rooms.max() < _TIGHT:
             return None
@@ -119,7 +119,7 @@ class Sweeper:
         return _Push(item, places[pick], float(rooms[pick]))
 
     def _rooms(self, item: int, places: np.ndarray, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the clearance of pushes to positions (n, 2), -inf if impossible, and their lengths, metres."""
+        """Return the clearance of pushes to positions (n, 2), -inf if impossible, and their lengths, both in metres."""
         start, solid = poses[item, :2], self._scene.items[item].solid
         half = float(max(solid.half_size))
         lengths = np.maximum(np.linalg.norm(places - start, axis=1), 1e-6)
@@ -223,7 +223,7 @@ def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarr
 
 
 _INSET = 0.006
-"""Preferred distance of the grasp point from an edge, metres."""
+"""Preferred distance of the grasp point from an edge, in metres."""
 _GRIPS = 60
 _LOOKS = 24
 """Maximum number of pushes that are simulated."""
@@ -233,7 +233,7 @@ class TableOracle:
     """Scripted policy that pursues the goal of the prompt, and does nothing without a prompt (privileged)."""
 
     def attach(self, env: TableEnv) -> None:
-        """Take the privileged state of an environment."""
+        """Keep a reference to the privileged state of an environment."""
         task = env.task
         self._world = env.simulation
         self._task = task
@@ -281,7 +281,7 @@ class TableOracle:
         return best
 
     def _standing(self, goal: SweepGoal, poses: np.ndarray) -> float:
-        """Return the value of a state: the blocks in the zone, plus a little for each that can be pushed there."""
+        """Return the value of a state: the blocks in the zone, plus a fraction for each that can be pushed there."""
         inside = self._progress.inside(poses)
         sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
         wrong = max(len(inside) - goal.most, 0) + len(sweeper.strays())

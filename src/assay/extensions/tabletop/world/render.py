@@ -27,13 +27,14 @@ from assay.sim import gl
 from assay.sim.bare_mujoco import mujoco
 
 HEIGHT, WIDTH = 128, 256
-"""Height and width of an image, pixels."""
+"""Height and width of an image, in pixels."""
 MAX_READY_SCENES = 3
 """Number of scenes kept ready for rendering."""
 
 Views = dict[str, tuple[np.ndarray, np.ndarray]]
-"""Camera -> image, uint8 (HEIGHT, WIDTH, 3), and labels, uint8 (HEIGHT, WIDTH): 0 for the table, i + 1 for the
-scene's item i. Top row first.
+"""Camera -> image and labels, top row first.
+
+Images are uint8 (HEIGHT, WIDTH, 3). Labels are uint8 (HEIGHT, WIDTH): 0 for the table, i + 1 for the scene's item i.
 """
 
 
@@ -55,7 +56,7 @@ class TableRenderer:
         return TableRenderer()
 
     def still(self, scene: TableScene) -> Views:
-        """Render a scene as specified, without simulating physics, as for the images of prompts."""
+        """Render a scene as specified, without simulating physics; used for the images in prompts."""
         if scene not in self._views:
             built = build(scene)
             self._views[scene] = self.draw(built, built.model.qpos0)
@@ -68,7 +69,7 @@ class TableRenderer:
         """Render a built scene at given joint positions."""
         if self._process != os.getpid():
             raise RenderingError(
-                "this process was forked from one that had drawn pictures, and GL does not survive that: "
+                "this process was forked from one that had rendered images, and GL contexts do not survive a fork: "
                 "start processes with multiprocessing's 'spawn'"
             )
         if self._gl is None:
@@ -115,9 +116,7 @@ class TableRenderer:
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
-    """Return the position on the table, metres, of a point of the top view given as fractions of its width and
-    height.
-    """
+    """Return the table position, in metres, of a point in the top view given as fractions of its width and height."""
     middle_x, middle_y = (X_LOW + X_HIGH) / 2, (Y_LOW + Y_HIGH) / 2
     width = EXTENT["top"] * WIDTH / HEIGHT
     return middle_x + (down - 0.5) * EXTENT["top"], middle_y + (across - 0.5) * width
@@ -159,7 +158,7 @@ def draw_prompt(prompt: Prompt, most: int) -> Image.Image:
 
 
 def _draw_picture(picture: Picture) -> Image.Image:
-    """Draw both views of an image of a prompt: cropped for an object, complete for a table."""
+    """Draw both views of an image in a prompt: cropped for an object, complete for a table."""
     views = render_picture(picture)
     if picture.kind == "scene":
         both = Image.fromarray(np.vstack([views[camera][0] for camera in VIEWS]))
@@ -187,5 +186,5 @@ class Photograph(Picture):
 
 
 def render_picture(picture: Picture) -> Views:
-    """Render an image of a prompt, or return a photograph unchanged."""
+    """Render an image of a prompt; return a photograph unchanged."""
     return picture.views if isinstance(picture, Photograph) else TableRenderer.shared().still(picture.scene)

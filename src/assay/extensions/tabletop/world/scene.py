@@ -24,11 +24,11 @@ class ConvexPiece:
     """One convex piece of a solid."""
 
     bottom: np.ndarray
-    """Lower outline, counter-clockwise, metres, (n, 2)."""
+    """Lower outline, counter-clockwise, in metres, (n, 2)."""
     top: np.ndarray
-    """Upper outline with the same number of points, metres, (n, 2)."""
+    """Upper outline with the same number of points, in metres, (n, 2)."""
     low: float
-    """Height of the lower face, metres."""
+    """Height of the lower face, in metres."""
     high: float
 
 
@@ -44,18 +44,18 @@ class Solid:
 
     @property
     def radius(self) -> float:
-        """The distance of the outermost point from the axis, metres."""
+        """The distance of the outermost point from the axis, in metres."""
         points = np.vstack([ring for piece in self.pieces for ring in (piece.bottom, piece.top)])
         return float(np.linalg.norm(points, axis=1).max())
 
     @property
     def height(self) -> float:
-        """The height of the shape, metres."""
+        """The height of the shape, in metres."""
         return max(piece.high for piece in self.pieces)
 
     @property
     def half_size(self) -> np.ndarray:
-        """Half the extent along x and y, metres, (2,)."""
+        """Half the extent along x and y, in metres, (2,)."""
         points = np.vstack([piece.bottom for piece in self.pieces])
         return np.asarray(np.abs(points).max(axis=0))
 
@@ -240,9 +240,7 @@ TURNABLE = (*(name for name in _OUTLINES if name.startswith("letter")), "heart",
 
 @cache
 def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Solid:
-    """Return the shape with a name, scaled along x, y and z. Raise TaskError with the valid names for an unknown
-    one.
-    """
+    """Return the shape with a name, scaled along x, y and z. Raise TaskError with the valid names if it is unknown."""
     if name not in SOLIDS:
         raise TaskError(f"unknown shape '{name}': {did_you_mean(name, SOLIDS)}")
     scale, up = np.array(size[:2]), size[2]
@@ -254,7 +252,7 @@ def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Soli
 
 
 X_LOW, X_HIGH, Y_LOW, Y_HIGH = 0.25, 0.75, -0.5, 0.5
-"""Bounds of the workspace, metres: x points away from the robot, y sideways."""
+"""Bounds of the workspace, in metres: x points away from the robot, y sideways."""
 
 
 class Tool(StrEnum):
@@ -274,14 +272,14 @@ class TableItem:
     """Key of `SOLIDS`."""
     texture: str
     x: float
-    """Position along x, metres."""
+    """Position along x, in metres."""
     y: float
     yaw: float = 0.0
-    """Yaw, radians, counter-clockwise seen from above."""
+    """Yaw, in radians, counter-clockwise seen from above."""
     z: float = 0.0
-    """Height of the underside, metres."""
+    """Height of the underside, in metres."""
     size: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    """Scale factors along the item's own x, y and z."""
+    """Scale factors along the item's x, y and z axes."""
     fixed: bool = False
     """Whether the item is part of the table and cannot be moved or picked."""
 
@@ -292,7 +290,7 @@ class TableItem:
 
     @property
     def radius(self) -> float:
-        """Radius of the circle that the item needs on the table, metres."""
+        """Radius of the circle that the item needs on the table, in metres."""
         return self.solid.radius
 
     @property
@@ -318,7 +316,7 @@ class TableScene:
         names = [item.name for item in self.items]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise TaskError(f"the scene has more than one item '{twice}'; names are unique")
+            raise TaskError(f"the scene has more than one item '{twice}'; names must be unique")
 
     def item(self, name: str) -> TableItem:
         """Return the item with a name."""

@@ -1,4 +1,4 @@
-"""Simulation of the table: pick-and-place and push actions of two poses each, executed by contact physics."""
+"""Simulation of the table: pick-and-place and push actions of two poses each, executed with contact physics."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ ACTION_SIZE = 12
 """Size of an action: two poses of x and y in metres and a quaternion (w, x, y, z), of which only the yaw is used."""
 
 CRUISE = 0.32
-"""Height at which the tool carries objects, metres."""
+"""Height at which the tool carries objects, in metres."""
 _HOVER = 0.16
-"""Height of the blade's centre between pushes, well above the blocks, metres."""
+"""Height of the blade's centre between pushes, well above the blocks, in metres."""
 _FREE, _DOWN, _PUSH = 2.5, 0.4, 0.35
-"""Speeds of the tool, metres per second: through free space, down to the table, when pushing."""
+"""Speeds of the tool, in metres per second: through free space, down to the table, when pushing."""
 _SLOW_BELOW = 0.10
-"""Height below which a carried object is lowered slowly, metres."""
+"""Height below which a carried object is lowered slowly, in metres."""
 BEHIND, SHORT = 0.02, 0.05
-"""Distance by which a push starts behind its first pose, and by which it ends before its second, metres."""
+"""Distances, in metres, by which a push starts behind its first pose and ends before its second."""
 _MOST_LOWERING = 40
 """Maximum number of steps for lowering the blade, which lags behind the tool and may meet an object."""
 _STILL = 0.005
@@ -96,11 +96,11 @@ class TableSimulation:
         return np.column_stack([self._data.xpos[bodies, :2], np.arctan2(turns[:, 3], turns[:, 0])])
 
     def heights(self) -> np.ndarray:
-        """Return the heights of the items' origins, metres, (items,)."""
+        """Return the heights of the items' origins, in metres, (items,)."""
         return np.array(self._data.xpos[self._built.bodies, 2])
 
     def below(self, x: float, y: float) -> tuple[int, float]:
-        """Return the item that a descending tip would touch, -1 for the table, and its height, metres."""
+        """Return the item that a descending tip would touch, -1 for the table, and its height, in metres."""
         groups = np.zeros(6, dtype=np.uint8)
         groups[SOLID_GROUP] = 1
         geom = np.array([-1], dtype=np.int32)
@@ -122,7 +122,9 @@ class TableSimulation:
                 f"got {values.shape}"
             )
         if not np.isfinite(values).all():
-            raise ActionError(f"the action is not finite at index {int(np.argmin(np.isfinite(values)))}")
+            raise ActionError(
+                f"the action has a non-finite value at index {int(np.argmin(np.isfinite(values)))}"
+            )
         ends = values.reshape(2, 6)[:, :2]
         first, second = inside = np.clip(ends, (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
         clipped = bool((inside != ends).any())
@@ -151,7 +153,7 @@ class TableSimulation:
             self._data, self._clock, self.actions = real
 
     def observe(self) -> TableObservation:
-        """Return the current observation of a policy."""
+        """Return the current observation for a policy."""
         render = partial(TableRenderer.shared().draw, self._built, self._data.qpos.copy())
         return TableObservation(self.actions, self.scene, cache(render))
 

@@ -14,7 +14,7 @@ from assay.errors import TaskError, did_you_mean
 from assay.support.streams import stream
 
 SIDE = 64
-"""Side of a texture, pixels; one texture covers `SPAN` metres of an object."""
+"""Side of a texture, in pixels; one texture covers `SPAN` metres of an object."""
 SPAN = 0.1
 
 COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
@@ -31,7 +31,7 @@ COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType(
     }
 )
 GREY = "grey"
-"""Texture of an object in a prompt that is identified by its shape alone."""
+"""Texture of objects in a prompt that are identified by their shape alone."""
 _NEUTRAL = (186, 176, 172)
 _FIVE = ("red", "yellow", "green", "blue", "purple")
 _V, _U = np.mgrid[0:SIDE, 0:SIDE] / SIDE
@@ -132,9 +132,7 @@ DARK = "dark "
 
 @cache
 def texture(name: str) -> np.ndarray:
-    """Return the image of a texture: uint8, (SIDE, SIDE, 3). Raise TaskError with the valid names for an unknown
-    one.
-    """
+    """Return a texture image: uint8, (SIDE, SIDE, 3). Raise TaskError with the valid names if it is unknown."""
     if name == GREY:
         return np.full((SIDE, SIDE, 3), _NEUTRAL, dtype=np.uint8)
     plain = name.removeprefix(DARK)
