@@ -85,7 +85,7 @@ def test_experiment_has_a_condition_for_each_latency_and_a_control_without():
 @pytest.mark.parametrize(
     ("experiment", "options", "error", "words"),
     [
-        ("latency", {"latency": 2}, ExperimentError, "latencies of their own"),
+        ("latency", {"latency": 2}, ExperimentError, "already set latencies"),
         ("latency?steps=0", {}, ExperimentError, "different numbers from 1"),
         ("latency?steps=2,2", {}, ExperimentError, "different numbers from 1"),
         ("libero", {"while_waiting": "hold"}, RunError, "--while-waiting requires a --latency above 0"),

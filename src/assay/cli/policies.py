@@ -132,7 +132,7 @@ def try_policy(
         )
     check_latency(world, options.latency)
     if options.while_waiting is not None and not options.latency:
-        raise RunError("--while-waiting needs --latency above 0")
+        raise RunError("--while-waiting requires a --latency above 0")
     if options.video is not None:
         check_writable(out, folder=True)
     attempts: list[Attempt] = []

@@ -1,4 +1,4 @@
-"""Third-party formats, evaluation harnesses and experiment trackers."""
+"""Support for third-party formats, evaluation harnesses and experiment trackers."""
 
 from assay.support.plugins import provide
 

@@ -1,4 +1,4 @@
-"""`assay import` and `assay export`: results of other tools as runs, and runs for other tools."""
+"""`assay import` and `assay export`: convert results of other tools to runs, and runs for other tools."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def import_files(
         typer.Option(metavar="DIR", help="LIBERO-plus checkout, used to find the tasks of its rewordings."),
     ] = None,
 ) -> None:
-    """Import results of other tools; the format of each file is detected from its content.
+    """Import results of other tools, detecting the format of each file from its content.
 
     CONDITION=FILE assigns a condition to the unperturbed episodes of a file: control=a.json camera=b.json
     """
@@ -83,7 +83,7 @@ def libero_para(
         ),
     ] = None,
 ) -> None:
-    """Import LIBERO-Para's official logs: each episode with its trajectory, cell and published similarities."""
+    """Import LIBERO-Para's official logs: each episode with its trajectory, grid cell and published similarities."""
     from assay.extensions.interop.importing.libero_para import import_libero_para
 
     _show_imported(import_libero_para(folders, metadata, out, controls))
@@ -133,7 +133,7 @@ def export(
         str, typer.Option(help="Id of the benchmark's dataset on the Hub, OWNER/NAME (for hf).")
     ] = "",
 ) -> None:
-    """Write the episodes of a run to a table (key, condition, task, seed, outcome, steps, ...), or to another tool."""
+    """Export the episodes of a run to a table (key, condition, task, seed, outcome, steps, ...) or to another tool."""
     from assay.runs.store import Store
     from assay.support.files import replacing
 

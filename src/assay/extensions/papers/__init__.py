@@ -1,4 +1,4 @@
-"""LIBERO-Para, -PRO, -X and -plus: their official releases as experiments, and the tables and figures of the papers."""
+"""LIBERO-Para, -PRO, -X and -plus: their official releases as experiments, and the papers' tables and figures."""
 
 from assay.support.plugins import provide
 

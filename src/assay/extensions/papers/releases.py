@@ -1,11 +1,11 @@
 """Official releases of other benchmarks, read from a downloaded folder, as experiments.
 
     libero-pro?folder=DIR      LIBERO-PRO: every entry of its five tables
-    libero-x?folder=DIR        LIBERO-X: its task files of levels 1 to 4, its rewordings of level 5
-    libero-plus?folder=DIR     LIBERO-plus: every name of its classification, decoded
+    libero-x?folder=DIR        LIBERO-X: its task files for levels 1 to 4, its rewordings for level 5
+    libero-plus?folder=DIR     LIBERO-plus: every name in its classification, decoded
 
-Changes of a release become typed perturbations. If a file it needs is missing, such as a texture, the episode is
-recorded as an error: it is never run unperturbed instead. Scenes from files are compared with the original task to
+The changes in a release become typed perturbations. If a file that an episode needs is missing, such as a texture, the
+episode is recorded as an error and never run unperturbed. Scenes from files are compared with the original task to
 label what they change.
 """
 
@@ -29,12 +29,12 @@ from assay.tasks.formats import ReleaseError
 from assay.tasks.language.lexicon import words
 
 DIGITS = 6
-"""Decimal places of coordinates in metres: positions that differ by less than a micrometre are equal."""
+"""Decimal places of coordinates in metres; positions that differ by less than a micrometre are equal."""
 _PLACING = (Predicate.ON, Predicate.IN)
 _WORKSPACE = "workspace"
 
 Same = Mapping[str, str]
-"""Name of an entity in a scene -> its name in the original."""
+"""Name of an entity in a scene -> its name in the original scene."""
 
 
 def differences(before: Task, after: Task) -> frozenset[Change]:
@@ -65,7 +65,7 @@ def differences(before: Task, after: Task) -> frozenset[Change]:
 
 
 def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[Entity, Entity]]:
-    """Return corresponding entities of two scenes: by name, and the rest, which LIBERO-PRO renames, by order."""
+    """Return pairs of corresponding entities in two scenes: by name, or by order if LIBERO-PRO renamed them."""
     old, new = {entity.name: entity for entity in before}, {entity.name: entity for entity in after}
     same = [(entity, new[name]) for name, entity in old.items() if name in new]
     removed = (entity for name, entity in old.items() if name not in new)
@@ -74,7 +74,7 @@ def _pairs(before: tuple[Entity, ...], after: tuple[Entity, ...]) -> list[tuple[
 
 
 def _reader(scene: Scene, same: Same) -> Callable[[str], Hashable]:
-    """Return a function from names to values that are equal in both scenes: regions become their coordinates."""
+    """Return a function that maps names to values comparable between scenes; regions become their coordinates."""
 
     def read(name: str) -> Hashable:
         region = scene.region(name)
@@ -93,7 +93,7 @@ def _read(atoms: Iterable[Atom], read: Callable[[str], Hashable]) -> frozenset[H
 
 
 def _starts(scene: Scene, read: Callable[[str], Hashable]) -> dict[Hashable, Hashable]:
-    """Return the initial place of each entity."""
+    """Return the initial position of each entity."""
     placing = (atom for atom in scene.initial if atom.predicate in _PLACING)
     return {read(atom.arguments[0]): (atom.predicate, read(atom.arguments[1])) for atom in placing}
 
@@ -105,7 +105,7 @@ def _states(scene: Scene, read: Callable[[str], Hashable]) -> frozenset[Hashable
 
 @perturbation
 class FromFile(Perturbation):
-    """Takes the scene and the goal from a task file; the instruction stays."""
+    """Takes the scene and the goal from a task file, keeping the instruction."""
 
     kind = "release/scene"
     effects = frozenset({Effect.PHYSICS})
@@ -119,7 +119,7 @@ class FromFile(Perturbation):
         return self.file
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Read the file. Raises TaskError if it is missing or has changed."""
+        """Read the file and replace the scene and the goal. Raises TaskError if the file is missing or has changed."""
         other = catalogue.load(self.file)
         return replace(task, scene=other.scene, goal=other.goal, of_interest=other.of_interest)
 
@@ -142,7 +142,8 @@ def release(
 ) -> Experiment:
     """Return an experiment whose variants are read from a folder on first use.
 
-    ``own`` describes its tasks if they are not built in. ``control_labels`` and ``keep`` are passed to `Experiment`.
+    ``own`` describes the release's tasks if they are not built in. ``control_labels`` and ``keep`` are passed to
+    `Experiment`.
     """
 
     @cache
@@ -167,7 +168,7 @@ def release(
 
 
 def change_labels(before: Task, after: Task) -> dict[str, Label]:
-    """Return the labels ``axis`` and ``change`` of a task whose scene comes from a file: ``position+object``."""
+    """Return the labels ``axis`` and ``change`` (``position+object``) for a task whose scene comes from a file."""
     changes = differences(before, after)
     words, rest = changes & {Change.WORDING, Change.TASK}, changes - {Change.WORDING, Change.TASK}
     axes = [name for name, holds in (("words", words), ("world", rest)) if holds]

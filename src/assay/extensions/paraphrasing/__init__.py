@@ -2,9 +2,9 @@
 
 commands      the commands, except those for human checks
 review        sheets for a reviewer or for annotators, and their evaluation
-human_check   reading and writing those sheets, and the agreement of annotators
+human_check   reading and writing of these sheets, and the agreement between annotators
 pipeline      paraphrases from a language model: generate, verify, merge, verify again
-prompts       the prompts of these four steps
+prompts       the prompts for these four steps
 """
 
 from assay.support.plugins import provide

@@ -1,4 +1,4 @@
-"""`assay words`: reword instructions, and measure how far they are from the originals."""
+"""`assay words`: reword instructions, and measure how far the rewordings are from the originals."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def generate(
         bool, typer.Option("--markdown", help="Print a table with an example from every cell.")
     ] = False,
 ) -> None:
-    """Paraphrase tasks along two axes: the names of objects, and the expression of the action.
+    """Paraphrase task instructions along two axes: the names of objects, and the expression of the action.
 
-    The paraphrases of the 43 cells are spread evenly over the tasks. Columns: task, object_type, action_type, original,
-    paraphrase.
+    The paraphrases in each of the 43 cells are spread evenly over the tasks. Columns: task, object_type, action_type,
+    original, paraphrase.
     """
     from assay.perturb.words.grid.cells import CELLS
     from assay.perturb.words.grid.generate import grid, markdown
@@ -285,8 +285,9 @@ def llm(
 ) -> None:
     """Paraphrase along two axes with a language model: generate, verify, merge, verify again.
 
-    The columns model, prompts and rules record how each row was made. The API key is read from ASSAY_LLM_KEY. Answers
-    are cached: the same command resumes without repeating requests. Exit status 1 if a cell has too few paraphrases.
+    The columns model, prompts and rules record how each row was made. The API key is read from ASSAY_LLM_KEY.
+    Answers are cached, so running the same command again resumes without repeating requests. Exit status 1 if a
+    cell has too few paraphrases.
     """
     from assay.extensions.paraphrasing.pipeline import RuleUse, paraphrases
     from assay.extensions.paraphrasing.prompts import read_prompts
@@ -341,7 +342,7 @@ def llm(
 
 
 def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphrase], str]:
-    """Return a function that lists the rules that a paraphrase breaks, on one line."""
+    """Return a function that lists on one line the rules that a paraphrase breaks."""
     from assay.perturb.words.grid.rules import Rules
 
     rules = {task.id: Rules(task, lexicon) for task in tasks}

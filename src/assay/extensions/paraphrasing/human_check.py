@@ -1,7 +1,7 @@
-"""The human evaluation of paraphrases: annotation sheets with their agreement, and the authors' review.
+"""Human evaluation of paraphrases: annotation sheets with annotator agreement, and the authors' review.
 
-Each annotator judges whether a paraphrase asks for the same as its original in the same scene (LIBERO-Para, A.5).
-A reviewer accepts or rejects each row of a table; rejected rows are dropped.
+Each annotator judges whether a paraphrase asks for the same action as its original in the same scene (LIBERO-Para,
+A.5). A reviewer accepts or rejects each row of a table; rejected rows are dropped.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO = frozenset({"no", "n", "false", "different", "x"})
 MIN_JUDGEMENTS = 3
 ANNOTATION_COLUMNS = ("item", *COLUMNS, "same")
 DECISION_COLUMNS = ("row", *COLUMNS, "decision", "note")
-"""Columns of a review sheet; ``row`` counts the rows of the table from 1."""
+"""Columns of a review sheet; ``row`` is the row number in the table, starting at 1."""
 _ITEM = ("item", "original", "paraphrase")
 _OWN_COLUMNS = frozenset({*_ITEM, *COLUMNS, "scene"})
 
@@ -36,11 +36,11 @@ class Marks(StrEnum):
     """Meaning of the digit 0 on a sheet."""
 
     ZERO_X = "0X"
-    """0 is the same, X different: LIBERO-Para's protocol."""
+    """0 means the same, X different, as in LIBERO-Para's protocol."""
     ONE_ZERO = "10"
-    """1 is the same, 0 different."""
+    """1 means the same, 0 different."""
     WORDS = "words"
-    """The sheet has no digits."""
+    """The sheet contains words instead of digits."""
 
 
 _DIGITS: Mapping[Marks, Mapping[str, int]] = {
@@ -52,25 +52,25 @@ _DIGITS: Mapping[Marks, Mapping[str, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A paraphrase that annotators judged."""
+    """A paraphrase judged by annotators."""
 
     item: str
     """Number of the item on the sheet."""
     task: str
     object_type: str
     action_type: str
-    """Object and action type; empty if the sheet does not have the columns."""
+    """Object and action types; empty if the sheet does not have these columns."""
     original: str
     paraphrase: str
 
 
 Judgements = dict[Item, list[int]]
-"""Items with the judgement of each annotator: 1 yes, 0 no, -1 not judged."""
+"""Item -> judgement of each annotator: 1 for yes, 0 for no, -1 if not judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """An item that too few of its annotators judge to be the same."""
+    """An item that too few annotators judged to have the same meaning."""
 
     item: Item
     yes: int
@@ -79,25 +79,25 @@ class Failing:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorAgreement:
-    """Agreement of annotators on a sample."""
+    """Agreement between annotators on a sample."""
 
     items: int
     annotators: int
     yes: float
-    """Fraction of all judgements that are yes."""
+    """Fraction of yes among all judgements."""
     majority: float
-    """Fraction of items that more than half of their annotators judge to be the same."""
+    """Fraction of items that more than half of their annotators judged to have the same meaning."""
     thin: int
     """Number of items with fewer than three judgements, whose majority is unreliable."""
     strict: float
-    """Fraction of items that at least ``strictness`` of their annotators judge to be the same."""
+    """Fraction of items that at least a fraction ``strictness`` of their annotators judged to have the same meaning."""
     ac1: float
-    """Gwet's AC1: agreement beyond chance; 1 is perfect."""
+    """Gwet's AC1, the agreement beyond chance; 1 is perfect."""
     low: float
     high: float
     """Confidence interval of ``ac1``."""
     failing: tuple[Failing, ...]
-    """Items that fail the strict criterion, those with the fewest yes first."""
+    """Items that fail the strict criterion, sorted by increasing fraction of yes."""
 
 
 class ReviewDecision(StrEnum):
@@ -128,10 +128,11 @@ def write_sheet(
     header: Sequence[str],
     pictures: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write a sheet to be filled in: `ANNOTATION_COLUMNS` for annotators, `DECISION_COLUMNS` for a reviewer.
+    """Write a sheet to be filled in, with `ANNOTATION_COLUMNS` for annotators or `DECISION_COLUMNS` for a reviewer.
 
-    The columns after the texts stay blank: ``same`` takes yes or no, ``decision`` accept or reject. ``pictures`` maps
-    task ids to image files of their initial scene, which get a column after the texts.
+    The columns after the texts are left blank: ``same`` takes yes or no, ``decision`` accept or reject.
+    ``pictures`` maps task ids to image files of their initial scenes, which are listed in a column after the
+    texts.
     """
     texts, blanks = header[: 1 + len(COLUMNS)], header[1 + len(COLUMNS) :]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,9 +145,9 @@ def write_sheet(
 
 
 def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:
-    """Read returned sheets; every column that is not the sheet's own is one annotator.
+    """Read returned sheets; every column that is not a standard column of the sheet is one annotator.
 
-    The meaning of 0 follows from the other marks on a sheet, unless ``marks`` sets it. Raises PerturbationError
+    The meaning of 0 is inferred from the other marks on a sheet unless ``marks`` sets it. Raises PerturbationError
     for an ambiguous 0, a cell that is neither yes nor no, a blank sheet, a duplicate item or sheet, and for
     sheets whose items have different texts.
     """
@@ -195,7 +196,7 @@ def _infer_marks(path: Path, sheet: Sequence[Mapping[str, str]]) -> Marks:
 
 
 def check_distinct(paths: Sequence[Path]) -> None:
-    """Raise PerturbationError if a file is given twice."""
+    """Raise PerturbationError if a file is given more than once."""
     for path, count in Counter(path.resolve() for path in paths).items():
         if count > 1:
             raise PerturbationError(f"{path} is given {count} times")
@@ -204,7 +205,7 @@ def check_distinct(paths: Sequence[Path]) -> None:
 def agreement(
     judgements: Judgements, *, strictness: float = 0.8, confidence: float = 0.95
 ) -> AnnotatorAgreement:
-    """Compute the agreement of annotators. Raises PerturbationError if there are too few judgements."""
+    """Compute the agreement between annotators. Raises PerturbationError if there are too few judgements."""
     items = [item for item, marks in judgements.items() if max(marks) >= 0]
     judged = np.array([judgements[item] for item in items])  # (items, annotators)
     counts = (judged >= 0).sum(axis=-1)
@@ -234,8 +235,8 @@ def agreement(
 def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]:
     """Read the decision on each row of a table.
 
-    Raises PerturbationError with the line for an invalid decision, for a duplicate row, a row with another text
-    than in the table, and for a file without decisions.
+    Raises PerturbationError, naming the line, for an invalid decision, a duplicate row, or a row whose text
+    differs from the table, and also for a file without decisions.
     """
     decisions = [ReviewDecision.NONE] * len(table)
     lines: dict[int, int] = {}

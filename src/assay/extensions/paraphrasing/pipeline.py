@@ -1,4 +1,4 @@
-"""Paraphrases of the grid from a language model: generate, verify, merge, verify again."""
+"""Generates the grid's paraphrases with a language model: generate, verify, merge, verify again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.tasks.language.lexicon import words as words_of
 
 
 class RuleUse(StrEnum):
-    """Use of the rules of ``assay words verify``."""
+    """How the rules of ``assay words verify`` are used."""
 
     FILTER = "filter"
     """Lines that violate a rule are dropped before the model verifies them."""
@@ -32,7 +32,7 @@ class RuleUse(StrEnum):
 
 
 class Sentences:
-    """Minimal check in place of the rules if they do not filter: a line must be a sentence, and not the original."""
+    """Minimal check used when the rules do not filter: a line must be a sentence and differ from the original."""
 
     def __init__(self, task: Task) -> None:
         self._original = task.instruction.text
@@ -78,7 +78,7 @@ def usable_rewordings(
 
 
 def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: Ledger) -> list[str]:
-    """Return the candidates whose numbers a reply lists; empty if it is not a list of valid numbers."""
+    """Return the candidates whose numbers are listed in a reply; empty if the reply is not a list of valid numbers."""
     if reply is None:
         return []
     answer = reply.text.strip().strip(".").lower()
@@ -94,11 +94,11 @@ def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: 
 
 
 ROUNDS = 3
-"""Maximum number of requests for a cell with too few paraphrases."""
+"""Maximum number of rounds of requests for a cell with too few paraphrases."""
 MOST_LINES = 15
 """Maximum number of rewordings requested or verified at once."""
 EXAMPLES = 5
-"""Number of example rewordings of each axis in a merge prompt."""
+"""Number of example rewordings from each axis in a merge prompt."""
 
 
 def paraphrases(
@@ -115,10 +115,10 @@ def paraphrases(
 ) -> list[Paraphrase]:
     """Return paraphrases for every cell, up to ``per_cell`` in each over all tasks.
 
-    ``words`` is a file with more nouns. If ``rules`` do not filter, the model alone judges, and a task's objects need
-    not be in the lexicon. ``prompts`` are the built-in ones by default. ``on_cell`` is called when a cell of a task
-    is done; there are 43 for each task. Raises LLMError, and PerturbationError for a task whose objects are not in
-    the lexicon.
+    ``words`` is a file with additional nouns. If ``rules`` do not filter, only the model judges, and a task's
+    objects need not be in the lexicon. ``prompts`` defaults to the built-in ones. ``on_cell`` is called when a
+    cell of a task is done; there are 43 cells for each task. Raises LLMError, and PerturbationError for a task
+    whose objects are not in the lexicon.
     """
     filters = rules is RuleUse.FILTER
     screens = [Rules(task, words) if filters else Sentences(task) for task in tasks]
@@ -147,7 +147,7 @@ def paraphrases(
 
 
 class _Steps:
-    """The four steps for one task."""
+    """The four pipeline steps for one task."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Steps:
         self._about = task.instruction.text, list(names)
 
     async def all(self) -> list[Paraphrase]:
-        """Return the paraphrases of all cells, in order; a duplicate in two cells counts in the first."""
+        """Return the paraphrases for all cells, in order; a duplicate in two cells counts only in the first."""
         texts: dict[Cell, list[str]] = {}
         for merged in (False, True):  # the merge prompts quote paraphrases along one axis
             async with asyncio.TaskGroup() as group:
@@ -182,9 +182,9 @@ class _Steps:
         return assembled
 
     async def _collect(self, cell: Cell, single: Mapping[Cell, list[str]]) -> list[str]:
-        """Request and verify rewordings of a cell until there are enough, at most `ROUNDS` times.
+        """Request and verify rewordings for a cell until there are enough, at most `ROUNDS` times.
 
-        ``single`` has the paraphrases along one axis, which cells that change both axes merge.
+        ``single`` holds the paraphrases along one axis, which are merged for cells that change both axes.
         """
         generate, verify, wanted = "generate", "verify", max(self._wanted, EXAMPLES)
         named: Sequence[str] = ()

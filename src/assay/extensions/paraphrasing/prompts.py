@@ -1,4 +1,4 @@
-"""Prompts of the four steps, from ``prompts.yaml`` or a file like it."""
+"""Prompts for the four steps, read from ``prompts.yaml`` or a file in the same format."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _REQUIRED = {
     "merge": ("{original}", "{named}", "{acted}"),
     "verify_merged": ("{original}", "{candidates}"),
 }
-"""Step -> fields that its prompt must have."""
+"""Step -> fields that its prompt must contain."""
 
 
 class StepTexts(YamlRecord):
-    """Prompt texts of one step; fields in braces are filled in."""
+    """Prompt texts for one step; fields in braces are filled in."""
 
     system: str
     user: str
@@ -40,7 +40,7 @@ class Prompts(YamlRecord):
     """All texts of the prompts; see ``prompts.yaml``."""
 
     name: str
-    """Source of the texts, and a digest of them."""
+    """Source of the texts and their digest."""
     every: str
     lines: str
     numbers: str
@@ -65,9 +65,9 @@ class Prompts(YamlRecord):
         named: Sequence[str] = (),
         acted: Sequence[str] = (),
     ) -> ModelPrompt:
-        """Return the prompt of a step: ``generate``, ``verify``, ``merge`` or ``verify_merged``.
+        """Return the prompt for a step: ``generate``, ``verify``, ``merge`` or ``verify_merged``.
 
-        ``known`` are rewordings not to be repeated; ``named`` and ``acted`` are examples of the two axes to merge.
+        ``known`` lists rewordings not to be repeated; ``named`` and ``acted`` are examples from the two axes to merge.
         """
         texts: StepTexts = getattr(self, step)
         is_action = cell.object_type is ObjectType.NONE
@@ -93,7 +93,7 @@ class Prompts(YamlRecord):
 
 @cache
 def read_prompts(file: Path | None = None) -> Prompts:
-    """Read the prompts of a file, or the built-in ones. Raises PerturbationError that locates the error."""
+    """Read the prompts from a file, or the built-in ones. Raises PerturbationError that locates the error."""
     place = file or files(__package__).joinpath("prompts.yaml")
     content = load_yaml(place)
     if not isinstance(content, dict):

@@ -44,7 +44,7 @@ def task_loader(selection: str) -> Callable[[str], Task]:
 
 
 def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
-    """Draw the initial scenes of tasks and return the image files by task id; equal scenes share a file."""
+    """Render the initial scenes of tasks and return the image files by task id; equal scenes share a file."""
     from assay.report.scene_images import SHEET_SIZE, save_task_image
     from assay.tasks import short_name
 
@@ -81,8 +81,8 @@ def review(
 ) -> None:
     """Make a sheet on which a reviewer accepts or rejects each paraphrase; then remove the rejected ones.
 
-    First --sheet review.html, which is opened in a browser and saves decisions.csv; then --decisions
-    decisions.csv --out accepted.csv. Rows without a decision stay.
+    First pass --sheet review.html, open the sheet in a browser and save decisions.csv from it; then pass
+    --decisions decisions.csv --out accepted.csv. Rows without a decision are kept.
     """
     from assay.extensions.paraphrasing.human_check import (
         DECISION_COLUMNS,
@@ -143,7 +143,7 @@ def review(
 def _review_page(
     table: Sequence[GridRow], faults: Sequence[Fault], pictures: Mapping[str, Path], *, name: str
 ) -> str:
-    """Render a table as a page: rows by task and cell, with violated rules and images of the initial scenes."""
+    """Render a table as a page, with rows by task and cell, violated rules and images of the initial scenes."""
     from assay.extensions.paraphrasing.human_check import DECISION_COLUMNS
     from assay.report.rendering import render
 
@@ -198,7 +198,7 @@ def agree(
     ] = 0.95,
     out: JsonFile = None,
 ) -> None:
-    """Measure how far annotators agree that paraphrases keep the meaning; with --export, make their sheet.
+    """Measure how well annotators agree that paraphrases keep the meaning; with --export, make their sheet.
 
     Lists the paraphrases that fail the strict criterion, with their cells.
     """

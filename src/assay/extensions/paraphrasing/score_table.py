@@ -1,4 +1,4 @@
-"""Distances for every row of a CSV file."""
+"""Paraphrase distances for every row of a CSV file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.perturb.words.grid.table import ORIGINAL, TEXT
 from assay.support.extras import require
 
 COLUMNS = tuple(zip(ORIGINAL, TEXT, strict=True))[::-1]
-"""Column names of original and paraphrase: LIBERO-Para's, and those of ``assay words generate``."""
+"""Column names of the original and the paraphrase: LIBERO-Para's, and those of ``assay words generate``."""
 SCORES = {
     "s_k": pl.Float64,
     "s_t": pl.Float64,
@@ -23,7 +23,7 @@ SCORES = {
     "embedding": pl.String,
 }
 BASELINES = ("bleu", "meteor[", "bert_score[")
-"""Prefixes of the column names of general-purpose similarities."""
+"""Column-name prefixes of general-purpose similarities."""
 WARNING = "pd_warning"
 WARNING_SEPARATOR = "; "
 CHUNK = 512
@@ -60,10 +60,11 @@ def score_table(
 ) -> pl.DataFrame:
     """Return a table with the additional columns s_k, s_t, pd, parser and embedding.
 
-    With ``baselines``, also add those of BLEU, METEOR and BERTScore, whose name contains the model: ``bert_score[all-
-    MiniLM-L6-v2]``. If a row has no distance, they are empty and the column pd_warning gives the reason; without any
-    warnings, that column is omitted. Existing columns of these names are replaced. Raises DistanceError if the
-    columns with the texts are missing. ``on_scored`` is called after every chunk with its number of rows.
+    ``baselines`` also adds columns for BLEU, METEOR and BERTScore, with the model in the name, such as
+    ``bert_score[all-MiniLM-L6-v2]``. For a row without a distance, these columns are empty and the column
+    pd_warning gives the reason; if no row has a warning, that column is omitted. Existing columns with these
+    names are replaced. Raises DistanceError if the columns with the texts are missing. ``on_scored`` is called
+    after every chunk with its number of rows.
     """
     columns = next((names for names in COLUMNS if set(names) <= set(frame.columns)), None)
     if columns is None:

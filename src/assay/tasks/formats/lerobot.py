@@ -75,7 +75,7 @@ class LerobotEpisode:
             within = pl.col("index").is_between(self.first, self.first + self.length, closed="left")
             whole = whole.filter(within)
         if len(whole) != self.length:
-            raise ReleaseError(f"{len(whole)} of {self.length} frames in {self.table.name}")
+            raise ReleaseError(f"{self.table.name} contains {len(whole)} of {self.length} frames")
         return whole
 
     def stills(self, camera: str) -> Sequence[bytes]:

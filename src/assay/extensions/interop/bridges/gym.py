@@ -31,9 +31,9 @@ from assay.support.images import Orientation, orient, parse_orientation
 from assay.tasks.formats.lerobot_features import STATE_NAMES, robot_state
 
 CAMERAS = {"image": "agentview", "wrist_image": "robot0_eye_in_hand"}
-"""Names of the images in an observation and their cameras."""
+"""Names of the images in an observation, with their cameras."""
 STATE_LIMIT = 10.0
-"""Bound of every value of a state, metres and radians, even under perturbed observations."""
+"""Bound on the absolute value of each state entry, in metres or radians, even under perturbed observations."""
 STORED_STATES = 50
 """Number of initial states per task in LIBERO's files."""
 
@@ -63,13 +63,15 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         policy: str = "gymnasium",
         render_mode: str | None = None,
     ) -> None:
-        """``task``: id, ``libero_goal/3``, or task file; ``condition``: experiment and condition, ``x/level3``.
+        """Create the environment for a ``task``: an id such as ``libero_goal/3``, or a task file.
 
-        ``experiment`` is the experiment's address if it has options, ``states`` LIBERO's folder of stored initial
-        states, ``steps`` the maximum number of control steps. Images are ``size`` x ``size``, oriented ``rotated`` (as
-        `assay collect` records them), ``upright`` or ``raw``. Without ``images`` observations have only the state, and
-        nothing is rendered. Episodes are recorded in the run ``out`` under the name ``policy``; one that ``reset`` or
-        ``close`` ends early counts as a failure if it had a step. Raises AssayError for invalid arguments.
+        ``condition`` is an experiment and its condition, such as ``x/level3``; ``experiment`` is the experiment's
+        address if it has options. ``states`` is LIBERO's folder of stored initial states, ``steps`` the maximum
+        number of control steps. Images are ``size`` x ``size``, oriented ``rotated`` (as `assay collect` records
+        them), ``upright`` or ``raw``. Without ``images``, observations contain only the state, and nothing is
+        rendered. Episodes are recorded in the run ``out`` under the name ``policy``; an episode that ``reset`` or
+        ``close`` ends early counts as a failure if it had at least one step. Raises AssayError for invalid
+        arguments.
         """
         if world_name(task) != LIBERO:
             raise TaskError(
@@ -112,7 +114,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         )
 
     def _spec(self, seed: int) -> EpisodeSpec:
-        """Return the episode of a seed in the experiment's plan; seeds cycle through the variants of a condition."""
+        """Return the experiment's episode for a seed; seeds cycle through the variants of a condition."""
         plan = self._design.plan(
             [self._entry], [seed], pack=self._assets, initial=self._initial, steps=self._steps
         )
@@ -128,7 +130,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start the episode of a seed, by default a seed drawn from ``np_random``."""
+        """Start the episode for a seed, which is drawn from ``np_random`` by default."""
         super().reset(seed=seed)
         if seed is None:
             stored = self._initial == "stored"
@@ -138,7 +140,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return self._observe(), self._info()
 
     def step(self, action: np.ndarray) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        """Execute one action, (7,), for 50 ms; the reward is 1 when the goal is reached."""
+        """Execute one action, shape (7,), for 50 ms; the reward is 1 when the goal is reached."""
         play = self.play
         play.step(action)
         if play.over:
@@ -146,11 +148,11 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return self._observe(), float(play.succeeded), play.succeeded, play.truncated, self._info()
 
     def render(self) -> np.ndarray:
-        """Render both cameras side by side, upright: uint8, (256, 512, 3)."""
+        """Render both cameras side by side, upright, as a uint8 image of shape (256, 512, 3)."""
         return self.play.env.frame(self.play.observation)
 
     def close(self) -> None:
-        """Release the environment. An episode ended by an exception is not counted as the policy's failure."""
+        """Release the environment. An episode ended by an exception does not count as a failure of the policy."""
         if sys.exc_info()[0] is None:
             self._player.leave()
         else:
@@ -183,7 +185,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
 
 
 def register() -> None:
-    """Register ``assay/libero_goal-3-v0`` and the other built-in tasks, and ``assay/Task-v0`` with ``task=FILE``."""
+    """Register the built-in tasks (``assay/libero_goal-3-v0``, ...) and ``assay/Task-v0``, used with ``task=FILE``."""
     entry = f"{__name__}:{TaskEnvironment.__name__}"
     for name in tasks.built_in_ids():
         gymnasium.register(f"assay/{name.replace('/', '-')}-v0", entry, kwargs={"task": name})

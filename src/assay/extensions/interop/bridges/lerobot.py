@@ -1,4 +1,4 @@
-"""The environments of the plugin ``lerobot_env_assay``: a planned task as LeRobot expects it.
+"""Environments of the plugin ``lerobot_env_assay``, which present a planned task as LeRobot expects it.
 
 Only Gymnasium is needed. LeRobot's loop steps a batch of environments until all are done, and Gymnasium resets those
 that finish early. LeRobot does not intend these resets, so they are ignored: the last step is repeated until LeRobot
@@ -29,7 +29,7 @@ from assay.tasks.formats.lerobot_features import CAMERAS, STATE_NAMES, robot_sta
 NEW_ROLLOUT = "lerobot_new_rollout"
 """Option of ``reset`` with which LeRobot starts a rollout."""
 PIXELS = {feature.rpartition(".")[2]: camera for feature, camera in CAMERAS.items()}
-"""LeRobot's names of the images and their cameras, as in `assay collect`."""
+"""LeRobot's names for the images, with their cameras, as in `assay collect`."""
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 
@@ -39,7 +39,7 @@ def suites(
 ) -> dict[str, dict[int, PlannedTask]]:
     """Return the conditions of ``EXPERIMENT/TASKS``, or of ``TASKS`` alone, as LeRobot suites of numbered tasks.
 
-    The options are those of ``assay run``; the run ``out`` is created.
+    Takes the options of ``assay run`` and creates the run ``out``.
     """
     experiment, _, selection = task.partition("/")
     if experiment.partition("?")[0] not in EXPERIMENTS:
@@ -74,7 +74,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         wait: int = 10,
         render_mode: str = "rgb_array",
     ) -> None:
-        """``wait``: idle steps at the start, as in LeRobot's LIBERO; they are not counted."""
+        """Create the environment with ``wait`` uncounted idle steps at the start, as in LeRobot's LIBERO."""
         self._planned, self._next, self._of = planned, index, of
         self._player = HarnessPlayer(
             None if out is None else Path(out), None if states is None else Path(states)
@@ -84,7 +84,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         self.render_mode = render_mode
         self.task = planned.name
         self.task_description = task_of(planned.specs[0]).instruction.text
-        """Instruction of the first episode; of the current episode once it has started."""
+        """Instruction of the first episode until an episode has started, then that of the current episode."""
         self._max_episode_steps = max(map(horizon, planned.specs))
         image = spaces.Box(0, 255, (size, size, 3), np.uint8)
         self.observation_space = spaces.Dict(
@@ -98,7 +98,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start the next episode; LeRobot's seed is ignored, so that conditions and control share initial states."""
+        """Start the next episode; LeRobot's seed is ignored, so that conditions and controls share initial states."""
         super().reset(seed=seed)
         if self._last is not None and not (options or {}).get(NEW_ROLLOUT):
             return self._last[0], self._last[4]
@@ -115,7 +115,7 @@ class PlannedEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         return self._observe(), self._info(play)
 
     def step(self, action: np.ndarray) -> Step:
-        """Execute one action, (7,); once the episode is over, its last step is repeated."""
+        """Execute one action, shape (7,); once the episode is over, repeat its last step."""
         if self._last is not None:
             observation, _, terminated, truncated, info = self._last
             return observation, 0.0, terminated, truncated, info

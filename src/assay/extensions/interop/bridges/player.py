@@ -1,4 +1,4 @@
-"""Plays episodes one after the other for a harness and records the finished ones."""
+"""Plays episodes one after another for a harness and records the finished ones."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from assay.runs.recording import record
 
 
 class HarnessPlayer:
-    """The environment of one process, with its current episode."""
+    """The environment of a process, with its current episode."""
 
     def __init__(self, out: Path | None = None, states: Path | None = None) -> None:
-        """``out``: an existing run to record in; ``states``: LIBERO's folder of stored initial states."""
+        """Create a player that records to the existing run ``out``; ``states`` is LIBERO's folder of initial states."""
         self._out, self._states = out, states
         self._env: Env | None = None
         self._play: Stepwise | None = None
@@ -41,18 +41,18 @@ class HarnessPlayer:
 
     @property
     def play(self) -> Stepwise:
-        """The current episode. Raises StateError before the first one."""
+        """The current episode. Raises StateError before the first episode."""
         if self._play is None:
             raise StateError("no episode has started: call reset first")
         return self._play
 
     def end(self) -> None:
-        """Record the episode, successful or not."""
+        """Record the episode, whether or not it succeeded."""
         if not self._recorded:
             self._record()
 
     def leave(self) -> None:
-        """Record an episode that the harness ended early as a failure with a note, if it had a step."""
+        """Record an episode that the harness ended early as a failure with a note, if it had at least one step."""
         if not self._recorded and self.play.steps:
             self._record(
                 note=f"the script ended the episode after {self.play.steps} of {self.play.horizon} steps"
@@ -66,7 +66,7 @@ class HarnessPlayer:
             self._record(reason, broken)
 
     def close(self) -> None:
-        """Release the environment; the next episode opens it again."""
+        """Release the environment; it is reopened for the next episode."""
         if self._env is not None:
             self._env.close()
         self._env = self._play = None

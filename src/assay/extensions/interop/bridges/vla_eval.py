@@ -1,4 +1,4 @@
-"""An experiment as a benchmark of vla-eval, by class path.
+"""An experiment as a vla-eval benchmark, loaded by class path.
 
     server: {url: "ws://localhost:8000"}
     benchmarks:
@@ -8,7 +8,7 @@
 
     vla-eval run --no-docker --config mine.yaml
 
-Messages, waiting steps and action handling are those of Assay's own client (``vla-eval://``).
+Messages, idle steps and action handling are the same as in Assay's vla-eval client (``vla-eval://``).
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ ABORTED = "the harness aborted the episode"
 
 
 class AssayBenchmark(StepBenchmark):
-    """An experiment: each condition of a task is a task of vla-eval, each seed one of its episodes."""
+    """An experiment in which each condition of a task is a vla-eval task, and each seed one of its episodes."""
 
     render_backends: ClassVar[frozenset[str]] = frozenset({"gpu", "cpu"})
     _ALL_RECORD_FIELDS: ClassVar[frozenset[str]] = frozenset({"reward", "done", "success", "action", "state"})
 
     @classmethod
     def configure_render(cls, mode: str) -> dict[str, str]:
-        """Return no environment variables: Assay detects the GL backend itself."""
+        """Return no environment variables, because Assay detects the GL backend."""
         return {}
 
     def __init__(
@@ -67,9 +67,9 @@ class AssayBenchmark(StepBenchmark):
         num_steps_wait: int = CONVENTION.wait,
         **options: Unpack[RunOptionsDict],
     ) -> None:
-        """``out`` is the run, ``policy`` the model's name; ``options`` are those of ``assay run``.
+        """Create the benchmark: ``out`` is the run, ``policy`` the model's name, ``options`` those of ``assay run``.
 
-        The other parameters are those of vla-eval's LIBERO benchmark; a model server that declares its needs
+        The other parameters are those of vla-eval's LIBERO benchmark; a model server that declares its requirements
         overrides them.
         """
         super().__init__()
@@ -96,7 +96,7 @@ class AssayBenchmark(StepBenchmark):
         ]
 
     def reset(self, task: dict[str, Any]) -> Observation:
-        """Start an episode and wait until the objects have settled."""
+        """Start an episode and wait for the objects to settle."""
         self._player.abandon(ABORTED)
         spec = self._tasks[task["name"]].episode(int(task.get("episode_idx", 0)))
         observation: Observation = self._player.begin(spec, self._convention.wait).observation
@@ -120,7 +120,7 @@ class AssayBenchmark(StepBenchmark):
         return StepResult(play.observation, float(play.succeeded), play.over, {"success": play.succeeded})
 
     def make_obs(self, raw_obs: Observation, task: dict[str, Any]) -> dict[str, Any]:
-        """Return the message to the model server."""
+        """Return the message for the model server."""
         convention = self._convention
         sent: dict[str, Any] = {
             "images": convention.images(raw_obs),
@@ -137,7 +137,7 @@ class AssayBenchmark(StepBenchmark):
         return {"success": self._player.play.succeeded}
 
     def get_metadata(self) -> dict[str, Any]:
-        """Return the limits on steps and episodes."""
+        """Return the maximum numbers of steps and episodes."""
         specs = [spec for task in self._tasks.values() for spec in task.specs]
         return {
             "max_steps": max(map(horizon, specs)),
@@ -145,7 +145,7 @@ class AssayBenchmark(StepBenchmark):
         }
 
     def get_hold_action(self, last_action: dict[str, Any] | None) -> dict[str, Any]:
-        """Return the action that keeps the pose and the gripper."""
+        """Return the action that holds the current pose and gripper state."""
         held = STILL.copy()
         if self._convention.absolute:
             held[:6] = controller_state(self._player.play.observation)[:6]
@@ -171,7 +171,7 @@ class AssayBenchmark(StepBenchmark):
         return sent
 
     def render(self) -> np.ndarray:
-        """Render both cameras side by side, upright: uint8, (256, 512, 3)."""
+        """Render both cameras side by side, upright, as a uint8 image of shape (256, 512, 3)."""
         play = self._player.play
         return play.env.frame(play.observation)
 

@@ -1,1 +1,1 @@
-"""Runs in the formats of other tools."""
+"""Exports runs to the formats of other tools."""

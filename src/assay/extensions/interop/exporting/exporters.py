@@ -1,4 +1,4 @@
-"""`assay export --to TOOL`: the exporters by name, and the selection of episodes that they share."""
+"""`assay export --to TOOL`: the exporters by name, and the episode selection that they share."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from assay.support.files import replacing
 from assay.support.plugins import registered_addresses
 
 DEFAULT_IMAGE_SIZE = 256
-"""Height and width of images, pixels, as in the training data of LIBERO's policies."""
+"""Height and width of images, in pixels, as in the training data of LIBERO policies."""
 DEFAULT_MAX_EPISODES = 50
-"""Default number of episodes in exports with images, which take time and space."""
+"""Default number of episodes in exports with images, which take time and disk space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class ExportOptions:
 
     out: Path | None = None
     episodes: str = "all"
-    """Selected episodes: all, failures, or comma-separated keys."""
+    """Selected episodes: ``all``, ``failures``, or comma-separated keys."""
     most: int | None = None
     """Maximum number of episodes."""
     images: bool = True
     size: int = DEFAULT_IMAGE_SIZE
-    """Height and width of images, pixels."""
+    """Height and width of images, in pixels."""
     project: str = PROJECT
     dataset: str = ""
 
@@ -87,7 +87,7 @@ def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, An
 
 
 def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[ExportedEpisode]:
-    """Yield the episodes of some rows with their trajectories; those without a readable trajectory are omitted."""
+    """Yield the episodes for some rows with their trajectories, omitting those without a readable trajectory."""
     for row in rows:
         spec = store.specs([row["id"]])[0]
         for _, trajectory in store.trajectories([row["id"]]):
@@ -96,7 +96,7 @@ def read_episodes(store: Store, rows: list[dict[str, Any]]) -> Iterator[Exported
 
 @contextmanager
 def replaying(episode: ExportedEpisode, store: Store) -> Iterator[tuple[Env, Episode, list[Any]]]:
-    """Replay an episode; yields the environment, the episode as replayed and its observations."""
+    """Replay an episode, and yield the environment, the replayed episode and its observations."""
     env = world_of(episode.spec.task).open(store.states)
     observations: list[Any] = []
     error = str(episode.row["error"]) if episode.row["outcome"] == Outcome.ERROR else ""
@@ -108,12 +108,12 @@ def replaying(episode: ExportedEpisode, store: Store) -> Iterator[tuple[Env, Epi
 
 
 def report_written(folder: Path, count: int, left_out: int) -> str:
-    """Return the summary of an export of episodes."""
+    """Return a one-line summary of the exported episodes."""
     return f"{count} episodes written to {folder}" + (f" ({left_out} left out: --most)" if left_out else "")
 
 
 def _export_hf(store: Store, options: ExportOptions) -> str:
-    """Write results for Hugging Face's model pages: a file in ``.eval_results/`` of a model's repository.
+    """Write results for Hugging Face's model pages to a file in ``.eval_results/`` of a model's repository.
 
         - dataset: {id: ..., task_id: pro/position}
           value: 63.3
@@ -121,7 +121,7 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
           source: {name: Assay}
           notes: success in %; 95 % interval 52.1 to 73.2, n = 80; ...
 
-    A benchmark is a dataset on the Hub; its board collects the results under the dataset's id.
+    A benchmark is a dataset on the Hub; its leaderboard collects the results under the dataset's id.
     """
     file, dataset = options.require_out("hf", ".eval_results/assay.yaml"), options.dataset
     if dataset.count("/") != 1 or not all(dataset.split("/")):

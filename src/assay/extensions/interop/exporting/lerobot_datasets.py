@@ -1,7 +1,7 @@
-"""Episodes of a run, including failures, as a LeRobotDataset.
+"""Exports the episodes of a run, including failures, as a LeRobotDataset.
 
 Each frame has LeRobot's ``next.success``, ``next.done`` and ``next.reward``. Images are rendered by replaying the
-recorded actions, rotated as they are in evaluations.
+recorded actions, and rotated as in evaluations.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NEXT_COLUMNS = {"next.reward": pl.Float32(), "next.done": pl.Boolean(), "next.su
 
 
 def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> str:
-    """Write episodes into a new folder and return a one-line summary.
+    """Write episodes to a new folder and return a one-line summary.
 
     Raises RunError if the folder is not empty or the episodes cannot be replayed.
     """

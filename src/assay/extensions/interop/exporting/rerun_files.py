@@ -1,9 +1,11 @@
-"""Episodes as Rerun's ``.rrd`` files, one each: ``rerun FOLDER/*.rrd`` shows them side by side.
+"""Exports episodes as Rerun ``.rrd`` files, one per episode: ``rerun FOLDER/*.rrd`` shows them side by side.
 
 episode           instruction and outcome
-camera            images of the world, from the replayed actions
-world/path        path of the end effector, coloured by outcome; world/hand its position; world/things at the start
-action, gripper   over the steps
+camera            images of the scene, rendered by replaying the actions
+world/path        path of the end effector, coloured by outcome
+world/hand        position of the end effector
+world/things      initial positions of the objects
+action, gripper   values at each step
 goal/...          whether each atom of the goal was true
 """
 
@@ -32,13 +34,13 @@ from assay.runs.store import Store
 STEP = "step"
 """Name of the timeline, in control steps."""
 IMAGE_INTERVAL = 5
-"""Control steps between two images."""
+"""Number of control steps between two images."""
 COLOURS = {"success": (38, 130, 72), "failure": (188, 52, 44), "error": (190, 120, 20)}
 ACTIONS = ("x", "y", "z", "rx", "ry", "rz", "gripper")
 
 
 def write_recordings(store: Store, folder: Path, options: ExportOptions) -> str:
-    """Write episodes into a folder and return a one-line summary.
+    """Write episodes to a folder and return a one-line summary.
 
     Images are rendered by replaying the recorded actions, which takes about as long as the episodes did.
     """

@@ -1,4 +1,4 @@
-"""Experiment trackers: Weights & Biases, Trackio and TensorBoard. Each imports its package on first use."""
+"""Experiment trackers: Weights & Biases, Trackio and TensorBoard. Each package is imported on first use."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from assay.measures.summary import Summary
 
 
 def _values(row: TrackedEpisode) -> dict[str, Any]:
-    """Return the numbers and texts that are logged for one episode."""
+    """Return the numbers and strings to log for an episode."""
     return {**row.scalars(), **{f"episode/{name}": value for name, value in row.texts().items()}}
 
 
 class Wandb:
-    """A W&B run: one step per episode, a table of rates at the end.
+    """A W&B run with one step per episode, and a table of success rates at the end.
 
-    ``WANDB_MODE=offline`` needs no account; ``wandb sync`` uploads later.
+    ``WANDB_MODE=offline`` needs no account; ``wandb sync`` uploads the run later.
     """
 
     def __init__(self) -> None:
         self._wandb: Any = importlib.import_module("wandb")
 
     def start(self, about: TrackedRun) -> int:
-        """Start a run, or resume the run with the same id; returns its next step."""
+        """Start a run, or resume the run with the same id, and return its next step."""
         self._run = self._wandb.init(
             project=about.project,
             name=about.name,
@@ -41,7 +41,7 @@ class Wandb:
         self._run.log(_values(row), step=row.number)
 
     def finish(self, summary: Summary) -> None:
-        """Log rates with intervals and end the run."""
+        """Log success rates with intervals and end the run."""
         table = self._wandb.Table(columns=["condition", "rate", "low", "high", "episodes", "errors"])
         for rate in summary.rates.values():
             table.add_data(rate.condition, rate.rate, rate.low, rate.high, rate.episodes, rate.errors)
@@ -51,14 +51,14 @@ class Wandb:
 
 
 class Trackio:
-    """A run in Trackio, Hugging Face's local dashboard: ``trackio show --project assay``."""
+    """A run in Trackio, Hugging Face's local dashboard (``trackio show --project assay``)."""
 
     def __init__(self) -> None:
         self._trackio: Any = importlib.import_module("trackio")
         self._last_step: int | None = None
 
     def start(self, about: TrackedRun) -> int:
-        """Start a run, or resume the run with the same name; returns its next step."""
+        """Start a run, or resume the run with the same name, and return its next step."""
         storage = importlib.import_module("trackio.sqlite_storage").SQLiteStorage
         name = f"{about.name}-{about.id[:8]}"
         last = storage.get_max_step_for_run(about.project, name)
@@ -79,14 +79,14 @@ class Trackio:
         self._run.log(_values(row), step=row.number)
 
     def finish(self, summary: Summary) -> None:
-        """Log rates with intervals at the step of the last episode and end the run."""
+        """Log success rates with intervals at the step of the last episode and end the run."""
         if self._last_step is not None:
             self._run.log(summary.metrics("final/"), step=self._last_step)
         self._trackio.finish()
 
 
 class TensorBoard:
-    """Event files in a folder beside the run (``tensorboard --logdir runs``): scalars per episode, a table at the end.
+    """Event files in a folder beside the run (``tensorboard --logdir runs``): scalars per episode and a final table.
 
     The protocol buffers of the package tensorboard are written directly, so TensorFlow is not needed.
     """
@@ -102,7 +102,7 @@ class TensorBoard:
         self._string_type: Any = importlib.import_module(f"{proto}.types_pb2").DT_STRING
 
     def start(self, about: TrackedRun) -> int:
-        """Open the folder of a run; returns the number of episodes that are already in its files."""
+        """Open the folder of a run and return the number of episodes already in its files."""
         folder = about.folder / "tensorboard" / f"{about.name}-{about.id[:8]}"
         self._step = 0
         if folder.is_dir():
@@ -126,7 +126,7 @@ class TensorBoard:
         self._writer.add_event(self._event(step=row.number, summary=self._summary.Summary(value=values)))
 
     def finish(self, summary: Summary) -> None:
-        """Write the table of rates and close the file."""
+        """Write the table of success rates and close the file."""
         lines = ["| condition | success | 95 % interval | episodes |", "| --- | --- | --- | --- |"]
         lines += [
             f"| {rate.condition} | {100 * rate.rate:.1f} % | {100 * rate.low:.1f} to {100 * rate.high:.1f} "

@@ -1,4 +1,4 @@
-"""A CSV table of episodes, one row each.
+"""Imports a CSV table with one row per episode.
 
     task,seed,condition,success,steps,instruction
     libero_goal/3,0,control,true,142,open the top drawer and put the bowl inside
@@ -43,7 +43,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "error": ("error",),
     "policy": ("policy", "model"),
 }
-"""Accepted column names by meaning; the first match is used, and the first name of each is the documented one."""
+"""Meaning -> accepted column names; the first match is used, and the first name in each tuple is documented."""
 REQUIRED = ("task", "success")
 NO_SEED_REMARK = (
     "there is no seed column: the n-th episodes of a task are assumed to share their start in all conditions"
@@ -51,7 +51,7 @@ NO_SEED_REMARK = (
 
 
 def read_table(file: Path) -> tuple[Evaluation, ...]:
-    """Return the evaluations in a table, one per policy. Raises ReleaseError that names the invalid row."""
+    """Return the evaluations in a table, one per policy. Raises ReleaseError naming the invalid row."""
     text = text_of(file)
     delimiter = max(",\t;", key=text.partition("\n")[0].count)
     reader = csv.DictReader(io.StringIO(text), delimiter=delimiter)
@@ -106,7 +106,7 @@ def _episode(
     trials: Counter[tuple[str, str, str]],
     place: str,
 ) -> ReportedEpisode:
-    """Return the episode of a row. ``trials`` counts the episodes of each policy, condition and task."""
+    """Return the episode in a row. ``trials`` counts the episodes of each policy, condition and task."""
     suite, name = cells.get("suite", ""), cells["task"]
     task = find_task(name, suite) or "/".join(part for part in (suite, name) if part)
     if not task:
@@ -152,7 +152,7 @@ def _parse_number(text: str, name: str, place: str) -> float:
 
 
 def _parse_label(text: str) -> Label:
-    """Return a number if the text is one, otherwise the text."""
+    """Return the text as a number if possible, otherwise unchanged."""
     with suppress(ValueError):
         return int(text)
     with suppress(ValueError):

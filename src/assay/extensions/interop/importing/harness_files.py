@@ -54,9 +54,9 @@ from assay.tasks.formats import ReleaseError, text_of
 
 VLA_EVAL_STATUS = {"success": Outcome.SUCCESS, "fail": Outcome.FAILURE, "error": Outcome.ERROR}
 STATE_SIZE = 8
-"""Length of a state: position 3, orientation 3, fingers 2."""
+"""Length of a state: position (3), orientation (3) and finger positions (2)."""
 PRO_REGULAR_ENDS = ("success", "max_steps")
-"""Termination reasons of LIBERO-PRO that are not errors."""
+"""Termination reasons in LIBERO-PRO that are not errors."""
 LEROBOT_REMARK = (
     "lerobot's file has no steps, trajectories or instructions, so only success rates are reported"
 )
@@ -66,7 +66,7 @@ PRO_REMARK = (
 
 
 def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
-    """Return the evaluation in a recording of vla-eval. Raises ReleaseError."""
+    """Return the evaluation in a vla-eval recording. Raises ReleaseError."""
     episodes: dict[tuple[str, str, int, str], ReportedEpisode] = {}
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
@@ -146,7 +146,7 @@ def _vla_eval_episode(
 
 
 def _vla_eval_trajectory(db: sqlite3.Connection, sid: str, eid: str) -> Trajectory:
-    """Return path and actions of an episode; empty unless every step has them."""
+    """Return the path and the actions of an episode; both are empty unless every step has them."""
     query = "SELECT fields FROM step_rows WHERE sid = ? AND eid = ? ORDER BY step_id"
     steps = [json.loads(fields) for (fields,) in db.execute(query, (sid, eid))]
 
@@ -249,7 +249,7 @@ def _libero_pro_episode(row: dict[str, Any], folder: Path) -> ReportedEpisode:
 
 
 def _libero_pro_trajectory(path: str, folder: Path) -> Trajectory:
-    """Read a trace file at its recorded path or beside the list of episodes; empty if it is missing."""
+    """Read a trace file from its recorded path or from beside ``episodes.jsonl``; empty if it is missing."""
     places = (Path(path), folder / path, folder / "action_traces" / Path(path).name) if path else ()
     file = next((place for place in places if place.is_file()), None)
     steps = [json.loads(line) for line in text_of(file).splitlines() if line.strip()] if file else []
@@ -265,7 +265,7 @@ def _libero_pro_trajectory(path: str, folder: Path) -> Trajectory:
 
 
 def _contains(*keys: bytes) -> Callable[[Path, bytes], bool]:
-    """Return a function that recognises JSON that begins with an object and contains one of the keys."""
+    """Return a function that recognises JSON files that begin with an object and contain one of the keys."""
     return lambda path, head: head.lstrip().startswith(b"{") and any(key in head for key in keys)
 
 

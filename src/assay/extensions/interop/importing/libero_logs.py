@@ -1,4 +1,4 @@
-"""The log that LIBERO's evaluation scripts print: OpenVLA's and its descendants (OFT, openpi, starVLA, ...).
+"""Imports logs printed by LIBERO's evaluation scripts: OpenVLA's and its descendants (OFT, openpi, starVLA, ...).
 
     Task suite: libero_goal
     Task: open the top drawer and put the bowl inside
@@ -42,7 +42,7 @@ _CHECKPOINT = re.compile(r"(?:pretrained_checkpoint|[Mm]odel(?: name)?)[:=] ?'?(
 
 
 def read_log(file: Path) -> tuple[Evaluation, ...]:
-    """Return the evaluation in a log. Raises ReleaseError if it has no episodes."""
+    """Return the evaluation in a log. Raises ReleaseError if the log contains no episodes."""
     text = text_of(file, most=MAX_BYTES)
     if match := _SUITE.search(text):
         suite = match[1]
@@ -102,7 +102,7 @@ def _episodes(text: str, suite: str) -> Iterator[ReportedEpisode]:
 
 
 def _is_unknown_control(reported: ReportedEpisode) -> bool:
-    """Return whether a prompt without a perturbation suffix is not the instruction of a built-in task."""
+    """Return whether a prompt has no perturbation suffix and is not the instruction of a built-in task."""
     return reported.is_control and reported.name.task not in tasks.built_in_ids()
 
 

@@ -1,18 +1,18 @@
-"""LIBERO-Para's official logs as runs, so that published results get the same report as other runs.
+"""Imports LIBERO-Para's official logs as runs, so that published results get the same report as other runs.
 
     MODEL/seed7/eval0.json          the episodes of one task, with trajectories unless these were removed
     MODEL/seed7/eval_unknown.json   those of ``--mode original``: LIBERO-Goal's unperturbed tasks
     MODEL/seed7/meta.json           the model and its settings (optional)
 
-``eval`` counts the tasks of LIBERO-Goal in alphabetical order of their files. With a single seed the seed's folder may
-be missing; ``meta.json`` then has the seed.
+The number after ``eval`` is the index of the LIBERO-Goal task in the alphabetical order of the task files. With a
+single seed, the seed folder may be missing; ``meta.json`` then contains the seed.
 
-Every published script logs one row of ``proprio_states`` before each action: the end effector's position (metres, x,
-y, z), its orientation (axis times angle) and the positions of both fingers (metres; the second one is negative). The
+Every published script logs one row of ``proprio_states`` before each action: the end effector's position (x, y, z in
+metres), its orientation (axis times angle) and the positions of both fingers (in metres; the second is negative). The
 paper has one number for the gripper instead, which is taken as the distance between the fingers. ``actions`` are the
 executed actions.
 
-Episodes of ``--mode original`` become the controls of the paraphrases with the same task and seed. The logs have no
+Episodes of ``--mode original`` become the controls of the paraphrases with the same task and seed. The logs contain no
 object states.
 """
 
@@ -43,13 +43,13 @@ from assay.tasks.formats.libero_para import SUITE, PublishedParaphrase, Types, r
 
 EXPERIMENT = "para"
 MAX_BYTES = 1_000_000_000
-"""Maximum size of one log; a log of 4,092 episodes of 300 steps has 70 million bytes."""
+"""Maximum size of a log in bytes; a log of 4,092 episodes of 300 steps takes about 70 million bytes."""
 STATE_SIZES = (7, 8)
 """Valid lengths of a row of ``proprio_states``."""
 ACTION_SIZE = 7
 _LOGS = "eval*.json"
 UNKNOWN = "unknown"
-"""Type of an original instruction in the logs; also the name of a model if no file names it."""
+"""Type of an original instruction in the logs; also the name of a model that no file names."""
 T = TypeVar("T")
 Rows = list[list[float]]
 
@@ -81,7 +81,7 @@ class LoggedEpisode:
     def record(self, replan: int | None) -> Episode:
         """Return the episode; missing parts of its trajectory are empty. Raises ReleaseError for invalid shapes.
 
-        A state is logged before each action and none after the last, so there are as many states as actions.
+        A state is logged before each action but not after the last, so there are as many states as actions.
         """
         empty = no_trajectory(ACTION_SIZE)
         path, gripper, actions = empty.end_effector, empty.gripper, empty.actions
@@ -127,19 +127,19 @@ class ParaSettings:
     total_tasks: int = 0
     """Number of episodes in the evaluation, over all tasks."""
     timestamp: str = ""
-    """Start time."""
+    """Start time of the evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParaLog:
-    """Episodes of one task and seed, or of all tasks in a log of ``--mode original``."""
+    """Episodes of one task and seed, or of all tasks if logged with ``--mode original``."""
 
     eval_id: int
     episodes: tuple[LoggedEpisode, ...]
 
 
 def find_models(folder: Path) -> dict[str, Path]:
-    """Return the folders of models' logs by name: this folder or its subfolders. Raises ReleaseError without logs."""
+    """Return the log folders of models by name: this folder or its subfolders. Raises ReleaseError if none has logs."""
     candidates = (folder, *sorted(path for path in folder.glob("*") if path.is_dir()))
     models = [candidate for candidate in candidates if _seed_folders(candidate)]
     if not models:
@@ -152,7 +152,7 @@ def find_models(folder: Path) -> dict[str, Path]:
 
 
 def read_logs(folder: Path) -> Iterator[tuple[Path, int, ParaSettings, ParaLog]]:
-    """Yield the file, seed, settings and episodes of each of a model's logs. Raises ReleaseError for an invalid log."""
+    """Yield the file, seed, settings and episodes of each log of a model. Raises ReleaseError for an invalid log."""
     for seed_folder in _seed_folders(folder):
         metadata = seed_folder / "meta.json"
         settings = _read(metadata, ParaSettings) if metadata.is_file() else ParaSettings()
@@ -181,18 +181,18 @@ def _read(file: Path, kind: type[T]) -> T:
 
 
 WordingKey = tuple[Types, int, int]
-"""Key of a wording: its types, its task's number (``eval``), and its number among those of this type and task."""
+"""Key of a wording: its types, the number of its task (``eval``), and its number within this type and task."""
 
 
 def import_libero_para(
     folders: Iterable[Path], metadata: Path, out: Path, controls: Path | None = None
 ) -> Iterator[ImportedRun]:
-    """Write the logs of models into new runs and yield a summary of each.
+    """Write the logs of models to new runs and yield a summary of each.
 
-    Each of ``folders`` holds a model's logs or is a folder of such folders. ``out`` is a run file for one model, or a
-    folder for runs named after the models' folders. ``controls`` holds logs of ``--mode original``, which may also lie
-    among the others: of the only model, or in folders named after the models'. Raises ReleaseError for invalid logs or
-    metadata, RunError if a run exists.
+    Each entry of ``folders`` holds a model's logs or is a folder of such folders. ``out`` is a run file for one
+    model, or a folder for runs named after the models' folders. ``controls`` holds logs of ``--mode original``,
+    which may also be among the other logs: those of the only model, or folders named after the models' folders.
+    Raises ReleaseError for invalid logs or metadata, and RunError if a run exists.
     """
     models: dict[str, Path] = {}
     for folder in folders:
@@ -227,19 +227,19 @@ class _ModelImport:
     control_folder: Path | None
     wordings: dict[WordingKey, PublishedParaphrase]
     task_ids: dict[int, str]
-    """Task ids by the tasks' numbers in the logs."""
+    """Task number in the logs -> task id."""
     counts: Counter[str] = field(default_factory=Counter)
-    """Numbers of episodes and of special cases."""
+    """Numbers of episodes and special cases."""
     logged: set[tuple[int, WordingKey]] = field(default_factory=set)
     """Seeds and wordings of the episodes imported so far."""
     scored: set[WordingKey] = field(default_factory=set)
-    """Wordings of the metadata that occur in the logs."""
+    """Wordings in the metadata that occur in the logs."""
     repetitions: Counter[tuple[str, int, Types, str]] = field(default_factory=Counter)
     """Number of episodes by task, seed, types and text."""
     controls: set[tuple[str, int]] = field(default_factory=set)
     """Tasks and seeds that have a control."""
     evaluations: dict[Path, tuple[int, ParaSettings]] = field(default_factory=dict)
-    """Seed and settings by folder."""
+    """Folder -> seed and settings."""
 
     def batches(self) -> Iterator[list[tuple[EpisodeSpec, Episode]]]:
         """Yield the episodes of each log."""
@@ -271,7 +271,7 @@ class _ModelImport:
     def _spec(
         self, episode: LoggedEpisode, seed: int, settings: ParaSettings, eval_id: int
     ) -> EpisodeSpec | None:
-        """Return the spec of an episode; None if the metadata does not name its task.
+        """Return the spec of an episode, or None if the metadata does not name its task.
 
         Raises ReleaseError for an unknown combination of types and for a repeated episode.
         """
@@ -327,7 +327,7 @@ class _ModelImport:
         )
 
     def describe(self) -> tuple[dict[str, Any], list[str]]:
-        """Return the metadata of the run and the remarks about it."""
+        """Return the run's metadata and remarks about it."""
         evaluations = sorted(self.evaluations.values(), key=lambda evaluation: evaluation[0])
         counts = self.counts
         total = sum(settings.total_tasks for _, settings in evaluations)

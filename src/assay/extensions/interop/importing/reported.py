@@ -1,4 +1,4 @@
-"""Episodes as reported by other evaluations, and their names for LIBERO's tasks.
+"""Episodes reported by other evaluations, and the names that these use for LIBERO's tasks.
 
     libero_goal, "open the top drawer and put the bowl inside"             LIBERO's task: a control
     libero_goal_swap, ...                                                  LIBERO-PRO's suite of swapped positions
@@ -20,14 +20,14 @@ from assay.episodes import CONTROL, Change, Episode, Outcome
 from assay.tasks.formats import Label, ReleaseError, libero_pro, task_and_suffix
 
 SCENE_PREFIX = re.compile(r"^[A-Z_]*SCENE\d+_")
-"""Prefix of the names of LIBERO-100's task files, before the instruction."""
+"""Prefix before the instruction in the names of LIBERO-100's task files."""
 AXES: Mapping[str, str] = {
     **dict.fromkeys((Change.NAMES, Change.WORDING, Change.SURFACE, Change.TASK), "words"),
     **dict.fromkeys((Change.SENSES, Change.LATENCY), "senses"),
     **dict.fromkeys((Change.POSITION, Change.APPEARANCE, Change.OBJECT, Change.CLUTTER), "world"),
     **dict.fromkeys((Change.ROOM, Change.CAMERA, Change.ROBOT, Change.DIFFICULTY, Change.WORLD), "world"),
 }
-"""Perturbation axis of each change that findings name."""
+"""Perturbation axis of each change named in findings."""
 PRO_CHANGES: Mapping[str, str] = {
     "object": Change.OBJECT,
     "position": Change.POSITION,
@@ -37,7 +37,7 @@ PRO_CHANGES: Mapping[str, str] = {
     "environment": Change.ROOM,
 }
 PRO_TYPES: Mapping[str, str] = {**libero_pro.FROZEN, "language": "semantic"}
-"""Names of changes in LIBERO-PRO's tools -> names in the paper."""
+"""Name of a change in LIBERO-PRO's tools -> its name in the paper."""
 PLUS_CATEGORIES: Mapping[str, tuple[str, str]] = {
     "add": ("Objects Layout", Change.CLUTTER),
     "level": ("Objects Layout", Change.POSITION),
@@ -49,7 +49,7 @@ PLUS_CATEGORIES: Mapping[str, tuple[str, str]] = {
     "start": ("Robot Initial States", Change.ROBOT),
     "view": ("Camera Viewpoints", Change.CAMERA),
 }
-"""Part of a suffix -> LIBERO-plus's category and the change that findings name."""
+"""Part of a suffix -> LIBERO-plus's category, and the change named in findings."""
 PRO_UNNAMED_SUITE = "temp"
 """Suffix of the suite that LIBERO-PRO's tool generates on the fly, for any change."""
 _DEFAULT_VIEW = "0 0 100 0 0"
@@ -69,10 +69,10 @@ class TaskCondition:
     """The task and condition of an episode."""
 
     task: str
-    """Id of a built-in task, or the evaluation's own name for another task."""
+    """Id of a built-in task, or the name that the evaluation gives to another task."""
     condition: str = CONTROL
     change: str = ""
-    """Name of the change in findings (``position``); empty to use the condition's name."""
+    """Name of the change in findings, such as ``position``; empty to use the condition's name."""
     variant: str = ""
     """Label that distinguishes episodes with the same condition, task and trial."""
     labels: Mapping[str, Label] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class ReportedEpisode:
 
     name: TaskCondition
     trial: int
-    """Seed, or number of the episode within its task and condition; equal trials have equal initial states."""
+    """Seed, or number of the episode within its task and condition; equal trials share an initial state."""
     episode: Episode
 
     @property
@@ -114,11 +114,11 @@ class ResultFormat:
     """A file format from which results can be imported."""
 
     name: str
-    """Name in messages: "vla-eval recording (recording-*.sqlite)"."""
+    """Name in messages, such as "vla-eval recording (recording-*.sqlite)"."""
     recognises: Callable[[Path, bytes], bool]
     """Function that returns whether a file has this format, given its path and first bytes."""
     read: Callable[[Path], tuple[Evaluation, ...]]
-    """Function that returns the evaluations of a file. Raises ReleaseError if it is invalid."""
+    """Function that returns the evaluations in a file, and raises ReleaseError if the file is invalid."""
 
 
 def parse_outcome(value: object, place: str) -> Outcome:
@@ -136,9 +136,9 @@ def normalise(text: str) -> str:
 
 
 def find_task(name: str, suite: str = "") -> str | None:
-    """Return the id of a built-in task from an id, a number in its suite, a file name or an instruction.
+    """Return the id of the built-in task with an id, a number in its suite, a file name or an instruction.
 
-    None if there is no such task or several tasks share the instruction.
+    Returns None if there is no such task or if several tasks share the instruction.
     """
     text = name.strip()
     for id in (text, f"{suite}/{text}"):
@@ -153,9 +153,9 @@ def find_task(name: str, suite: str = "") -> str | None:
 def parse_names(
     suite: str, task: str, category: str | None = None, difficulty: int | None = None
 ) -> TaskCondition:
-    """Return the task and condition of a reported suite and task name, number or prompt.
+    """Return the task and condition for a reported suite and a task name, number or prompt.
 
-    ``category``, ``difficulty``: those of LIBERO-plus, if the file has them.
+    ``category`` and ``difficulty`` are LIBERO-plus's, if the file contains them.
     """
     base, condition, change = _parse_suite(suite)
     labels: dict[str, Label] = {} if difficulty is None else {"difficulty": difficulty}
@@ -190,12 +190,12 @@ def parse_names(
 
 
 def plus_condition(category: str) -> str:
-    """Return the condition of a category of LIBERO-plus, as in the experiment ``libero-plus``."""
+    """Return the condition for a LIBERO-plus category, as in the experiment ``libero-plus``."""
     return f"libero-plus/{'-'.join(category.lower().split())}"
 
 
 def _parse_suite(name: str) -> tuple[str, str, str]:
-    """Return LIBERO's suite, the condition and the change; names of other suites are returned unchanged."""
+    """Return LIBERO's suite, the condition and the change; the names of other suites are returned unchanged."""
     base = next((suite for suite in tasks.suites() if name == suite or name.startswith(f"{suite}_")), "")
     rest = name.removeprefix(base).lstrip("_") if base else ""
     if not base or not rest:
@@ -210,7 +210,7 @@ def _parse_suite(name: str) -> tuple[str, str, str]:
 
 @cache
 def _tasks_by_instruction(suite: str) -> dict[str, str]:
-    """Return ids of the tasks of a suite (of all suites if empty) by instruction, without ambiguous instructions."""
+    """Map unambiguous instructions to task ids, for one suite (for all suites if empty)."""
     ids: dict[str, set[str]] = {}
     for id in tasks.built_in_ids():
         if id.startswith(f"{suite}/" if suite else ""):

@@ -30,7 +30,7 @@ from assay.tasks.formats import ReleaseError
 from assay.tasks.formats.libero_plus import wordings
 
 LARGEST = 2**63 - 1
-"""Largest integer that SQLite stores."""
+"""Largest integer that SQLite can store."""
 FORMATS: tuple[ResultFormat, ...] = (*HARNESS_FORMATS, LOG_FORMAT, CSV_FORMAT)
 """Supported formats, in the order in which they are tried."""
 EXPERIMENT = "imported"
@@ -38,7 +38,7 @@ REWORDED = plus_condition(PLUS_CATEGORIES["language"][0])
 """Condition of LIBERO-plus's rewordings."""
 NOT_REPEATABLE = "it was run with another tool, whose results do not describe the perturbation"
 _HEAD_BYTES = 65_536
-"""Number of bytes of a file from which its format is recognised."""
+"""Number of leading bytes from which a file's format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ResultFile:
 
     @classmethod
     def parse(cls, text: str) -> ResultFile:
-        """Parse ``FILE`` or ``CONDITION=FILE``; an existing file whose name contains "=" is taken as the file."""
+        """Parse ``FILE`` or ``CONDITION=FILE``; an existing file whose name contains "=" is treated as ``FILE``."""
         condition, equals, file = text.partition("=")
         if not equals or Path(text).exists():
             return cls(Path(text))
@@ -81,9 +81,9 @@ def write_run(
     batches: Iterable[Sequence[tuple[EpisodeSpec, Episode]]],
     describe: Callable[[], tuple[dict[str, Any], Iterable[str]]],
 ) -> ImportedRun:
-    """Write batches of episodes into a new run.
+    """Write batches of episodes to a new run.
 
-    ``describe`` is called after the last batch and returns the metadata of the run and the remarks about it.
+    ``describe`` is called after the last batch and returns the run's metadata and remarks about it.
     """
     counts, tasks_run = dict.fromkeys(("episodes", "controls", "errors", "paths"), 0), set[str]()
     with replacing(out, suffix=SUFFIX, database=True) as unfinished, Store.writing(unfinished) as store:
@@ -112,11 +112,12 @@ def import_results(
     control: str = CONTROL,
     plus: Path | None = None,
 ) -> Iterator[ImportedRun]:
-    """Write the results in some files into new runs, one per policy, and yield a summary of each.
+    """Write the results in some files to new runs, one per policy, and yield a summary of each.
 
-    ``out`` is a run file, NAME.assay, or a folder for several policies. ``policy`` is the name to use if a file has
-    none; ``control`` is the files' name for the unperturbed condition; ``plus`` is LIBERO-plus's folder, which maps
-    its rewordings to tasks. Raises ReleaseError for an unsupported or invalid file, RunError if a run exists.
+    ``out`` is a run file, NAME.assay, or a folder for several policies. ``policy`` is the name to use if a file
+    contains none; ``control`` is the name of the unperturbed condition in the files; ``plus`` is LIBERO-plus's
+    folder, which maps its rewordings to tasks. Raises ReleaseError for an unsupported or invalid file, and
+    RunError if a run exists.
     """
     by_policy: dict[str, list[Evaluation]] = {}
     reworded = {} if plus is None else {normalise(wording.text): wording.task for wording in wordings(plus)}
@@ -146,7 +147,7 @@ def import_results(
 
 
 def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
-    """Return the run file of each name: ``out``, or a file in the folder ``out``. Raises RunError if it exists."""
+    """Return the run file for each name: ``out``, or a file in the folder ``out``. Raises RunError if it exists."""
     names = list(names)
     if out.suffix == SUFFIX:
         if len(names) > 1:
@@ -162,7 +163,7 @@ def run_files(names: Iterable[str], out: Path, plural: str) -> dict[str, Path]:
 
 
 def _read(file: Path) -> tuple[Evaluation, ...]:
-    """Return the evaluations in a file, or in the known result file of a folder. Raises ReleaseError."""
+    """Return the evaluations in a file, or in the result file that a folder contains. Raises ReleaseError."""
     if file.is_dir():
         candidates = [file / name for name in ("eval_info.json", "episodes.jsonl")]
         candidates += sorted(file.glob("recording-*.sqlite"))
@@ -222,9 +223,9 @@ def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun
 
 
 def _spec(reported: ReportedEpisode, stored: bool, text_labels: Collection[str]) -> EpisodeSpec:
-    """Return the spec of an episode, whose change is named but cannot be replayed.
+    """Return the spec of an episode, with a change that is named but cannot be replayed.
 
-    Labels in ``text_labels`` are stored as texts.
+    Labels in ``text_labels`` are stored as text.
     """
     name = reported.name
     labels: dict[str, Label] = {
@@ -252,7 +253,7 @@ def _spec(reported: ReportedEpisode, stored: bool, text_labels: Collection[str])
 
 
 def _missing_parts(episodes: Sequence[ReportedEpisode]) -> Iterator[str]:
-    """Yield one sentence about each comparison that the imported episodes do not allow."""
+    """Yield one sentence for each comparison that the imported episodes do not allow."""
     changed = [episode for episode in episodes if not episode.is_control]
     starts = {(episode.name.task, episode.trial) for episode in episodes if episode.is_control}
     unpaired = sum((episode.name.task, episode.trial) not in starts for episode in changed)

@@ -1,1 +1,1 @@
-"""LIBERO-Para: the paraphrases of its release, and the tables and figures of the paper."""
+"""LIBERO-Para: the released paraphrases, and the paper's tables and figures."""

@@ -1,4 +1,4 @@
-"""LIBERO-Para's near and far failures by the paper's rule, and its figures of trajectories."""
+"""LIBERO-Para's near and far failures by the paper's rule, and its trajectory figures."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ ENDINGS: dict[str, tuple[str, Callable[[NearFar], float]]] = {
     "far failure": (ORANGE, lambda group: group.far_share()),
     "not judged": (RULE, lambda group: group.unjudged / group.episodes),
 }
-"""Outcomes of an episode: colour in figures, and function that returns the share within a group."""
+"""Outcome of an episode -> its colour in figures, and a function that returns its share within a group."""
 MAX_PATHS = 40
-"""Maximum number of successful trajectories drawn per task, evenly spaced over its episodes."""
+"""Maximum number of successful trajectories drawn per task, evenly spaced over the task's episodes."""
 _RULE = (
     "By the paper's rule, for paraphrases only: a near failure is at most as far from the task's mean successful "
     "trajectory (dynamic time warping) as its farthest success; a far failure is farther."
@@ -58,7 +58,7 @@ def _failures(run: PaperRun) -> NearFarFailures:
 
 @by_run(_failures)
 def failures_table(results: dict[str, NearFarFailures]) -> Table:
-    """Table 4: shares of success, near and far failures; the highest share of far failures first."""
+    """Return Table 4: shares of successes, near and far failures, sorted by decreasing share of far failures."""
     return model_table(
         "failures",
         "Near and far failures, the largest share of far ones first",
@@ -77,7 +77,7 @@ def failures_table(results: dict[str, NearFarFailures]) -> Table:
 
 @by_run(_failures)
 def thresholds_table(results: dict[str, NearFarFailures]) -> Table:
-    """Table 16: near and far failures with stricter thresholds."""
+    """Return Table 16: near and far failures with stricter thresholds."""
 
     def column(kind: str, quantile: str) -> Column:
         read = NearFar.near_share if kind == "near" else NearFar.far_share
@@ -94,7 +94,7 @@ def thresholds_table(results: dict[str, NearFarFailures]) -> Table:
 
 
 def paths_figure(run: PaperRun) -> Drawing:
-    """Figure 8, right: trajectories of the task with the most failures."""
+    """Return Figure 8 (right): trajectories for the task with the most failures."""
     failed = [task for task in _failures(run).tasks if task.failures]
     if not failed:
         raise MeasureError("no failure could be judged")
@@ -122,7 +122,7 @@ def paths_figure(run: PaperRun) -> Drawing:
 
 
 def successes_figure(run: PaperRun) -> Drawing:
-    """Figure 18: successful trajectories of every task."""
+    """Return Figure 18: successful trajectories for every task."""
     tasks = sorted(_failures(run).tasks, key=lambda task: natural(task.task))
     across = min(5, len(tasks))
     down = -(-len(tasks) // across)
@@ -148,7 +148,7 @@ def successes_figure(run: PaperRun) -> Drawing:
 
 @by_run(_failures)
 def types_figure(results: dict[str, NearFarFailures]) -> Iterator[Part]:
-    """Figure 19: success, near and far failures by object type and by action type; each model, and their mean."""
+    """Yield Figure 19: successes, near and far failures by object type and by action type, per model and on average."""
     models = [
         tuple(
             {group.group: np.array([share(group) for _, share in ENDINGS.values()]) for group in side}
@@ -201,7 +201,7 @@ def _types(name: str, title: str, caption: str, sides: tuple[Mapping[str, np.nda
 
 
 def _paths(run: PaperRun, task: TaskFailures, condition: pl.Expr, limit: int) -> np.ndarray:
-    """Return up to ``limit`` trajectories of a task, evenly spaced over its episodes: (paths, 50, 3)."""
+    """Return up to ``limit`` trajectories of a task, evenly spaced over its episodes; shape (paths, 50, 3)."""
     episodes = _failures(run).episodes
     own = episodes.filter((pl.col("task") == task.task) & (pl.col("goal") == task.goal)).sort("id")
     successes, ids = own.filter("success")["id"].to_numpy(), own.filter(condition)["id"].to_numpy()

@@ -1,4 +1,4 @@
-"""LIBERO-Para's figures of success: grids, object names, PRIDE's weight, action types, distance."""
+"""LIBERO-Para's figures of success rates: grids, object names, PRIDE's weight, action types and distance."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from assay.measures.words.pride import SWEEP, Sweep
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run
 
 COLOURS = {"lexical": BLUE, "structural": ORANGE, "pragmatic": PINK, "": FAINT}
-"""Colours of the categories of action types and of the original instruction."""
+"""Colours of the action-type categories and of the original instruction."""
 
 
 def _in_percent(share: float) -> str:
@@ -54,7 +54,7 @@ def _in_percent(share: float) -> str:
 
 @by_run(lambda run: run.data.result(CELLS))
 def average_grid(results: dict[str, tuple[ParaCell, ...]]) -> Drawing:
-    """Figure 6: success per cell, averaged over models."""
+    """Return Figure 6: success rate in each cell, averaged over models."""
     shares = average([{cell.key: cell.success for cell in cells} for cells in results.values()])
     episodes = sum(cell.episodes for cells in results.values() for cell in cells)
     original = "The top left cell is the original instruction. " if ORIGINAL in shares else ""
@@ -66,7 +66,7 @@ def average_grid(results: dict[str, tuple[ParaCell, ...]]) -> Drawing:
 
 
 def cell_exhibits(run: PaperRun) -> Iterator[Part]:
-    """Figure 17: success per cell of one model, mean over seeds and each seed."""
+    """Yield Figure 17: one model's success rate in each cell, averaged over seeds and for each seed."""
     cells = run.data.result(CELLS)
     seeds = sorted({seed for cell in cells for seed in cell.seeds})
 
@@ -95,7 +95,7 @@ def cell_exhibits(run: PaperRun) -> Iterator[Part]:
 
 @by_run(lambda run: run.data.result(OBJECT_GAP))
 def names_figure(gaps: dict[str, ObjectGap]) -> Drawing:
-    """Figure 7: success with and without the original object names."""
+    """Return Figure 7: success rates with and without the original object names."""
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
@@ -138,7 +138,7 @@ def names_figure(gaps: dict[str, ObjectGap]) -> Drawing:
 
 @by_run(lambda run: run.data.result(SWEEP))
 def weight_figure(sweeps: dict[str, Sweep]) -> Drawing:
-    """Figure 13: PRIDE over alpha, and its slope, the steepest first."""
+    """Return Figure 13: PRIDE as a function of alpha, and its slope, steepest first."""
 
     def paint(figure: Figure) -> None:
         left, right = figure.subplots(1, 2, width_ratios=(3, 2))
@@ -177,7 +177,7 @@ def weight_figure(sweeps: dict[str, Sweep]) -> Drawing:
 
 @by_run(cell_rates)
 def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
-    """Figure 14: success by action type and by category, averaged over models."""
+    """Return Figure 14: success rates by action type and by category, averaged over models."""
     types = [action_means(cells) for cells in results.values()]
     categories = [category_means(cells) for cells in results.values()]
     kind = {action: name for name, actions in CATEGORIES.items() for action in actions}
@@ -220,7 +220,7 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
 
 
 def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
-    """Return distance, success and deviation of each cell, and a text with their correlation."""
+    """Return the distance, success rate and standard deviation of each cell, and a text with the correlation."""
     cells = [
         (cell.pd, cell.success, cell.spread or 0.0)
         for cell in run.data.result(CELLS)
@@ -236,7 +236,7 @@ def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
 
 @by_run(_distances)
 def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]], str]]) -> Drawing:
-    """Figure 16: success of each cell against PD, one panel per model."""
+    """Return Figure 16: success rate of each cell against PD, one panel per model."""
     across = min(len(results), 3)
     down = -(-len(results) // across)
 

@@ -13,9 +13,9 @@ from assay.tasks.formats import libero_para as release
 
 
 def libero_para(folder: str = "", per_cell: int | None = None, seed: int = 0) -> Experiment:
-    """The released paraphrases of a checkout: its metadata.csv or, without one, its task files.
+    """Return an experiment with the paraphrases in a checkout: its metadata.csv or, if that is missing, its task files.
 
-    ``per_cell``: number of paraphrases per task and cell, selected by ``seed``; all by default.
+    ``per_cell`` is the number of paraphrases per task and cell, selected with ``seed``; all by default.
     """
     name = "libero-para"
     about = "LIBERO-Para as released: 43 cells of paraphrases with their published similarities."

@@ -1,4 +1,4 @@
-"""LIBERO-Para's tables, computed from the cells of its grid: means over seeds, and means of cells."""
+"""LIBERO-Para's tables, computed from the cells of its grid: means over seeds, and means over cells."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SCOPES: dict[str, Callable[[CellKey], bool]] = {
 """Scopes of a paraphrase (the changed part of the instruction), as in the analysis script of the release."""
 OWN_DISTANCES = ("PD", "1 - S_K", "1 - S_T")
 EXAMPLE_ORIGINALS = 3
-"""Number of original instructions among Table 10's examples: those with the most paraphrases."""
+"""Number of original instructions among Table 10's examples; those with the most paraphrases are chosen."""
 _RENAMED = ("contextual", "habitual")
 
 
@@ -63,7 +63,7 @@ class ParaCell(Result):
     """Success rate by seed."""
     episodes: int
     pd: float | None
-    """Mean paraphrase distance of the cell's wordings from the original; None if they were not scored."""
+    """Mean paraphrase distance of the cell's wordings from the original; None if the wordings were not scored."""
 
 
 def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
@@ -102,18 +102,18 @@ def cell_rates(run: PaperRun) -> dict[CellKey, float]:
 
 
 def average(models: Sequence[Mapping[CellKey, float]]) -> dict[CellKey, float]:
-    """Return the mean over models of each cell that all models have."""
+    """Return the mean over models for each cell that all models have."""
     shared = [key for key in models[0] if all(key in model for model in models)] if models else []
     return {key: float(np.mean([model[key] for model in models])) for key in shared}
 
 
 def action_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
-    """Return the unweighted mean of the cells of each action type; ``none`` includes the original if present."""
+    """Return the unweighted mean over the cells of each action type; ``none`` includes the original if present."""
     return _group_means((key[1], value) for key, value in cells.items())
 
 
 def category_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
-    """Return the mean of the action types of each category."""
+    """Return the mean over the action types in each category."""
     types = action_means(cells)
     return _group_means(
         (name, types[kind]) for name, kinds in CATEGORIES.items() for kind in kinds if kind in types
@@ -121,7 +121,7 @@ def category_means(cells: Mapping[CellKey, float]) -> dict[str, float]:
 
 
 def scope_means(cells: Mapping[CellKey, float]) -> dict[str, tuple[float, float | None]]:
-    """Return mean and sample standard deviation over cells, as in the release, by scope."""
+    """Return the mean and the sample standard deviation over cells by scope, as in the release."""
     means = {}
     for name, contains in SCOPES.items():
         values = [value for key, value in cells.items() if contains(key)]
@@ -139,7 +139,7 @@ def _group_means(members: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 
 def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Table 2: success of the controls and with paraphrases, and the drop between them."""
+    """Yield Table 2: success rates of the controls and with paraphrases, and the drop between them."""
     paraphrased, missing = of_each(runs, lambda run: success_rate(all_paraphrases(run.data.frame)))
     rows: list[tuple[Value, ...]] = []
     without: list[Missing] = []
@@ -176,7 +176,7 @@ def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 @by_run(lambda run: run.data.result(OVERESTIMATION))
 def pride_table(results: dict[str, Overestimation]) -> Table:
-    """Table 3: success, PRIDE and overestimation; the most overestimated first."""
+    """Return Table 3: success rate, PRIDE and overestimation, with the most overestimated model first."""
     return model_table(
         "pride",
         "Success against PRIDE, the most overestimated first",
@@ -202,7 +202,7 @@ def pride_table(results: dict[str, Overestimation]) -> Table:
     )
 )
 def seeds_table(results: dict[str, dict[int, float]]) -> Table:
-    """Success with paraphrases by seed, and its standard deviation."""
+    """Return a table of success rates with paraphrases by seed, and their standard deviation."""
     seeds = sorted({seed for shares in results.values() for seed in shares})
     return model_table(
         "seeds",
@@ -221,7 +221,7 @@ def seeds_table(results: dict[str, dict[int, float]]) -> Table:
 
 @by_run(cell_rates)
 def scopes_table(results: dict[str, dict[CellKey, float]]) -> Iterator[Part]:
-    """Means of cells by scope, and by object type and category of action types."""
+    """Yield tables of mean success rates over cells: by scope, and by object type and action-type category."""
     models = results | ({"mean": average(list(results.values()))} if len(results) > 1 else {})
     scopes: dict[str, dict[str, float | None]] = {}
     types: dict[str, dict[str, float]] = {}
@@ -262,7 +262,7 @@ def _timed_rows(run: PaperRun) -> pl.DataFrame:
 
 @by_run(_timed_rows)
 def cost_table(results: dict[str, pl.DataFrame]) -> Table:
-    """Table 11: duration of the episodes."""
+    """Return Table 11: duration of the episodes."""
 
     def mean(name: str) -> Column:
         return Column(f"{name} per episode", "number", value=lambda rows: float(rows[name].sum()) / len(rows))
@@ -280,7 +280,7 @@ def cost_table(results: dict[str, pl.DataFrame]) -> Table:
 
 
 def _scored_wordings(run: PaperRun) -> pl.DataFrame:
-    """Return one row per wording: object, action, original, text, success and the distances."""
+    """Return one row per wording: object, action, original, text, success rate and distances."""
     rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
     rates = rows.group_by("task", "object", "action", "instruction").agg(pl.col("success").mean())
     success = {
@@ -322,7 +322,7 @@ def _scored_wordings(run: PaperRun) -> pl.DataFrame:
 
 
 def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Table 10: correlation of PD and of general-purpose distances with success, and examples."""
+    """Yield Table 10: correlation of PD and of general-purpose distances with success, and examples."""
     from scipy.stats import pearsonr  # importing it takes a quarter of a second
 
     tables, missing = of_each(runs, _scored_wordings)
@@ -365,7 +365,7 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.DataFrame) -> Table:
-    """Return examples for some originals: an added adverb, another name, another name in a question or hint."""
+    """Return examples for some originals: an added adverb, another name, and another name in a question or hint."""
     cells, _ = of_each(runs, cell_rates)
     success = average(list(cells.values()))
     is_renamed = pl.col("object").is_in(_RENAMED)
@@ -412,7 +412,7 @@ EXHIBITS = (
 
 
 def stats_of(runs: Sequence[PaperRun]) -> GridStats:
-    """Return statistics of the paraphrases of all runs, each with its largest multiplicity in a run and seed."""
+    """Return statistics of the paraphrases in all runs, each with its largest multiplicity in a run and seed."""
     results, _ = of_each(runs, wordings_of)
     together: Counter[GridRow] = Counter()
     for wordings in results.values():
@@ -421,7 +421,7 @@ def stats_of(runs: Sequence[PaperRun]) -> GridStats:
 
 
 def wordings_of(run: PaperRun) -> Counter[GridRow]:
-    """Return the paraphrases of a run with their maximum multiplicity within a seed."""
+    """Return the paraphrases in a run with their maximum multiplicity within a seed."""
     rows = paraphrases(run.data.frame)
     scores = [
         pl.col(name) if name in rows.columns else pl.lit(None, pl.Float64).alias(name)

@@ -1,1 +1,1 @@
-"""LIBERO-plus: the names of its classification, decoded into perturbations of built-in tasks."""
+"""LIBERO-plus: the names in its classification, decoded into perturbations of built-in tasks."""

@@ -1,4 +1,4 @@
-"""Changes that LIBERO-plus makes to a task: views on a sphere, initial joint angles, Gaussian blur."""
+"""Changes that LIBERO-plus makes to a task: camera views on a sphere, initial joint angles and Gaussian blur."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.tasks.scene import CameraChange
 
 CAMERA = "agentview"
 PIVOT = np.array([0.0, 0.0, 0.8])
-"""Point about which a camera orbits, metres in the world frame."""
+"""Point about which a camera orbits, in metres in the world frame."""
 JOINTS = 7
 
 
@@ -31,15 +31,15 @@ class SphereView(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.CAMERA
     horizontal: float = 0.0
-    """Angle about the vertical, degrees."""
+    """Angle about the vertical axis, in degrees."""
     vertical: float = 0.0
-    """Angle upward, degrees."""
+    """Elevation angle, in degrees; positive is upward."""
     distance: float = 1.0
-    """Factor on the distance to the pivot."""
+    """Factor by which the distance to the pivot is multiplied."""
     turn: float = 0.0
-    """Subsequent pan of the camera, degrees."""
+    """Angle, in degrees, by which the camera is then panned."""
     tilt: float = 0.0
-    """Subsequent tilt of the camera, degrees."""
+    """Angle, in degrees, by which the camera is then tilted."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Move and turn the camera."""
@@ -66,14 +66,14 @@ class StartJoints(Perturbation):
     effects = frozenset({Effect.PHYSICS})
     change = Change.ROBOT
     angles: tuple[float, ...]
-    """Joint angles, radians, (7,)."""
+    """Joint angles, in radians, shape (7,)."""
 
     def __post_init__(self) -> None:
         if len(self.angles) != JOINTS or not np.isfinite(self.angles).all():
             raise PerturbationError(f"{self.kind}: angles={self.angles}; expected {JOINTS} numbers")
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Set the initial joint angles in the staging."""
+        """Set the initial joint angles in the task's staging."""
         a, b, c, d, e, f, g = (angle - usual for angle, usual in zip(self.angles, HOME, strict=True))
         return with_staging(task, robot=replace(task.scene.staging.robot, joints=(a, b, c, d, e, f, g)))
 
@@ -84,7 +84,7 @@ class GaussianBlur(Severe):
 
     kind = "release/gaussian_blur"
     WIDTH: ClassVar[float] = 1 / 256
-    """Standard deviation per severity level, as a share of the image height."""
+    """Standard deviation per severity level, as a fraction of the image height."""
 
     def alter(self, image: np.ndarray, chance: Chance) -> np.ndarray:
         """Blur the image."""

@@ -1,6 +1,6 @@
-"""LIBERO-plus: every name of its classification, decoded into a perturbation of a built-in task.
+"""LIBERO-plus: each name in its classification, decoded into a perturbation of a built-in task.
 
-A policy receives the built-in instruction, or that in the language task's file, never the name.
+A policy receives the built-in instruction or that of the language task's file, never the name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOISE: tuple[tuple[str, Callable[..., Severe]], ...] = (
     ("fog", Fog),
     ("glass blur", GlassBlur),
 )
-"""Image corruptions: numbers 1-10 are the first in order of severity, 11-20 the second, and so on."""
+"""Image corruptions: numbers 1-10 are the first one in order of severity, 11-20 the second, and so on."""
 SEVERITIES = 10
 FILES = {
     "add": "more things",
@@ -41,13 +41,13 @@ FILES = {
     "table": "texture of the table",
     "tb": "textures of the room",
 }
-"""Change made by a task file, by the suffix of its name."""
+"""Suffix of a task file's name -> the change that the file makes."""
 AXES = {"Language Instructions": "words", "Sensor Noise": "senses"}
-"""Axis of a category; every category not listed here changes the world."""
+"""Axis of a category; every category not listed here has the axis ``world``."""
 
 
 def libero_plus(folder: str = "") -> Experiment:
-    """The classification in a checkout, with its task files and table of joint angles."""
+    """Return an experiment with the classification in a checkout, its task files and its table of joint angles."""
     return release(
         "libero-plus",
         "LIBERO-plus as released: every name of its classification, decoded.",
@@ -66,7 +66,7 @@ def _read(folder: Path) -> Variants:
 
 
 class _Reader:
-    """Converts entries of the classification to variants, using the other files of a checkout."""
+    """Converter from entries of the classification to variants, using the other files in a checkout."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -92,7 +92,7 @@ class _Reader:
         return Variant(condition, tuple(change for _, change in changes), labels)
 
     def _changes(self, entry: Entry) -> Iterator[tuple[str, Perturbation]]:
-        """Yield the changes encoded in a name, in order of application: the name of a change, and the change."""
+        """Yield the changes encoded in a name as (name of the change, perturbation), in order of application."""
         decoded = entry.decode()
         if decoded.file is not None:
             task = self._load(entry, entry.suffix)
@@ -115,7 +115,7 @@ class _Reader:
             yield _noise(decoded.noise, entry)
 
     def _load(self, entry: Entry, suffix: str) -> Task | Unavailable:
-        """Load the task file of an entry with a suffix, from its suite or from the mixed folder."""
+        """Load the task file for an entry and a suffix, from the entry's suite or from the mixed folder."""
         places = (self._folder / place for place in plus.TASKS)
         place = next((place for place in places if place.is_dir()), self._folder / plus.TASKS[0])
         name = f"{entry.name.removesuffix(entry.suffix)}{suffix}.bddl"

@@ -1,1 +1,1 @@
-"""LIBERO-PRO: the tables and task files of its release as experiments, and the tables and figures of the paper."""
+"""LIBERO-PRO: the tables and task files of its release as experiments, and the paper's tables and figures."""

@@ -1,4 +1,4 @@
-"""LIBERO-PRO: objects, positions, wordings, tasks and environments changed on four suites of LIBERO."""
+"""LIBERO-PRO: changed objects, positions, wordings, tasks and environments on four LIBERO suites."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_i
 SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
 """LIBERO suites in the order of the paper's table."""
 DIMENSIONS = ("object", "position", "semantic", "task", "environment")
-"""Perturbation dimensions of LIBERO-PRO, after which the conditions of ``pro`` and ``libero-pro`` are named."""
+"""Perturbation dimensions of LIBERO-PRO, which give the conditions of ``pro`` and ``libero-pro`` their names."""
 COLUMNS = (CONTROL, *DIMENSIONS)
 DRAWS = {
     "": ("pro", "libero-pro"),
     "joint draws": ("libero-pro/joint",),
     "frozen files": ("libero-pro/frozen",),
 }
-"""Sampling methods of the changes, and the prefixes of their conditions.
+"""Sampling methods of the changes -> prefixes of their conditions.
 
-The methods are changes by rule or single entries of the release's tables, joint draws, and the release's frozen
-files.
+The methods are rule-based changes or single entries of the release's tables (empty name), joint draws, and the
+release's frozen files.
 """
 ALL_SUITES, TOTAL = "all", "total"
-"""Names of the row with the mean over suites and the column with the mean over dimensions."""
+"""Names of the row with the mean over suites and of the column with the mean over dimensions."""
 
 SuiteColumn = tuple[str, str]
-"""A LIBERO suite, and the control or a perturbation dimension."""
+"""LIBERO suite, and the control or a perturbation dimension."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,13 +50,13 @@ class SuiteResults:
     """Results of one run by suite and dimension."""
 
     rates: Mapping[SuiteColumn, Rate]
-    """Success rates, including controls, of the cells with an episode that finished without an error."""
+    """Success rates, including controls, for cells with an episode that finished without an error."""
     drops: Mapping[SuiteColumn, Drop]
     """Paired differences from the controls."""
 
 
 def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tuple[Missing, ...]]:
-    """Return results by name of the run and sampling method, and a line for each run without results.
+    """Return results by run name and sampling method, and a line for each run without results.
 
     Raises MeasureError if no run has results.
     """
@@ -76,7 +76,7 @@ def suite_results(runs: Sequence[PaperRun]) -> tuple[dict[str, SuiteResults], tu
 
 
 def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
-    """Compute rates and drops of the conditions with these prefixes; None if no episode has such a condition."""
+    """Return the rates and drops for conditions with these prefixes, or None if no episode has such a condition."""
     parts = pl.col("condition").str.extract_groups("^(.+)/([^/]+)$").struct
     prefix, change = parts.field("1"), parts.field("2")
     is_own = prefix.is_in(prefixes) & change.is_in(DIMENSIONS)
@@ -100,7 +100,7 @@ def _measure(run: PaperRun, prefixes: Sequence[str]) -> SuiteResults | None:
 
 
 def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
-    """Success of each model by suite and dimension; ``beside`` adds the published numbers."""
+    """Yield the success rate of each model by suite and dimension; ``beside`` adds the published numbers."""
     results, missing = suite_results(runs)
     rows: list[tuple[Value, ...]] = []
     for name, result in results.items():
@@ -134,7 +134,7 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
 def _leaderboard_rows(
     model: str, shares: Mapping[SuiteColumn, float], source: str | None
 ) -> Iterator[tuple[Value, ...]]:
-    """Yield a row for each suite of a model, and one for their mean."""
+    """Yield a row for each suite of a model and a row for the mean over suites."""
     suites = [suite for suite in SUITES if any(key[0] == suite for key in shares)]
     lines = {suite: {name: shares.get((suite, name)) for name in COLUMNS} for suite in suites}
     if len(suites) > 1:
@@ -189,7 +189,7 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
 
 def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
-    """Return the unweighted mean of cells and its Wilson interval, with the cells treated as independent."""
+    """Return the unweighted mean over cells and its Wilson interval, treating the cells as independent."""
     known = [(cell.rate, cell.effective) for cell in cells if cell.rate is not None and cell.effective]
     mean = sum(rate for rate, _ in known) / len(known)
     variances = [(bernoulli_variance(rate, effective), effective) for rate, effective in known]
@@ -200,7 +200,7 @@ def total(cells: Sequence[Rate]) -> tuple[float, Interval]:
 
 @cache
 def load_published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
-    """Return the source of the authors' numbers, and success (0 to 1) by model, suite and column."""
+    """Return the source of the authors' numbers, and their success rates (0 to 1) by model, suite and column."""
     content = yaml.safe_load(files(__package__).joinpath("published.yaml").read_text(encoding="utf-8"))
     return content["source"], {
         model: {

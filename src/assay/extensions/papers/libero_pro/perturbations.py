@@ -1,7 +1,7 @@
-"""Changes that LIBERO-PRO makes to a task, where no perturbation of Assay is exactly the same.
+"""Changes that LIBERO-PRO makes to a task and that no other perturbation of Assay reproduces exactly.
 
-The release draws one alternative for each object of a task, and applies all of them together. The alternatives are
-fields of the perturbation; the draw depends on task and seed alone, so it is the same in every combination of
+The release draws one alternative for each object of a task and applies them all together. The alternatives are
+fields of the perturbation; the draw depends only on the task and the seed, so it is the same in every combination of
 dimensions.
 """
 
@@ -30,7 +30,7 @@ Choice = TypeVar("Choice")
 
 @perturbation
 class Exchange(Perturbation):
-    """Exchanges the initial places of two objects, without any check for collisions."""
+    """Exchanges the initial positions of two objects, without checking for collisions."""
 
     kind = "release/exchange"
     effects = frozenset({Effect.PHYSICS})
@@ -39,7 +39,7 @@ class Exchange(Perturbation):
     second: str
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Exchange the places in the initial relations."""
+        """Exchange the positions in the initial relations."""
         places = initial_places(task)
         for name in (self.first, self.second):
             if name not in places:
@@ -58,7 +58,7 @@ class Exchange(Perturbation):
 
 @perturbation
 class Recategorise(Perturbation):
-    """Changes every object of one category to another category; names stay."""
+    """Changes every object of one category to another category, keeping the object names."""
 
     kind = "release/category"
     effects = frozenset({Effect.PHYSICS})
@@ -67,7 +67,7 @@ class Recategorise(Perturbation):
     new: str
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change objects and fixtures; whether the new category exists is checked by the asset pack.
+        """Change objects and fixtures; the asset pack checks whether the new category exists.
 
         Regions that the new category lacks are dropped if the task does not refer to them, as in LIBERO.
         """
@@ -100,16 +100,16 @@ class Recategorise(Perturbation):
 
 @perturbation
 class ExchangeEach(Perturbation):
-    """Exchanges each of several objects with one of its alternatives; no object moves twice."""
+    """Exchanges each of several objects with one of its alternatives; no object is moved twice."""
 
     kind = "release/exchange_each"
     effects = frozenset({Effect.PHYSICS})
     change = Change.POSITION
     alternatives: Alternatives
-    """Object names, each with the names of possible partners."""
+    """Object names, each with the names of its possible partners."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw in a random order, as the release does, among objects that have a place and have not moved yet."""
+        """Draw partners in random order, as the release does, among placed objects that have not been moved yet."""
         free = set(initial_places(task))
         moved = task
         for index in rng.permutation(len(self.alternatives)):
@@ -127,13 +127,13 @@ class ExchangeEach(Perturbation):
 
 @perturbation
 class RecategoriseEach(Perturbation):
-    """Changes every object of several categories to a drawn category; names stay."""
+    """Changes every object of several categories to a randomly drawn category, keeping the object names."""
 
     kind = "release/category_each"
     effects = frozenset({Effect.PHYSICS})
     change = Change.OBJECT
     alternatives: Alternatives
-    """Categories, each with its alternatives; categories that are not in the scene are left out."""
+    """Categories, each with its alternatives; categories that do not occur in the scene are ignored."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Draw one alternative for each category."""
@@ -166,13 +166,13 @@ class AnyRoom(Perturbation):
             )
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw the room."""
+        """Draw a room and move the scene to it."""
         return Room(_draw(self.rooms, rng)).apply(task, rng)
 
 
 @perturbation
 class AnyWording(Perturbation):
-    """Replaces the instruction by one of several for the same task."""
+    """Replaces the instruction with one of several for the same task."""
 
     kind = "release/any_wording"
     effects = frozenset({Effect.WORDS})
@@ -180,23 +180,23 @@ class AnyWording(Perturbation):
     texts: tuple[str, ...]
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw the instruction."""
+        """Draw an instruction and replace the task's with it."""
         return Say(_draw(self.texts, rng)).apply(task, rng)
 
 
 @perturbation
 class AnyGoal(Perturbation):
-    """Replaces the goal by one of several others in the same scene, with its instruction."""
+    """Replaces the goal and its instruction with one of several others in the same scene."""
 
     kind = "release/any_goal"
     effects = frozenset({Effect.WORDS, Effect.GOAL})
     change = Change.TASK
     sets_vocabulary = True
     goals: Alternatives
-    """Instructions, each with the atoms of its goal; no atoms if the release's goal cannot be read."""
+    """Instructions, each with the atoms of its goal; the atoms are empty if the release's goal cannot be read."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw the goal. Raises PerturbationError if it cannot be read."""
+        """Draw a goal and replace the task's with it. Raises PerturbationError if the goal cannot be read."""
         text, goal = _draw(self.goals, rng)
         if not goal:
             raise PerturbationError(f"{self.kind}: the release's goal of '{text}' cannot be read")
@@ -204,7 +204,7 @@ class AnyGoal(Perturbation):
 
 
 def initial_places(task: Task) -> dict[str, str]:
-    """Map each object to the region or object that an initial relation puts it on or in."""
+    """Map each object to the region or object on or in which an initial relation places it."""
     return {atom.arguments[0]: atom.arguments[1] for atom in task.scene.initial if atom.predicate in PLACING}
 
 

@@ -1,7 +1,7 @@
-"""LIBERO-PRO: its five tables of alternative objects, places, goals, rooms and instructions for a task.
+"""LIBERO-PRO: five tables of alternative objects, positions, goals, rooms and instructions for a task.
 
-There are three ways to run it. Single entries: every table entry alone, so that nothing is sampled and entries are
-separate in the results. Joint draws, as in the release's own tool: one alternative for each object, all applied
+There are three ways to run it. Single entries: each table entry alone, so that nothing is sampled and entries are
+separate in the results. Joint draws, as in the release's tool: one alternative for each object, all applied
 together, for single and combined dimensions. Frozen files: the task files in which the authors stored their draws.
 """
 
@@ -39,20 +39,20 @@ from assay.tasks.language.lexicon import words
 
 Draw = Literal["entries", "joint", "both", "frozen"]
 DIMENSIONS = ("object", "position", "semantic", "environment")
-"""Dimensions that may be combined; a changed task is never combined."""
+"""Dimensions that may be combined; a changed task is never combined with others."""
 APPLIED = ("position", "environment", "object", "semantic")
 """Order in which the release's tool applies the dimensions."""
 AXES = {"object": "world", "position": "world", "semantic": "words", "environment": "world", "task": "words"}
 Value = TypeVar("Value")
 _Row = tuple[str, str, Perturbation, dict[str, Label]]
-"""Task id, dimension, change and labels."""
+"""Task id, dimension, perturbation and labels."""
 
 
 def libero_pro(folder: str = "", draw: Draw | None = None) -> Experiment:
-    """A checkout, an installed package or a download, or the folder in it that holds the tables.
+    """Return an experiment for a checkout, an installed package, a download, or the folder in it that holds the tables.
 
-    ``draw``: each table entry alone, joint draws from the tables, both of these, or the authors' frozen files; by
-    default, the entries and the frozen files that exist.
+    ``draw`` selects each table entry alone, joint draws from the tables, both of these, or the authors' frozen files;
+    by default, the entries and any frozen files that exist.
     """
     return release(
         "libero-pro",
@@ -72,7 +72,9 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
                 f"{folder}: has LIBERO-PRO's tables but no frozen task files; use draw=entries or draw=joint"
             )
         missing = "" if folder.is_dir() else " (the folder does not exist)"
-        raise ReleaseError(f"{folder} holds no LIBERO-PRO release{missing}: looked for {pro.looked_for()}")
+        raise ReleaseError(
+            f"{folder} does not contain the LIBERO-PRO release{missing}; looked for {pro.looked_for()}"
+        )
     variants: dict[str, list[Variant]] = defaultdict(list)
     if entries:
         for task, dimension, change, more in _entries(folder):
@@ -134,7 +136,7 @@ def _group(pairs: Iterable[tuple[str, Value]]) -> dict[str, tuple[Value, ...]]:
 
 
 def _joint(draws: Mapping[str, Perturbation]) -> Iterator[Variant]:
-    """Yield the joint draws of each dimension and of every combination; a changed task only alone."""
+    """Yield the joint draws for each dimension and every combination; a changed task is never combined."""
     offered = [name for name in DIMENSIONS if name in draws]
     choices = [chosen for count in range(1, len(offered) + 1) for chosen in combinations(offered, count)]
     for chosen in (*choices, *([("task",)] if "task" in draws else [])):
@@ -148,7 +150,7 @@ def _joint(draws: Mapping[str, Perturbation]) -> Iterator[Variant]:
 
 
 def _frozen(file: FrozenFile) -> Variant:
-    """Convert a frozen file to a variant of its task: its scene and goal, and its instruction if that differs."""
+    """Convert a frozen file to a variant of its task with its scene, its goal and, if different, its instruction."""
     condition = f"libero-pro/frozen/{file.dimension}"
     labels: dict[str, Label] = {"axis": "world", "plausible": True, "table": file.dimension, "frozen": True}
     if file.distance is not None:

@@ -1,1 +1,1 @@
-"""LIBERO-X: the task files of its release as an experiment, and the tables and figures of the paper."""
+"""LIBERO-X: the task files of its release as an experiment, and the paper's tables and figures."""

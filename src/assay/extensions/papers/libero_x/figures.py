@@ -59,7 +59,7 @@ from assay.tasks.language.lexicon import thing_of
 T = TypeVar("T")
 
 CELL_M = 0.015
-"""Cell size of the heat map of paths, metres."""
+"""Cell size of the path heat map, in metres."""
 PANELS_PER_ROW = 3
 WITHIN = f" within {DEFAULT_LIMIT:g} times the reference time, if that is known"
 """Success criterion, for captions."""
@@ -74,7 +74,7 @@ def _unnamed_if_single(results: dict[str, T]) -> dict[str, T]:
 
 
 def _positions(run: PaperRun) -> np.ndarray:
-    """Return all positions of the end effector, (n, 3). Raises MeasureError if no episode has a trajectory."""
+    """Return all end-effector positions, shape (n, 3). Raises MeasureError if no episode has a trajectory."""
     points = run.data.paths.points
     if not len(points):
         raise MeasureError("no episode has a trajectory")
@@ -83,7 +83,7 @@ def _positions(run: PaperRun) -> np.ndarray:
 
 @by_run(_positions)
 def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
-    """Figure 3: heat map of the end effector's positions, from above."""
+    """Return Figure 3: heat map of the end effector's positions, seen from above."""
     points = np.concatenate(list(positions.values()))
     low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
     bins = [np.arange(low[axis], high[axis] + CELL_M, CELL_M) for axis in (0, 1)]
@@ -134,13 +134,13 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
 
 
 def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with success as in the paper's Tables II to IV: within the default time limit."""
+    """Return the rows with success defined as in the paper's Tables II to IV: within the default time limit."""
     return within_limit(frame, DEFAULT_LIMIT)
 
 
 @by_run(lambda run: curve(_within_limit(run.data.plausible), "level"))
 def decline_figures(results: dict[str, SuccessCurve]) -> Iterator[Part]:
-    """Figure 5: success on each level, and the drop from each level to the next."""
+    """Yield Figure 5: success rate at each level, and the drop from each level to the next."""
     curves = _unnamed_if_single(results)
     success = LEVELS.draw_runs(curves)
     yield replace(success, caption=f"Success{WITHIN}. {success.caption}")
@@ -198,7 +198,7 @@ def _rates_by_label(run: PaperRun) -> dict[int, dict[str, tuple[Rate, ...]]]:
 
 @by_run(_rates_by_label)
 def radars(results: dict[str, dict[int, dict[str, tuple[Rate, ...]]]]) -> Drawing:
-    """Figure 6: success by label, one radar per level."""
+    """Return Figure 6: success rate by label, one radar chart per level."""
     levels = sorted({level for result in results.values() for level in result})
     spokes = spokes_of([families for result in results.values() for families in result.values()])
     names = [heading("label", label) for _, label in spokes]
@@ -230,7 +230,7 @@ def _legend(figure: Figure, axes: Axes, count: int, columns: int) -> None:
     }
 )
 def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
-    """Figure 7: success against the time limit, for each level."""
+    """Return Figure 7: success rate against the time limit, for each level."""
     levels = sorted({level for result in results.values() for level in result})
     runs = _unnamed_if_single(results)
     rows = -(-len(levels) // PANELS_PER_ROW)
@@ -256,16 +256,16 @@ class Touching:
     """Statistics of the objects touched within a time limit."""
 
     factor: float | None
-    """Time limit as a multiple of the reference time; None to limit episodes only by the task's horizon."""
+    """Time limit as a multiple of the reference time; None if only the task's horizon limits episodes."""
     count: int
     things: float
-    """Mean number of different objects touched in an episode."""
+    """Mean number of distinct objects touched per episode."""
     astray: float
-    """Share of episodes that touch an object not named by their goal."""
+    """Fraction of episodes in which an object not named by the goal is touched."""
     interval: Interval
     """Wilson interval of ``astray``, clustered by initial state and variant."""
     recovered: int
-    """Number of episodes that touch such an object and still succeed within the limit."""
+    """Number of episodes in which such an object is touched and that still succeed within the limit."""
 
 
 def touching(frame: pl.DataFrame) -> tuple[Touching, ...]:
@@ -324,7 +324,7 @@ def _within(row: dict[str, object]) -> dict[str, int | bool]:
 
 
 def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
-    """Figure 9: objects touched within each limit, and each run's episodes with the most touched objects."""
+    """Yield Figure 9: objects touched within each limit, and the episodes of each run with the most objects touched."""
     results, missing = of_each(runs, lambda run: touching(level_rows(run)))
     yield Table.of(
         "touched",
@@ -374,7 +374,7 @@ def _contacts_figure(results: dict[str, tuple[Touching, ...]]) -> Drawing:
 
 
 def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
-    """Contacts over time in the episodes that touched the most objects."""
+    """Return a figure of contacts over time in the episodes with the most objects touched."""
     rows = with_references(level_rows(run)).drop_nulls("contacts").filter(pl.col("truth") != "{}")
     count = pl.col("contacts").map_elements(lambda text: len(contacts_of(text)), return_dtype=pl.Int64)
     touches_other = pl.struct("contacts", "truth").map_elements(

@@ -1,4 +1,4 @@
-"""LIBERO-X: five levels of difficulty, task labels, and time limits."""
+"""LIBERO-X: five levels of difficulty, task labels and time limits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from assay.report.papers import ExhibitPlan, Paper, PaperRun, Part, by_run, of_e
 from assay.tasks.labels import COLUMN, Asked, Census, census, read
 
 OWN_LEVELS = (1, 4)
-"""Levels with their own tasks: 2 and 3 repeat those of 1, and 5 repeats those of 4."""
+"""Levels that introduce tasks: 2 and 3 repeat the tasks of 1, and 5 repeats those of 4."""
 
 
 def _census_of(run: PaperRun, *levels: int) -> Census:
-    """Count the tasks of a run's levels: each task of a level, and each other goal that a seed sampled."""
+    """Count the distinct tasks at some levels of a run, including each further goal that a seed sampled."""
     rows = level_rows(run, *levels).filter(pl.col("truth") != "{}")
     if not len(rows):
         raise MeasureError("no episode records its goal")
@@ -45,7 +45,7 @@ def _draw_distinct(
     name: str,
     content: str,
 ) -> Iterator[Part]:
-    """Draw one figure for each run, or a single figure if all runs have the same tasks."""
+    """Yield one figure for each run, or a single figure if all runs have the same tasks."""
     results, missing = of_each(runs, lambda run: _census_of(run, *OWN_LEVELS))
     if len({repr(getattr(result, content)) for result in results.values()}) == 1:
         results = {"": next(iter(results.values()))}

@@ -1,8 +1,8 @@
-"""LIBERO-X: task files on four levels, and rewordings of the fourth.
+"""LIBERO-X: task files at four levels, and rewordings of the fourth level.
 
-The tasks are those of level 1, which is the control. Files of the other levels are that task with the scene, goal and
-instruction of the file. A file without a counterpart on level 1 has no control, a rewording without its file has no
-scene, and an unreadable file has neither: such episodes cannot start. They are recorded under the first task.
+The tasks are those of level 1, which is the control. A file at another level becomes its level-1 task with the scene,
+goal and instruction of the file. A file without a counterpart at level 1 has no control, a rewording without its file
+has no scene, and an unreadable file has neither: such episodes cannot start. They are recorded under the first task.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def libero_x(
     time: float | Literal["unlimited"] | None = None,
     times: str = "",
 ) -> Experiment:
-    """The task files and rewordings in a checkout, or in its folder ``libero_x``.
+    """Return an experiment with the task files and rewordings in a checkout, or in its folder ``libero_x``.
 
-    ``protocol``: on level 5, every rewording with every seed (``full``), or the ten trials of a file divided among
-    its five rewordings, as in the release's client (``release``). ``times``: a CSV file of human completion times;
-    ``time`` (default 1.1) is the time limit as a multiple of them. Without the file, episodes have the default
-    horizon.
+    ``protocol`` sets how level 5 is run: every rewording with every seed (``full``), or the ten trials of a file
+    divided among its five rewordings, as in the release's client (``release``). ``times`` is a CSV file of human
+    completion times; ``time`` (default 1.1) is the time limit as a multiple of these. Without the file, episodes
+    have the default horizon.
     """
     if time is not None and not times:
         raise ExperimentError(
@@ -122,8 +122,9 @@ def _unreadable(what: x.Unreadable) -> Variant:
 
 
 def _in_turn(spec: EpisodeSpec) -> bool:
-    """Return whether an episode's form of rewording is scheduled for its trial: trials 0 and 1 have the first
-    form, and so on.
+    """Return whether an episode's form of rewording is scheduled for its trial.
+
+    Trials 0 and 1 use the first form, trials 2 and 3 the second, and so on.
     """
     form = spec.labels.get("form")
     forms = tuple(x.FORMS.values())

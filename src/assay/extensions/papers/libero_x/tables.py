@@ -23,27 +23,27 @@ DEFAULT_LIMIT = 1.1
 LIMITS = (1.0, DEFAULT_LIMIT, 1.5, None)
 """Time limits of Tables V to IX, as multiples of the reference time; None for no limit."""
 LABEL_TABLES = {1: "Table V", 2: "Table VI", 3: "Table VII", 4: "Table VIII", 5: "Table IX"}
-"""Name of the paper's table of labels by level."""
+"""Level -> name of the paper's table of labels."""
 ALL = "all"
-"""Name of the column of all episodes."""
+"""Name of the column for all episodes."""
 LimitsByColumn = dict[str, tuple[Limit, ...]]
-"""Column of a table -> success within each limit that the run has data for."""
+"""Column of a table -> success rate within each limit for which the run has data."""
 Shares = Mapping[str, float]
-"""Column of a table -> success, 0 to 1."""
+"""Column of a table -> success rate, from 0 to 1."""
 PublishedTable = Mapping[tuple[str, float | None], Shares]
-"""Shares by model and time limit (a multiple of the human time; None for no limit)."""
+"""Model and time limit (a multiple of the human time; None for no limit) -> success rates."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedTables:
-    """The authors' numbers."""
+    """Numbers published by the authors."""
 
     source: str
     levels: PublishedTable
     unseen: PublishedTable
     forms: PublishedTable
     labels: Mapping[int, PublishedTable]
-    """Tables of labels by level."""
+    """Level -> table of labels."""
 
 
 @cache
@@ -75,7 +75,7 @@ def load_published() -> PublishedTables:
 
 
 def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
-    """Return the episodes of some levels (by default all) in which success is expected, with their reference times.
+    """Return the episodes at some levels (by default all) in which success is expected, with their reference times.
 
     Raises MeasureError if no episode matches.
     """
@@ -88,7 +88,7 @@ def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
 
 
 def levels_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
-    """Table II: success on each level."""
+    """Yield Table II: success rate at each level."""
 
     def measure(run: PaperRun) -> LimitsByColumn:
         limits = limits_by(level_rows(run), ("level",), (DEFAULT_LIMIT, None))
@@ -98,7 +98,7 @@ def levels_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[
 
 
 def unseen_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
-    """Table III: level 4, with unseen and with confounding objects."""
+    """Yield Table III: success rate at level 4 with unseen and with confounding objects."""
 
     def measure(run: PaperRun) -> LimitsByColumn:
         kind = pl.col("condition").str.extract(f"/({UNSEEN}|{CONFOUNDING})(?:/|$)").alias("_kind")
@@ -108,7 +108,7 @@ def unseen_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[
 
 
 def forms_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[Part]:
-    """Table IV: level 5, by the form of the rewording."""
+    """Yield Table IV: success rate at level 5 by form of rewording."""
     order = tuple(next(iter(load_published().forms.values())))[1:]
 
     def measure(run: PaperRun) -> LimitsByColumn:
@@ -120,7 +120,7 @@ def forms_table(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
 
 
 def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) -> Iterator[Part]:
-    """Tables V to IX: one level, by label and time limit."""
+    """Yield one of Tables V to IX: success rate at one level by label and time limit."""
 
     def measure(run: PaperRun) -> LimitsByColumn:
         rows = level_rows(run, level)
@@ -137,7 +137,7 @@ def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) 
 
 
 def _with_all(rows: pl.DataFrame, column: str, order: Sequence[str]) -> LimitsByColumn:
-    """Measure success of all rows, and of each value of a column: the paper's values first, in its order."""
+    """Return success for all rows and for each value of a column, with the paper's values first and in its order."""
     factors = (DEFAULT_LIMIT, None)
     parts = limits_by(rows, (column,), factors) if rows[column].null_count() < len(rows) else {}
     by_value = {str(value): limits for (value,), limits in parts.items()}
@@ -152,7 +152,7 @@ def _tables(
     what: str,
     theirs: PublishedTable | None,
 ) -> Iterator[Part]:
-    """Yield the paper's table, with rows per model and limit, and a table with intervals, with rows per cell."""
+    """Yield the paper's table, with a row per model and limit, and a table with intervals, with a row per cell."""
     results, missing = of_each(runs, measure)
     theirs = theirs or {}
     names = dict.fromkeys(name for shares in (*theirs.values(), *results.values()) for name in shares)
@@ -204,7 +204,7 @@ def _tables(
 
 
 def heading(what: str, name: str) -> str:
-    """Return the heading of a column; the unit follows a number (``2 subtasks``)."""
+    """Return the heading of a column; a number is followed by its unit (``2 subtasks``)."""
     if what == "level":
         return f"level {name}"
     if what == "label" and name[0].isdigit():
