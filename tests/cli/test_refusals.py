@@ -50,7 +50,6 @@ REFUSALS = {
     "experiments show libero --sheet a.txt": "--sheet 'a.txt': expected a file name that ends in .png",
     "experiments show libero --tasks ''": "no task selected",
     "experiments show libero --tasks all --sheet x.png": "expected at most 10",
-    "export none.assay --json -": "none.assay",
     "parity gone": "gone",
     "report a.assay --width page": "need --figures pdf|svg",
     "report a.assay --paper libero-x --out x --figures pdf": "cannot be combined with --paper",

@@ -17,6 +17,7 @@ from assay.policies.calibration.perception import UnseeingPolicy
 FEW: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 2, "workers": 0}
 
 
+@pytest.mark.extensions("tabletop")
 def test_every_world_has_its_own_policies_that_lack_an_input():
     def names(experiment: str, *more: str) -> list[str]:
         return [probe.name for probe in _probes(load_experiment(experiment), more)]
