@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
 from markupsafe import escape
 
 from assay.episodes import EpisodeSpec, Outcome
