@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
+from tests.conftest import Said
 
 from assay.errors import RunError
 from assay.extensions.interop.exporting.exporters import ExportOptions, export_to
@@ -61,3 +63,8 @@ def test_invalid_exports_are_rejected(played: Path):
         ):
             with pytest.raises(RunError, match=words):
                 export_to(name, store, options)
+
+
+def test_a_run_that_does_not_exist_is_refused_in_one_line(assay: Callable[..., Said]):
+    result = assay("export", "none.assay", "--json", "-")
+    assert result.status == 2 and result.err.count("\n") == 1 and "none.assay" in result.err
