@@ -69,7 +69,7 @@ class AssayError(Exception):
         super().__init__(*arguments)
         # Checked where errors are created, and in tests only: text of third parties may slip through in the field.
         if "PYTEST_CURRENT_TEST" in os.environ and arguments and "\n" in str(arguments[0]):
-            raise AssertionError(f"an error message with several lines: {arguments[0]}")
+            raise AssertionError(f"error messages must be a single line: {arguments[0]}")
 
 
 class TaskError(AssayError):
@@ -105,7 +105,7 @@ class PolicyError(AssayError):
     transient = False
     """Whether the cause may be temporary, such as an unreachable server."""
     traceback = ""
-    """Traceback of the user's code that raised the error, from `short_traceback`; empty if there is none."""
+    """Traceback of the user's code that raised the error, from `short_traceback`; empty if none exists."""
 
 
 class DemonstrationError(AssayError):
@@ -205,4 +205,4 @@ def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
     if near := difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5):
         return f"did you mean '{lower[near[0]]}'?"
     more = ", ..." if len(options) > most else ""
-    return f"choose from {', '.join(options[:most])}{more}" if options else "there is none to choose from"
+    return f"choose from {', '.join(options[:most])}{more}" if options else "none exists to choose from"

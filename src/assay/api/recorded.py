@@ -80,7 +80,7 @@ class Run:
         return diagnose(self.profile())
 
     def summary(self) -> str:
-        """Return the first sentences of the report, one per line: findings (or why there are none) and key numbers."""
+        """Return the first sentences of the report, one per line: findings (or why none exist) and key numbers."""
         from assay.report.run_report import RunReport
         from assay.report.summary import describe_results
 

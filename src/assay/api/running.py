@@ -299,7 +299,7 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(
-            f"audit: world '{design.world}': unknown input '{odd[0]}' of an auditor; choose from {valid}, or ''"
+            f"audit: world '{design.world}': an auditor lacks an unknown input '{odd[0]}'; choose from {valid}, or ''"
         )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
     probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]

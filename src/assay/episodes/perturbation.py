@@ -78,7 +78,7 @@ TOGETHER = "+"
 
 
 def changed_by(changes: Iterable[str]) -> str:
-    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty if there are none."""
+    """Join kinds of change into one label, such as ``position`` or ``appearance+object``; empty if none exist."""
     order = [str(change_kind) for change_kind in Change]
     parts = {part for change in changes for part in str(change).split(TOGETHER)}
     return TOGETHER.join(
@@ -182,7 +182,7 @@ def kinds() -> Mapping[str, type[Perturbation]]:
 
 
 def known_kind(kind: str) -> type[Perturbation] | None:
-    """Return the class registered for a kind; None if there is none."""
+    """Return the class registered for a kind; None if none exists."""
     return _KINDS.get(kind) or kinds().get(kind)
 
 

@@ -51,7 +51,7 @@ class Axis:
     """Unit of the magnitudes, printed after them; empty if they are dimensionless."""
     changes: Callable[[Task], Sequence[Rung]]
     """Function that returns the changes to a task in increasing order. Raises AxisError with the reason if
-    there are none.
+    none exist.
     """
 
     def ladder(self, task: Task) -> tuple[Rung, ...]:

@@ -30,7 +30,7 @@ HELD = lifted(0.04)
 
 
 def events(distance: float = 0.1, delay: int = 2) -> Experiment:
-    """The instruction, the world and the senses change during the episode.
+    """Changes of the instruction, the world or the senses during the episode.
 
     ``distance``: displacement of objects, in metres; ``delay``: action delay from the event on, in control steps.
     """

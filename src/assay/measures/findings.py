@@ -199,7 +199,7 @@ class Unnoticed(Result):
     loss: float | None
     """Largest loss within that interval."""
     seen: float | None
-    """Smallest loss detectable with 80 % power under every tested change; None if there is none."""
+    """Smallest loss detectable with 80 % power under every tested change; None if none exists."""
     too_few: int = 0
     """Number of flaws with too few starts."""
 

@@ -41,7 +41,7 @@ def require(frame: pl.DataFrame, *names: str) -> None:
 
 
 def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows without errors, with a column ``success`` (0 or 1). Raises MeasureError if there are none."""
+    """Return the rows without errors, with a column ``success`` (0 or 1). Raises MeasureError if none exist."""
     rows = with_starts(frame.filter(pl.col("outcome") != "error")).with_columns(
         success=(pl.col("outcome") == "success").cast(pl.Int64)
     )

@@ -102,7 +102,7 @@ class Report:
     policies: dict[str, Diagnosis]
     """Joint diagnosis of each policy with several runs, by title."""
     left_out: dict[str, str]
-    """Reason for each run that cannot be reported, by name."""
+    """Runs that cannot be reported: name -> reason."""
 
     @property
     def overview(self) -> Table:

@@ -231,7 +231,7 @@ class CertificateCache:
             ) from None
 
     def get(self, claim: EpisodeSpec) -> Certificate | None:
-        """Return the certificate for a claim, or None if there is none."""
+        """Return the certificate for a claim, or None if none exists."""
         row = self._rows.get(self._key(claim))
         return None if row is None else Certificate(ClaimVerdict(row[0]), row[1], row[2])
 

@@ -39,7 +39,7 @@ def in_utc(time: str) -> str:
 
 
 def lateness(meta: Mapping[str, Any]) -> str:
-    """Describe the latency of a run's episodes, e.g. ``latency 4``; empty if there is none."""
+    """Describe the latency of a run's episodes, e.g. ``latency 4``; empty if none exists."""
     settings = meta.get("settings") or {}
     steps, waiting = settings.get("latency"), settings.get("while_waiting", "play")
     if not steps:

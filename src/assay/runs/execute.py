@@ -98,7 +98,9 @@ def choose_workers(
     """Return options with the number of workers set: ``workers`` by default, 0 for policy objects. Raises RunError."""
     has_objects = not all(isinstance(policy, str) for policy in policies)
     if has_objects and options.workers:
-        raise RunError("a policy object acts in this process: set workers to 0, or pass the policy's address")
+        raise RunError(
+            "a policy object can only run in this process: set workers to 0, or pass the policy's address"
+        )
     if options.workers is None:
         return replace(options, workers=0 if has_objects else workers)
     return options
@@ -119,7 +121,9 @@ def execute(
     """
     options, observer = options or RunOptions(), observer or Observer()
     if not isinstance(policy, str | Player) and ((options.workers or 0) > 1 or options.ray is not None):
-        raise RunError("a policy object acts in this process: set workers to 0, or pass the policy's address")
+        raise RunError(
+            "a policy object can only run in this process: set workers to 0, or pass the policy's address"
+        )
     options, measured = _settle_latency(experiment, policy, path, options)
     plan = RunPlan.make(experiment, options).for_policy(policy, path, label)
     if measured is not None:

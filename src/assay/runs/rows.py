@@ -98,7 +98,7 @@ MOST = (
     "CASE WHEN effects IS NOT NULL "
     "THEN (SELECT CAST(coalesce(max(value), 0) AS REAL) FROM json_each(effects, '$.{}')) END"
 )
-"""SQL expression for the largest value of any object among an episode's side effects; 0 if there is none."""
+"""SQL expression for the largest value of any object among an episode's side effects; 0 if none exists."""
 FRAME = f"""
 SELECT specs.id, key, experiment, condition, task, seed,
        coalesce(json_extract(spec, '$.start'), seed) AS start,

@@ -64,7 +64,7 @@ class RobotContacts:
         self._elliptic = model.opt.cone == mujoco.mjtCone.mjCONE_ELLIPTIC
 
     def now(self, data: mujoco.MjData) -> Touches | None:
-        """Return the robot's current contacts, excluding self-contacts; None if there are none."""
+        """Return the robot's current contacts, excluding self-contacts; None if none exist."""
         contact = data.contact
         touches = Touches(
             *_contact_forces(

@@ -389,7 +389,7 @@ def initial_state(simulation: Simulation, spec: EpisodeSpec, states: Path | None
 
 
 def _states_file(layout: str, states: Path | None) -> Path:
-    """Return the file of a task's stored initial states. Raises TaskError if there is none."""
+    """Return the file of a task's stored initial states. Raises TaskError if none exists."""
     if tasks.names_file(layout):
         if (stored := tasks.states_file(layout)) is not None:
             return stored

@@ -40,7 +40,7 @@ _SLICES = MappingProxyType(
 
 
 def parse_orientation(text: str) -> Orientation:
-    """Return the orientation with a name. Raises PolicyError if there is none."""
+    """Return the orientation with a name. Raises PolicyError if none exists."""
     try:
         return Orientation(text)
     except ValueError:

@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 UNSEEN, CONFOUNDING = "unseen", "confounding"
 """The two halves of level 4: targets from unseen categories, and target variants among similar objects."""
 COLUMN = "label:"
-"""Prefix of the episode labels that store a label family."""
+"""Prefix of the episode columns that hold the values of a label family."""
 SEPARATOR = ", "
 """Separator between labels of the same family."""
 _WORKSPACE = re.compile(r"(?P<category>\w*?(?:table|floor))_\w+")

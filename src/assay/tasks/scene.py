@@ -240,7 +240,7 @@ class Scene:
     """Lights, cameras, surfaces and the robot's initial pose, if they differ from the defaults."""
 
     def region(self, full_name: str) -> Region | None:
-        """Return the region with this full name, or None if there is none."""
+        """Return the region with this full name, or None if none exists."""
         return next((region for region in self.regions if region.full_name == full_name), None)
 
     def owner(self, name: str) -> str:

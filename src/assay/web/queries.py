@@ -202,7 +202,7 @@ def read_page(run: OpenRun, filters: Filters, number: int = 1, size: int = PAGE)
 
 
 def read_episode(run: OpenRun, key: str) -> EpisodeRow:
-    """Return the planned episode with the given key. Raises NotFoundError if there is none."""
+    """Return the planned episode with the given key. Raises NotFoundError if none exists."""
     rows = run.rows(f"{_SELECT} FROM specs LEFT JOIN episodes USING (id) WHERE key = :key", {"key": key})
     if not rows:
         raise NotFoundError(f"the run has no episode '{key[:40]}'")
@@ -222,7 +222,7 @@ def read_control(run: OpenRun, row: EpisodeRow) -> EpisodeRow | None:
 
 
 def read_detail(run: OpenRun, row: EpisodeRow, table: str) -> Any:
-    """Return the value for an episode in one of the detail tables; None if there is none."""
+    """Return the value for an episode in one of the detail tables; None if none exists."""
     rows = run.rows(f"SELECT {DETAILS[table]} FROM {table} WHERE id = :id", {"id": row.id})
     return json.loads(rows[0][0]) if rows else None
 

@@ -168,7 +168,7 @@ class Replays:
             return RenderStatus("rendering" if job.future.running() else "waiting", job.since)
 
     def _submit(self, episode: EpisodeRecording, ending: str) -> Future[None]:
-        """Queue a file, starting the child process if there is none or if it has died."""
+        """Queue a file, starting the child process if none exists or if it has died."""
         if self._pool is not None:
             with suppress(BrokenProcessPool):
                 return self._pool.submit(_render, episode, self.folder, ending)

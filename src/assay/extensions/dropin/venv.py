@@ -151,7 +151,7 @@ class SubprocEnvWorker(EnvWorker):
         except (EOFError, ConnectionResetError):
             raise SpecError("an environment's process died; see its output above") from None
         if not succeeded:
-            raise SpecError(f"in an environment's process: {answer}")
+            raise SpecError(f"error in an environment process: {answer}")
         return answer
 
     def close_env(self) -> None:

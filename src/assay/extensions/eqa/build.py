@@ -35,7 +35,7 @@ from assay.support.files import making
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InstructionCase:
-    """An episode that needs wrong instructions."""
+    """An episode for which incorrect instructions must be generated."""
 
     episode: str
     """Id of the episode."""

@@ -132,7 +132,7 @@ def _hash(content: object) -> str:
 def sample_questions(
     questions: Sequence[Question], kinds: Sequence[QuestionKind], count: int | None, seed: int
 ) -> list[Question]:
-    """Draw up to ``count`` questions of each kind; None keeps all, in order. Raises QuestionError if there are none."""
+    """Draw up to ``count`` questions of each kind; None keeps all, in order. Raises QuestionError if none exist."""
     sample = [question for question in questions if question.kind in kinds]
     if not sample:
         raise QuestionError(f"the folder has no questions of the kinds {', '.join(kinds)}")

@@ -34,7 +34,7 @@ def generate(
         int, typer.Option(min=1, help="Number of paraphrases per cell, over all tasks.")
     ] = 100,
     out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed for sampling.")] = 0,
     lexicon: Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")] = None,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a table with an example from every cell.")

@@ -302,7 +302,7 @@ class FieldVerdict:
     score: float
     """Mean score of the chosen alternative, in [0, 1]: agreement with the demonstrator, or success rate."""
     rival: Options | None
-    """The best of the other alternatives that the server accepts; None if there is none."""
+    """The best of the other alternatives that the server accepts; None if none exists."""
     rival_score: float
     evidence: float
     """Logarithm of the factor by which a bet on the chosen alternative against the rival has grown.

@@ -258,7 +258,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
 
 
 def _describe_unjudged(result: NearFarFailures) -> str:
-    """Describe how many failures could not be judged, and why; return an empty string if there are none."""
+    """Describe how many failures could not be judged, and why; return an empty string if none exist."""
     if not result.unjudged:
         return ""
     return (

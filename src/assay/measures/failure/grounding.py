@@ -109,7 +109,7 @@ def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table
 
 
 def confusion_figure(matrices: Sequence[Confusion], report: ReportedRun) -> Drawing:
-    """Plot the confusion matrix of all perturbed conditions, or of the control if there are none."""
+    """Plot the confusion matrix of all perturbed conditions, or of the control if none exist."""
     perturbed = [matrix for matrix in matrices if group_name(matrix.group) != CONTROL]
     used = perturbed or list(matrices)
     cells: Counter[tuple[str, str]] = Counter()

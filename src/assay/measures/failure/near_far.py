@@ -60,7 +60,7 @@ RULES = {"ours": OURS, "paper": PAPER}
 
 
 def near_far_rule(text: str) -> NearFarRule:
-    """Parse the name of a rule, or the fields that differ from ours: ``floor=0&with_controls=false``.
+    """Parse the name of a rule, or the fields that differ from the default rule: ``floor=0&with_controls=false``.
 
     Raises MeasureError, which lists the valid values.
     """

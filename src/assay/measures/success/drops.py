@@ -106,7 +106,7 @@ class Drop(Result):
     p_holm: Annotated[float, Column("Holm p", "p")]
     """p value adjusted for the family (Holm)."""
     least_p: float
-    """Smallest p value attainable with the informative starts; above 5 %, they are too few."""
+    """Smallest p value attainable with the informative starts; if it exceeds 5 %, there are too few."""
     telling: int
     """Number of informative starts: those with at least one success, perturbed or not."""
     kept: float | None

@@ -233,7 +233,7 @@ SUCCESS = "Success and drops"
 """Title of the report section on success rates and drops."""
 SUCCESS_RATE = Measure(
     "success_rate",
-    "Success in perturbed episodes in which success is expected; in the controls, if there are none.",
+    "Success in perturbed episodes in which success is expected; in the controls, if none exist.",
     lambda run: success_rate(run.perturbed if len(run.perturbed) else run.plausible, run.stopped),
     sentences=success_sentences,
     numbers=lambda rate, profile: (

@@ -218,9 +218,9 @@ def time_to_success(frame: pl.DataFrame, by: Sequence[str] = ("condition",)) -> 
 def no_mistakes(
     frame: pl.DataFrame, by: Sequence[str] = ("condition",), ignoring: Sequence[str] = ()
 ) -> tuple[NoMistakes, ...]:
-    """Return success without a mistake by group: with the minimum number of actions, if it is known.
+    """Return the rate of success in the minimum number of actions, if that is known, by group.
 
-    The columns ``ignoring`` belong to the start and do not distinguish variants of a task.
+    The columns ``ignoring`` describe the initial state and do not distinguish variants of a task.
     """
     rows = valid_rows(frame).drop_nulls(by)
     if FEWEST in rows.columns:

@@ -107,7 +107,7 @@ def forest(
     zero: float | None = None,
     least: float = 0.0,
 ) -> None:
-    """Draw groups of marks below their names (none if empty), with ``heads`` above the notes.
+    """Draw groups of marks, each below the group's name if it has one, with ``heads`` above the notes.
 
     The axis includes ``zero`` and extends at least ``least`` to either side of it.
     """

@@ -103,7 +103,7 @@ def pool_names(gaps: Sequence[NameGap]) -> NameGap:
 
 
 def _gap(noun: str, rows: pl.DataFrame) -> NameGap | None:
-    """Compare kept with changed names within the strata that have both; None if there are none."""
+    """Compare kept with changed names within the strata that have both; None if none exist."""
     table = two_sides(rows, ("task", "manner"), pl.col("change") == Change.NAMES)
     return _measure_gap(noun, table) if len(table) else None
 

@@ -77,7 +77,7 @@ class Correlation(Result):
 
 
 def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of paraphrases in the grid. Raises MeasureError if there are none."""
+    """Return the rows of paraphrases in the grid. Raises MeasureError if none exist."""
     require(frame, "object", "action")
     return frame.filter(
         (pl.col("condition") != CONTROL) & pl.col("object").is_not_null() & pl.col("action").is_not_null()
@@ -85,7 +85,7 @@ def paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_paraphrases(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if there are none."""
+    """Return the rows of all paraphrases, including those of unknown type. Raises MeasureError if none exist."""
     labels = [names for names in (("object", "action"), ("scores",)) if set(names) <= set(frame.columns)]
     has_labels = [pl.lit(False), *(pl.all_horizontal(pl.col(names).is_not_null()) for names in labels)]
     rows = frame.filter((pl.col("condition") != CONTROL) & pl.any_horizontal(has_labels))

@@ -154,7 +154,7 @@ class ExchangePlaces(Perturbation):
 
 
 def things_about(task: Task) -> tuple[str, ...]:
-    """Return the movable objects of the goal that are on the workspace, or its fixtures if there are none."""
+    """Return the movable objects of the goal that are on the workspace, or its fixtures if none exist."""
     entities = {entity.name for entity in task.scene.entities}
     standing = dict.fromkeys(carrier(task.scene, name) for name in task.goal_entities if name in entities)
     return tuple(name for name in standing if name in movable(task)) or tuple(standing)

@@ -148,7 +148,7 @@ class Ground:
     def anywhere(
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
     ) -> Spot | None:
-        """Return a free position in view for an entity, preferably with room for the gripper; None if there is none."""
+        """Return a free position in view for an entity, preferably with room for the gripper; None if none exists."""
         half_x, half_y = _half(entity, 0.0, footprint(entity.category))
         places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), size=(TRIES, 2)).tolist()
         hidden: set[tuple[float, float]] = set()
@@ -208,7 +208,7 @@ def carrier(scene: Scene, name: str) -> str:
         if atom is None:
             break
         name = scene.owner(atom.arguments[1])
-    raise PerturbationError(f"{name} is not on the workspace")
+    raise PerturbationError(f"{name} is not within the workspace")
 
 
 def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
@@ -219,7 +219,7 @@ def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     """
     region = standing_region(scene, name)
     if region is None:
-        raise PerturbationError(f"{name} is not on the workspace")
+        raise PerturbationError(f"{name} is not within the workspace")
     new = _shift_region(replace(region, name=f"{name}_moved_region"), dx, dy)
     taken = {atom.arguments[-1] for atom in scene.initial}
 
@@ -292,7 +292,7 @@ def movable_entity(task: Task, thing: str, kind: str, change: str) -> Entity:
 
 
 def target(task: Task) -> str:
-    """Return the target of a task: the first movable object of its goal, or its first fixture if there is none."""
+    """Return the target of a task: the first movable object of its goal, or its first fixture if none exists."""
     for atom in task.goal.atoms:
         if atom.arguments[0] in movable(task):
             return atom.arguments[0]

@@ -18,7 +18,7 @@ SMALL = (
     "alphabet_soup", "bbq_sauce", "butter", "chocolate_pudding", "cookies", "cream_cheese", "ketchup", "milk",
     "orange_juice", "porcelain_mug", "red_coffee_mug", "salad_dressing", "tomato_sauce", "wine_bottle",
 )  # fmt: skip
-"""Small categories of the built-in tasks."""
+"""Categories of small objects in the built-in tasks."""
 _OWN = "primitives"
 """Asset pack with the categories of the built-in tasks."""
 _NOUNS = frozenset({"basket", "book", "bottle", "bowl", "cabinet", "mug", "plate"})

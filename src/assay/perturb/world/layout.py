@@ -138,7 +138,7 @@ class Obstacle(Perturbation):
             )
         owner = task.scene.owner(goal.arguments[-1])
         if name not in ground.spots or owner not in ground.spots:
-            raise PerturbationError(f"{self.kind}: {name} or its destination is not on the workspace")
+            raise PerturbationError(f"{self.kind}: {name} or its destination is not within the workspace")
         here, there = ground.spots[name], ground.spots[owner]
         middle = np.array([here.x + there.x, here.y + there.y]) / 2
         half = footprint(self.category).half

@@ -88,7 +88,7 @@ class Spoken:
 
     @property
     def condition(self) -> str:
-        """Suffix for error messages with the expressions that must remain true; empty if there are none."""
+        """Suffix for error messages with the expressions that must remain true; empty if none exist."""
         texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )

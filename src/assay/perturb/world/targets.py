@@ -212,7 +212,9 @@ def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     targets = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
     if not targets:
-        raise PerturbationError(f"{kind}: '{task.instruction.text}' moves no movable object")
+        raise PerturbationError(
+            f"{kind}: '{task.instruction.text}' does not require a movable object to be moved"
+        )
     places = {name for atom in task.goal.atoms for name in atom.arguments[1:]}
     both = [entity.name for entity in targets if entity.name in places]
     if both:
@@ -236,7 +238,7 @@ class _Look:
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
     """Draw an appearance that the attribute distinguishes from the object's original and from the look-alike's.
 
-    It has none of the colours in ``taken``. Raises PerturbationError if there is none.
+    It has none of the colours in ``taken``. Raises PerturbationError if none exists.
     """
     # The gripper can hold an enlarged object only if it is narrow.
     holdable = ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]

@@ -67,7 +67,7 @@ class Scheduler:
         return self._left
 
     def take(self, latest: str | None = None) -> Batch:
-        """Return the next episodes, preferably of the worker's compiled scene, ``latest``; empty if there are none now.
+        """Return the next episodes, preferably of the worker's compiled scene, ``latest``; empty if none exist now.
 
         Batches get smaller towards the end, so that workers finish at about the same time.
         """

@@ -91,7 +91,7 @@ class Difference(Result):
 
 
 def wilson(share: ArrayLike, effective: ArrayLike) -> tuple[Any, Any]:
-    """Return both ends of Wilson's interval for a proportion observed in ``effective`` independent episodes.
+    """Return the bounds of the Wilson score interval for a proportion observed in ``effective`` independent episodes.
 
     The computation is elementwise.
     """

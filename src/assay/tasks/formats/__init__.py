@@ -77,7 +77,7 @@ def instruction(value: object, place: str) -> str:
 
 
 def task_of_file(name: str, place: str, *, suite: str | None = None) -> str:
-    """Return the id of the task with this file name (without suffix). Raises ReleaseError if there is none."""
+    """Return the id of the task with this file name (without suffix). Raises ReleaseError if none exists."""
     ids = {file: id for file, id in _files().items() if id.startswith("" if suite is None else f"{suite}/")}
     if name not in ids:
         raise ReleaseError(f"{place}: unknown task {quote(name, limit=120)}; {did_you_mean(name[:200], ids)}")

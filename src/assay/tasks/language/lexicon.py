@@ -167,7 +167,7 @@ class Lexicon(YamlRecord):
     """File in which the nouns are defined."""
 
     def of_category(self, category: str) -> tuple[Noun, ...]:
-        """Return the nouns for an object category. Raises PerturbationError if there are none."""
+        """Return the nouns for an object category. Raises PerturbationError if none exist."""
         nouns = tuple(noun for noun in self.nouns.values() if category in noun.things)
         if not nouns:
             raise PerturbationError(

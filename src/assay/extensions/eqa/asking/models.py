@@ -105,7 +105,7 @@ def open_model(
 class LocalModel:
     """A ``transformers`` model on this machine: one reply at a time, greedy decoding.
 
-    Weights are loaded onto the first GPU, or into main memory if there is none, unless ``settings.device_map``
+    Weights are loaded onto the first GPU, or into main memory if none exists, unless ``settings.device_map``
     distributes them. Raises LLMError if the model cannot be loaded.
     """
 

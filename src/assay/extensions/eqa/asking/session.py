@@ -281,7 +281,7 @@ def write_distractors(
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Return three wrong instructions that differ from each other and the correct one, or why there are none."""
+    """Return three wrong instructions that differ from each other and the correct one, or why none exist."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
         return (), f"{len(wrong)} instructions instead of {DISTRACTORS}"

@@ -43,7 +43,7 @@ def ask(
     seed: shared.Seed = 0,
     estimate: shared.EstimateOnly = False,
 ) -> None:
-    """Ask a model, or a baseline, the questions of a folder.
+    """Ask a model, or a baseline, the questions in a folder.
 
     The API key is read from ASSAY_LLM_KEY. All replies are cached: run the same command to resume after an
     interruption. Exit status 1 if a question is unanswered.

@@ -79,7 +79,7 @@ def parse_kinds(text: str) -> list[QuestionKind]:
 
 
 def choose(option: str, name: str, valid: Sequence[T]) -> T:
-    """Return the valid value called ``name``. Raises QuestionError if there is none."""
+    """Return the valid value called ``name``. Raises QuestionError if none exists."""
     from assay.extensions.eqa.question import QuestionError
 
     for value in valid:

@@ -78,7 +78,7 @@ class AnswerSheet:
     def read(
         cls, questions: Sequence[Question], files: Sequence[Path], annotations: Annotations | None = None
     ) -> AnswerSheet:
-        """Read the answers to questions from files and annotators. Raises QuestionError if there are none."""
+        """Read the answers to questions from files and annotators. Raises QuestionError if none exist."""
         index = pl.DataFrame(
             {
                 "question": [question.id for question in questions],

@@ -60,7 +60,7 @@ class ReportData:
 
     @property
     def models(self) -> dict[str, ModelScore]:
-        """Models, excluding people and baselines, best first. Raises MeasureError if there are none."""
+        """Models, excluding people and baselines, best first. Raises MeasureError if none exist."""
         models = {
             name: model
             for name, model in self.score.models.items()
@@ -113,7 +113,7 @@ class ReportData:
         return float("nan") if standing is None else standing.overall.share
 
     def best_models(self) -> list[tuple[str, ModelScore]]:
-        """Return the models with answers in the main view, best first. Raises MeasureError if there are none."""
+        """Return the models with answers in the main view, best first. Raises MeasureError if none exist."""
         answered = [(name, model) for name, model in self.models.items() if self.standing(model) is not None]
         if not answered:
             raise MeasureError(f"requires answers from a model in the view {self.main_view}")
@@ -151,7 +151,7 @@ def camera_count(view: str) -> int:
 
 
 def mean_of(values: Sequence[Value]) -> float | None:
-    """Return the mean of the values that are numbers; None if there are none."""
+    """Return the mean of the values that are numbers; None if none exist."""
     numbers = [value for value in values if isinstance(value, float | int)]
     return float(np.mean(numbers)) if numbers else None
 

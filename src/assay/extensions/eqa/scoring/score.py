@@ -100,7 +100,7 @@ class ModelScore(ReplySummary):
     asked: int
     """Number of the folder's questions that the model was asked."""
     among_letters: float | None
-    """Accuracy among replies with a letter; None if there are none."""
+    """Accuracy among replies with a letter; None if none exist."""
     lenient: Mean
     """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
     standing: Standing

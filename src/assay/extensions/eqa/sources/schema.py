@@ -73,7 +73,7 @@ class Schema:
     exocentric: tuple[str, ...]
     """Keys of the static cameras; the first is required."""
     egocentric: str = ""
-    """Key of the wrist camera; empty if there is none."""
+    """Key of the wrist camera; empty if none exists."""
     instruction: str = ""
     """Feature with the instruction; empty if it is not a feature."""
     instructions: tuple[str, ...] = ()

@@ -88,7 +88,7 @@ class Trackio:
 class TensorBoard:
     """Event files in a folder beside the run (``tensorboard --logdir runs``): scalars per episode and a final table.
 
-    The protocol buffers of the package tensorboard are written directly, so TensorFlow is not needed.
+    Events are written directly with the protocol buffers of the tensorboard package, so TensorFlow is not needed.
     """
 
     SUCCESS_TAG = "episode/success"

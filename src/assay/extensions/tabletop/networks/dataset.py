@@ -273,7 +273,7 @@ class Dataset:
     def read(folder: Path, form: TokenForm, *, paraphrase: bool = True) -> Dataset:
         """Read a folder of demonstrations, with paraphrased or original prompts.
 
-        Raises DemonstrationError if there are none or a file is invalid.
+        Raises DemonstrationError if none exist or a file is invalid.
         """
         files = sorted(folder.glob("T*_*.npz"))
         if not files:

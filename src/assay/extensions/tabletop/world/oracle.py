@@ -184,7 +184,7 @@ class Sweeper:
         return best
 
     def _ends(self, item: int, inset: float = 0.008) -> np.ndarray:
-        """Return positions in the zone at which a block is completely inside, (n, 2)."""
+        """Return the positions, (n, 2), at which a block lies completely inside the zone."""
         x_min, y_min, x_max, y_max = self._goal.zone
         inset += self._scene.items[item].radius
         x, y = (

