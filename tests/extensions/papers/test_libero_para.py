@@ -54,7 +54,7 @@ def test_exhibits_of_a_run_without_trajectories_name_what_is_missing(paper: Pape
     assert set(exhibits) == LABELS
     assert all(each.tables or each.drawings or each.missing for each in exhibits.values())
     for label in ("Table 4", "Table 16", "Figure 8", "Figure 18", "Figure 19"):
-        assert exhibits[label].missing == ("of bare: needs trajectories, and the run has none",)
+        assert exhibits[label].missing == ("of bare: needs trajectories, but the run has none",)
         assert exhibits[label].tables or exhibits[label].drawings
     assert "Table 4 of bare: needs trajectories" in paper.html()
 
