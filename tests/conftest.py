@@ -68,7 +68,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let several processes run the tests where that is wanted."""
+    """Register the marker of extensions; run tests in several processes if requested."""
+    config.addinivalue_line("markers", "extensions(*names): skip if one of them, by default any, was deleted")
     if (jobs := config.getoption("jobs")) > 1:
         config.pluginmanager.register(Forked(jobs, _cache_of_its_own))
 
@@ -86,6 +87,10 @@ LONGEST = (
 )
 """Files that take longest: they begin first, so that no worker waits for the other in the end."""
 
+_FOLDER = Path(__file__).parents[1] / "src" / "assay" / "extensions"
+EXTENSIONS = ("dropin", "eqa", "generate", "interop", "learn", "papers", "paraphrasing", "probe", "tabletop")
+"""Extensions that examples, documentation and fuzzers use together."""
+
 _SHARED = Path(os.environ.get("ASSAY_SHARED", Path(__file__).parents[2] / "shared"))
 
 
@@ -97,7 +102,12 @@ def _load_loops() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first."""
+    """Skip tests of deleted extensions, and run the longest files first."""
+    for item in items:
+        for marker in item.iter_markers("extensions"):
+            missing = [name for name in marker.args or EXTENSIONS if not (_FOLDER / name).is_dir()]
+            if missing:
+                item.add_marker(pytest.mark.skip(reason=f"the extension {missing[0]} was deleted"))
     items.sort(key=lambda item: LONGEST.index(name) if (name := item.path.name) in LONGEST else len(LONGEST))
 
 

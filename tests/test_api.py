@@ -120,6 +120,10 @@ def test_a_task_is_stepped_by_hand():
         after = env.step([0, 0, -1.0, 0, 0, 0, -1.0])
         assert after.step == first.step + 1 and after.eef_position[2] < first.eef_position[2]
         assert env.simulation.pose("akita_black_bowl_1")[0].shape == (3,)
+
+
+@pytest.mark.extensions("tabletop")
+def test_a_task_of_another_world_is_loaded():
     assert assay.load_task("tabletop/T1/L1", seed=3).prompt.words
 
 

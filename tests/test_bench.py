@@ -11,6 +11,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from rich.console import Console
 
+pytestmark = pytest.mark.extensions("tabletop")
+
 
 @pytest.fixture(scope="module")
 def vima() -> ModuleType:

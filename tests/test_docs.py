@@ -67,6 +67,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.extensions()
 @every_page
 def test_commands_and_options_exist(page: Path):
     for words in commands(page):
@@ -112,6 +113,7 @@ def test_every_page_links_onwards(page: Path):
     assert re.search(r"\]\([\w-]+\.md", page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.extensions()
 def test_the_components_of_the_extending_page_work_together(tmp_path: Path):
     text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     for name, body in re.findall(r"```python\n# (\w+\.py)(?:, continued)?\n(.*?)```", text, re.DOTALL):
@@ -200,6 +202,7 @@ def policy_server(words: list[str]) -> Iterator[str]:
             process.terminate()
 
 
+@pytest.mark.extensions()
 @pytest.mark.parametrize(("page", "used"), [
     ("README.md", {"try", "run", "report"}),
     ("docs/index.md", {"try", "plan", "run", "report", "ui", "compare", "duel", "gate", "search", "export"}),
@@ -240,6 +243,7 @@ def reference() -> ModuleType:
     return import_module("scripts.docs_reference")
 
 
+@pytest.mark.extensions()
 def test_the_reference_describes_everything_that_is_public(reference: ModuleType):
     documented = {f"## assay.{name}" for name in public.__all__}
     assert documented <= set(reference.api_page().splitlines())

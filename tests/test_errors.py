@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import assay
 from assay import errors
 from assay.errors import AssayError, BDDLError, did_you_mean
@@ -48,6 +50,7 @@ def _drawn() -> Counter[tuple[str, str]]:
     return drawn
 
 
+@pytest.mark.extensions()
 def test_every_error_of_every_module_is_drawn_in_the_tree():
     raised, drawn = _raised(), _drawn()
     assert not raised - drawn, "not drawn in assay/errors.py"

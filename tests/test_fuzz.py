@@ -20,6 +20,7 @@ SLICES = {
 SLICES |= {"lerobot": 12, "endpoints": 6, "zmq": 4}
 
 
+@pytest.mark.extensions()
 @pytest.mark.parametrize("name", SLICES)
 def test_nothing_that_is_damaged_or_hostile_ends_in_a_traceback(name: str, tmp_path: Path):
     pytest.importorskip("zmq") if name == "zmq" else None

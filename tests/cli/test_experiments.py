@@ -22,7 +22,7 @@ def test_list_is_readable_on_eighty_columns(assay: Callable[..., Any], monkeypat
 
 def test_refused_conditions_have_a_reason(assay: Callable[..., Any], wide: None):
     said = assay("experiments", "show", "factors?over=obstacle,fog", "--tasks", "libero_goal/0")
-    assert said.status == 0 and "not possible: world/obstacle: this task carries nothing" in said.out
+    assert said.status == 0 and "not possible: world/obstacle: no object is carried" in said.out
 
 
 def test_sheet_is_drawn(assay: Callable[..., Any], drawing: str, tmp_path: Path, wide: None):

@@ -28,6 +28,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "new" / "a.assay"
 
 
+@pytest.mark.extensions("interop")
 def test_run_is_resumed_extended_shown_listed_and_exported(assay: Run, path: Path, tmp_path: Path):
     command = ("run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--steps", "2", "--out", path)
     said = assay(*command, "--seeds", "2", "--workers", "1")

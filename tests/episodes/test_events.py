@@ -146,6 +146,7 @@ def test_a_trigger_that_can_never_fire_is_rejected_at_the_start(env: LiberoEnv):
             Stepwise(env, replace(spec, perturbations=(At(trigger, Cancel()),)))
 
 
+@pytest.mark.extensions("tabletop")
 def test_a_world_without_events_rejects_them():
     spec = EpisodeSpec("tabletop/T1/L1", 0)
     opened = world_of(spec.task).open()

@@ -27,7 +27,13 @@ def test_registered_worlds_have_no_problems(world: str):
 
 
 @pytest.mark.parametrize(
-    ("folder", "address"), [("", "python:world:WORLD"), ("plugin", "python:assay_example.point:POINT_WORLD")]
+    ("folder", "address"),
+    [
+        ("", "python:world:WORLD"),
+        pytest.param(
+            *("plugin", "python:assay_example.point:POINT_WORLD"), marks=pytest.mark.extensions("eqa")
+        ),
+    ],
 )
 def test_example_worlds_have_no_problems(folder: str, address: str):
     command = [sys.executable, "-m", "assay", "check", address]  # separate, because registrations persist

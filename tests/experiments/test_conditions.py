@@ -59,9 +59,9 @@ def test_every_experiment_takes_conditions_in_its_address_and_keeps_its_controls
 def test_a_plugins_experiment_has_conditions_too_and_they_are_chosen_once():
     one = Experiment("mine", "", lambda task: [Variant("mine/a"), Variant("mine/b")])
     assert [spec.condition for spec in one.only("b").plan(BOWL, (0,))] == [CONTROL, "mine/b"]
-    with pytest.raises(ExperimentError, match="chosen twice"):
+    with pytest.raises(ExperimentError, match="selected twice"):
         one.only("a").only("b")
-    with pytest.raises(ExperimentError, match="given once"):
+    with pytest.raises(ExperimentError, match="given only once"):
         load_experiment("pro?conditions=task&conditions=position")
 
 

@@ -86,11 +86,11 @@ def test_every_change_can_be_named_and_changes_something():
 
 def test_contradicting_changes_are_rejected():
     for query, words in (
-        ("over=mask,semantic", "'mask' and 'semantic' contradict each other: no words are left"),
-        ("over=recolour,remove", "the thing it changes is gone"),
+        ("over=mask,semantic", "'mask' and 'semantic' cannot be combined: no words are left"),
+        ("over=recolour,remove", "the object to change has been removed"),
         ("over=words,synonyms", "they are the same"),
         ("over=recolor", "did you mean 'recolour'?"),
-        ("over=fog,fog", "each once"),
+        ("over=fog,fog", "different changes"),
         ("over=fog,light&halvings=1", "halvings=1 for 2 changes: expected one of 0"),
     ):
         with pytest.raises(ExperimentError, match=re.escape(words)):

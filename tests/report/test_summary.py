@@ -26,7 +26,7 @@ def test_sentences_and_key_numbers_are_the_measured_ones(found: Profile):
     text = " ".join(describe_results(found)[0])
     rate, memory, failures = found["success_rate"], found["memorisation"].overall, found["failures"]
     assert f"in {rate.successes} of {rate.count} " in text and f"In {memory.alike} of {memory.count} " in text
-    assert f"{failures.far['max']} (" in text and f"PRIDE {number(found['pride'].pride)}" in text
+    assert f"{failures.far['max']} (" in text and f"(PRIDE) is {number(found['pride'].pride)}" in text
     assert [each.name for each in describe_results(found)[1]] == [
         "success, perturbed",
         "success, control",
@@ -59,5 +59,5 @@ def test_overestimation_is_reported_only_if_significant(found: Profile):
         for interval in (over.interval, Interval(-0.01, 0.26, "bootstrap"), None)
     }
     sure, *unsure = told.values()
-    assert "the plain rate overestimates (by +12.5 %, 95 % interval 3.1 to 20.4)" in sure
+    assert "the plain success rate overestimates it (by +12.5 %, 95 % interval 3.1 to 20.4)" in sure
     assert all("PRIDE" in text and "overestimates" not in text for text in unsure)

@@ -17,6 +17,7 @@ from assay.policies.calibration.perception import UnseeingPolicy
 FEW: dict[str, Any] = {"tasks": "libero_goal/7", "seeds": 1, "steps": 2, "workers": 0}
 
 
+@pytest.mark.extensions("tabletop")
 def test_every_world_has_its_own_policies_that_lack_an_input():
     def names(experiment: str, *more: str) -> list[str]:
         return [probe.name for probe in _probes(load_experiment(experiment), more)]
@@ -30,7 +31,7 @@ def test_world_without_valid_auditors_is_refused(monkeypatch: pytest.MonkeyPatch
     traits = WORLDS["libero"].traits
     for auditors, reason in (
         ((), "does not declare any policies that lack an input"),
-        ((("blind", "ears"),), "unknown missing input 'ears' of an auditor; choose from words"),
+        ((("blind", "ears"),), "unknown input 'ears' of an auditor; choose from words"),
     ):
         monkeypatch.setattr(type(WORLDS["libero"]), "traits", replace(traits, auditors=auditors))
         with pytest.raises(RunError, match=reason):

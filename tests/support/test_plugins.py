@@ -114,6 +114,7 @@ def with_plugin(plugged: tuple[Said, Callable[..., Said]], tmp_path: Path) -> Ca
     return partial(plugged[1], tmp_path)
 
 
+@pytest.mark.extensions("eqa", "interop")
 def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_commands(
     with_plugin: Assay, tmp_path: Path
 ):
@@ -165,6 +166,7 @@ def test_a_world_of_somebodys_is_run_resumed_and_reported_by_the_ordinary_comman
     assert refused.returncode == 2 and "has no actuation noise" in refused.stderr
 
 
+@pytest.mark.extensions("eqa", "interop")
 def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(
     with_plugin: Assay, assay: Callable[..., Any], tmp_path: Path
 ):
@@ -188,6 +190,7 @@ def test_a_perturbation_and_an_experiment_are_used_by_name_and_by_address(
     assert json.loads((tmp_path / "a.json").read_text())["conditions"]
 
 
+@pytest.mark.extensions("eqa", "interop")
 def test_asset_packs_measures_and_question_sources_are_used_by_name(with_plugin: Assay, tmp_path: Path):
     done = with_plugin(
         "run", "libero", "--policy", "idle", "--tasks", "libero_goal/7", "--seeds", "1", "--steps", "2",
@@ -211,6 +214,7 @@ def test_asset_packs_measures_and_question_sources_are_used_by_name(with_plugin:
     assert (tmp_path / "questions" / "questions.jsonl").is_file(), done.stderr
 
 
+@pytest.mark.extensions("eqa", "interop")
 def test_a_plugin_that_raises_when_imported_names_itself_and_takes_nothing_with_it(
     plugged: tuple[Said, Callable[..., Said]],
 ):

@@ -156,6 +156,7 @@ def test_a_damaged_run_is_reported_on_every_page(get, library: Path):
         path.unlink()
 
 
+@pytest.mark.extensions("tabletop")
 def test_a_tabletop_episode_has_a_page(get, library: Path):
     path = library / "table.assay"
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack="tabletop", labels={"kind": "T1", "level": "L1", "best": 1})

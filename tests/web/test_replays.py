@@ -125,6 +125,7 @@ def test_the_least_recently_used_files_are_deleted(
     assert not list(folder.glob("?.mp4")) and still.path is not None and still.path.exists()
 
 
+@pytest.mark.extensions("tabletop")
 def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack="tabletop")
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions

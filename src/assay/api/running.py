@@ -117,7 +117,7 @@ class Evaluated(FittedRun):
 
     @property
     def drop(self) -> Drop | None:
-        """Loss of success over all changes, paired with the controls; None if nothing was changed."""
+        """Loss of success over all changes, relative to the paired controls; None if nothing was changed."""
         return self.summary.drop
 
     def metrics(self, prefix: str = "assay/") -> dict[str, float]:
@@ -299,7 +299,7 @@ def _probes(design: Experiment, policies: Iterable[str]) -> list[Probe]:
     if odd := [lacks for _, lacks in auditors if lacks not in kinds]:
         valid = ", ".join(filter(None, kinds))
         raise RunError(
-            f"audit: world '{design.world}': unknown missing input '{odd[0]}' of an auditor; choose from {valid}, or ''"
+            f"audit: world '{design.world}': unknown input '{odd[0]}' of an auditor; choose from {valid}, or ''"
         )
     probes = [Probe(name, name, kinds[lacks]) for name, lacks in auditors]
     probes += [Probe(plain_name(address), address, f"as {address}") for address in policies]

@@ -169,7 +169,7 @@ class Sender:
             file.write(f"{line}\n")
 
     def _count(self, condition: str, outcome: str) -> tuple[int, int]:
-        """Return the successes and episodes of a condition, with one more."""
+        """Count an episode, and return the numbers of successes and episodes of its condition, excluding errors."""
         hits, count = self._counts.get(condition, (0, 0))
         if outcome != Outcome.ERROR:
             hits, count = hits + (outcome == Outcome.SUCCESS), count + 1

@@ -255,9 +255,9 @@ def compare(
 
     how = print_settings(figures or ("pdf" if out else None), width, font, font_size, names, out)
     if len(paths) < 2:
-        raise RunError("compare needs at least two runs")
+        raise RunError("compare: expected at least two runs")
     if len(set(paths)) < len(paths):
-        raise RunError("compare needs different runs, but one was given twice")
+        raise RunError("compare: expected different runs, but one was given twice")
     runs = name_runs(paths, label or ())
     comparison = compare_runs(runs, margin=margin / 100)
     if out is not None and how is not None:

@@ -58,7 +58,7 @@ class Axis:
         """Return the changes to a task in increasing order. Raises AxisError or ExperimentError."""
         rungs = tuple(self.changes(task))
         if not rungs:
-            raise AxisError(f"{task.id} has none of its magnitudes")
+            raise AxisError(f"no magnitude of this axis applies to {task.id}")
         if not all(0 < one.magnitude < other.magnitude for one, other in pairwise(rungs)):
             raise ExperimentError(f"axis {self.name}: the magnitudes for {task.id} do not increase")
         return rungs
@@ -74,13 +74,13 @@ def _rungs(magnitudes: Iterable[float], make: Callable[[float], Perturbation], l
 def _distance(task: Task) -> Sequence[Rung]:
     name = carrier(task.scene, target(task))
     if name not in movable(task):
-        raise AxisError(f"{task.id} is about {name}, which cannot be moved")
+        raise AxisError(f"the target of {task.id} is {name}, which cannot be moved")
     return _rungs((round(0.025 * step, 3) for step in range(1, 17)), Displace, "distance")
 
 
 def _size(task: Task) -> Sequence[Rung]:
     if target(task) not in movable(task):
-        raise AxisError(f"{task.id} is about {target(task)}, which is fixed and has one size")
+        raise AxisError(f"the target of {task.id} is {target(task)}, a fixture, which has only one size")
     return _rungs(range(5, 55, 5), lambda percent: Resize(round(1 + percent / 100, 3)))
 
 
@@ -94,7 +94,7 @@ def _rewording(task: Task) -> Sequence[Rung]:
             bins.setdefault(round(0.05 * math.ceil(distance.pd / 0.05), 2), []).append(text)
     if not bins:
         why = next((f": {failure}" for failure in scored if isinstance(failure, DistanceError)), "")
-        raise AxisError(f"{task.id} has no paraphrase at a distance from its instruction{why}")
+        raise AxisError(f"{task.id} has no paraphrase that differs from its instruction{why}")
     return tuple(Rung(most, tuple((Say(text),) for text in sorted(bins[most]))) for most in sorted(bins))
 
 
@@ -108,7 +108,7 @@ AXES: Registry[Axis] = Registry(
 )
 """All axes, by name."""
 
-DISTANCE = Axis("distance", "displacement of the target from its usual place", "m", _distance)
+DISTANCE = Axis("distance", "displacement of the target from its original position", "m", _distance)
 CAMERA = Axis(
     "camera",
     "angle by which the scene camera orbits to the right",
@@ -117,7 +117,7 @@ CAMERA = Axis(
 )
 LIGHT = Axis(
     "light",
-    "fraction of the lamps' light that is removed",
+    "fraction by which the lamps are dimmed",
     "",
     lambda task: _rungs(
         [*(round(0.1 * step, 2) for step in range(1, 9)), 0.85, 0.9, 0.95, 0.98, 1.0],
@@ -137,7 +137,7 @@ NOISE = Axis(
     lambda task: _rungs(range(1, MAX_SEVERITY + 1), lambda severity: GaussianNoise(int(severity))),
 )
 REWORDING = Axis("rewording", "maximum PRIDE distance of a paraphrase from the instruction", "PD", _rewording)
-SIZE = Axis("size", "increase of the target's size", "%", _size)
+SIZE = Axis("size", "relative increase in the target's size", "%", _size)
 
 
 NAME = "search"
@@ -164,7 +164,7 @@ def search(axes: tuple[str, ...] = ("distance",)) -> Experiment:
 
     return Experiment(
         NAME,
-        "One change that grows: how much of it breaks the policy? assay search finds out with few episodes.",
+        "A change of increasing magnitude: how much breaks the policy? assay search finds out with few episodes.",
         variants,
         tasks="libero_goal",
         certified=True,

@@ -153,9 +153,7 @@ class Experiment:
             control = Variant(labels=self.control_labels(task), steps=self.control_steps(task))
             for variant in (control, *variants):
                 if variant.latency is not None and latency:
-                    raise ExperimentError(
-                        f"--latency: the conditions of {self.name} have latencies of their own"
-                    )
+                    raise ExperimentError(f"--latency: the conditions of {self.name} already set latencies")
                 late = variant.latency or latency
                 labels = nature(variant.perturbations, self.played_in.cameras) | variant.labels
                 if variant.latency is not None:
@@ -200,7 +198,7 @@ class Experiment:
             return self
         if self.conditions is not None:
             raise ExperimentError(
-                f"conditions are chosen twice: '{self.conditions}' in the address, and '{conditions}'"
+                f"conditions were selected twice: '{self.conditions}' in the address, and '{conditions}'"
             )
         return replace(self, conditions=conditions)
 

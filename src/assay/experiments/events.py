@@ -43,7 +43,7 @@ def events(distance: float = 0.1, delay: int = 2) -> Experiment:
 
     return Experiment(
         name="events",
-        about="Things move, requests change or are taken back, a camera freezes: during the episode.",
+        about="During the episode, objects move, requests change or are withdrawn, or a camera freezes.",
         variants=variants,
         tasks="libero_goal",
         certified=True,

@@ -124,11 +124,11 @@ _ABOUT_THE_THING = frozenset(
     ]
 )
 _EXCLUSIVE = (
-    (frozenset({"replace", "unseen", "shape"}), "the later takes the place of the earlier"),
-    (frozenset({"recolour", "pattern"}), "the later covers the earlier"),
-    (frozenset({"displace", "swap", "relocate", "world"}), "each decides where the same thing stands"),
-    (frozenset({"darker", "lighter"}), "they undo each other"),
-    (frozenset({"flatter", "harsher"}), "they undo each other"),
+    (frozenset({"replace", "unseen", "shape"}), "each replaces the same object"),
+    (frozenset({"recolour", "pattern"}), "each covers the surface of the same object"),
+    (frozenset({"displace", "swap", "relocate", "world"}), "each sets the position of the same object"),
+    (frozenset({"darker", "lighter"}), "they cancel each other out"),
+    (frozenset({"flatter", "harsher"}), "they cancel each other out"),
 )
 
 
@@ -152,12 +152,12 @@ def contradiction(one: str, other: str) -> str:
             return reason
     for name, rest in ((one, other), (other, one)):
         if name == "mask" and rest in _IN_WORDS:
-            return "no words are left to be reworded"
+            return "no words are left to reword"
         if name == "remove" and rest in _ABOUT_THE_THING:
-            return "the thing it changes is gone"
+            return "the object to change has been removed"
         hidden = isinstance(_SINGLE.get(name), (BlankPictures, DroppedCamera))
         if hidden and isinstance(_SINGLE.get(rest), PictureSense):
-            return "no picture is left to be changed"
+            return "no image is left to change"
     return ""
 
 
@@ -192,11 +192,11 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
         if name not in CHANGES:
             raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, CHANGES)}")
     if not 1 <= len(over) <= MOST or len(set(over)) < len(over):
-        raise ExperimentError(f"factors: over={','.join(over)}: expected 1 to {MOST} changes, each once")
+        raise ExperimentError(f"factors: over={','.join(over)}: expected 1 to {MOST} different changes")
     for one, other in combinations(over, 2):
         reason = contradiction(one, other)
         if reason:
-            raise ExperimentError(f"factors: '{one}' and '{other}' contradict each other: {reason}")
+            raise ExperimentError(f"factors: '{one}' and '{other}' cannot be combined: {reason}")
     if halvings and (len(over), halvings) not in GENERATORS:
         valid = ["0", *(str(p) for k, p in GENERATORS if k == len(over))]
         raise ExperimentError(

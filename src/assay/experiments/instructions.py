@@ -30,7 +30,7 @@ def corruption(counterfactual: int = 1) -> Experiment:
 
     return Experiment(
         name="corruption",
-        about="Instructions from a paraphrase to no words at all, and those of other tasks: does the policy need them?",
+        about="Instructions from a paraphrase to no words, and from other tasks: does the policy need its instruction?",
         variants=variants,
     )
 
@@ -39,7 +39,7 @@ def surface() -> Experiment:
     """The same words with different punctuation, capitalisation, spacing or politeness, one change at a time."""
     return Experiment(
         name="surface",
-        about="Punctuation, capitals, blanks, courtesy: does the policy mind how its instruction is written?",
+        about="Punctuation, capitalisation, spacing, politeness: do they affect the policy?",
         variants=lambda task: (
             Variant(f"surface/{form}", (Surface(form),), {"surface": form.value}) for form in Form
         ),

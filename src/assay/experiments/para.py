@@ -49,7 +49,7 @@ class Wordings:
 
     def __post_init__(self) -> None:
         if self.per_cell is not None and self.per_cell < 1:
-            raise ExperimentError(f"{self.name}: per_cell is {self.per_cell}: expected 1 or more")
+            raise ExperimentError(f"{self.name}: per_cell={self.per_cell}: expected 1 or more")
 
     def experiment(self, about: str, seeds: tuple[int, ...]) -> Experiment:
         """Return the experiment with every paraphrase of every task in the table."""
@@ -77,7 +77,7 @@ class Wordings:
     def _rows(self) -> Sequence[GridRow]:
         rows = self.load()
         if not rows:
-            raise ExperimentError(f"{self.place} has no rows below its header: there is nothing to run")
+            raise ExperimentError(f"{self.place} has no rows below its header")
         return rows
 
     @cached_property
@@ -163,7 +163,7 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
     """
     if file:
         return Wordings("para", file, lambda: read(Path(file)), per_cell, seed).experiment(
-            f"The paraphrases of {Path(file).name}, each with its PRIDE distance.", SEEDS
+            f"The paraphrases in {Path(file).name}, each with its PRIDE distance.", SEEDS
         )
     return Experiment(
         name="para",

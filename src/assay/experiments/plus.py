@@ -39,7 +39,7 @@ def plus(dimensions: tuple[str, ...] = (), difficulties: tuple[int, ...] = DIFFI
         )
     return Experiment(
         name="plus",
-        about="Layout, camera, robot, language, light, background, noise, from 1 to 5 (after LIBERO-plus).",
+        about="Layout, camera, robot, language, light, background, noise, at difficulties 1 to 5 (after LIBERO-plus).",
         variants=lambda task: _variants(task, dimensions or tuple(DIMENSIONS), difficulties),
         seeds=(0,),
         certified=True,

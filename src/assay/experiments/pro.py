@@ -85,7 +85,7 @@ def pro(
 
     return Experiment(
         name="pro",
-        about="LIBERO-PRO: objects, positions, wordings, tasks and rooms, alone and together.",
+        about="LIBERO-PRO: objects, positions, wordings, tasks and rooms, alone and combined.",
         variants=variants,
         seeds=tuple(range(50)),
         certified=True,

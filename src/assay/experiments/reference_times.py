@@ -70,7 +70,7 @@ def read_times(file: str) -> ReferenceTimes:
     except PerturbationError as error:
         raise ExperimentError(str(error)) from None
     if not by_task:
-        raise ExperimentError(f"{path} has no rows below its header: there are no times in it")
+        raise ExperimentError(f"{path} has no rows below its header")
     return ReferenceTimes(file, digest, {task: mean(times) for task, times in by_task.items()})
 
 

@@ -49,10 +49,12 @@ def load_experiment(address: str) -> Experiment:
     own = [field for field in fields if field.partition("=")[0] != CONDITIONS]
     selections = [unquote_plus(field.partition("=")[2]) for field in fields if field not in own]
     if len(selections) > 1:
-        raise ExperimentError(f"'{query}': '{CONDITIONS}' should be given once, with commas")
+        raise ExperimentError(
+            f"'{query}': '{CONDITIONS}' should be given only once, as a comma-separated list"
+        )
     query = "&".join(own)
     if isinstance(source, Experiment) and query:
-        raise ExperimentError(f"'{address}': {name} has no fields to set but {CONDITIONS}")
+        raise ExperimentError(f"'{address}': {name} has no parameters other than {CONDITIONS}")
     made = call_with_fields(source, query, address, ExperimentError) if callable(source) else source
     if not isinstance(made, Experiment):
         verb = "made" if callable(source) else "is"
@@ -63,7 +65,7 @@ def load_experiment(address: str) -> Experiment:
 
 def libero() -> Experiment:
     """The unperturbed baseline."""
-    return Experiment("libero", "The tasks as they are: the baseline.", variants=lambda task: ())
+    return Experiment("libero", "The unperturbed tasks: the baseline.", variants=lambda task: ())
 
 
 def latency(steps: tuple[int, ...] = (1, 2, 4, 8)) -> Experiment:
@@ -75,7 +77,7 @@ def latency(steps: tuple[int, ...] = (1, 2, 4, 8)) -> Experiment:
     labels: dict[str, Label] = {"axis": "senses", "change": Change.LATENCY, "plausible": True}
     return Experiment(
         name="latency",
-        about="A policy that thinks for 1, 2, 4, ... control steps: how late may its decisions come?",
+        about="Inference that takes 1, 2, 4, ... control steps: how much latency does the policy tolerate?",
         variants=lambda task: (
             Variant(f"latency/steps={step}", labels=dict(labels), latency=step) for step in steps
         ),

@@ -32,7 +32,7 @@ def test_six_distractors_find_room_where_the_first_drawn_do_not_fit(seed: int):
     ],
 )
 def test_nothing_is_doubled_that_the_words_do_not_tell_from_its_double(task: str, colour: Colour | None):
-    with pytest.raises(PerturbationError, match="does not tell"):
+    with pytest.raises(PerturbationError, match="does not distinguish"):
         changed(Confound(colour), task=tasks.load(task))
 
 
@@ -89,6 +89,6 @@ def test_only_a_cabinet_with_the_same_drawers_replaces_a_cabinet():
         for entity in changed(Replace("white_cabinet", thing="wooden_cabinet_1")).scene.entities
     }
     for category in ("short_cabinet", "cube"):
-        with pytest.raises(PerturbationError, match=f"{category} does not work as wooden_cabinet_1"):
+        with pytest.raises(PerturbationError, match=f"{category} does not function like wooden_cabinet_1"):
             changed(Replace(category, thing="wooden_cabinet_1"))
     assert {"top_region", "bottom_region"} <= places_of("white_cabinet") and not places_of("cube")

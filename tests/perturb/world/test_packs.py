@@ -94,7 +94,7 @@ def test_a_double_and_scenes_of_assays_own_pack_are_as_they_were():
             Distractors(3), pack="primitives", seed=seed
         )
     double = Confound((0.1, 0.2, 0.9))
-    with pytest.raises(PerturbationError, match="does not tell"):
+    with pytest.raises(PerturbationError, match="does not distinguish"):
         changed(double)
     spatial = EpisodeSpec("libero_spatial/0", 0, pack="tea", perturbations=(double,))
     compile_scene(LIBERO_WORLD.task(spatial).scene, load_pack("tea"))

@@ -39,7 +39,7 @@ def about(task: Task) -> Entity:
 @pytest.mark.parametrize("change", [Recolour(), Recolour(RED), Recolour(RED, Pattern.CHECKER)])
 def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
     assert not change.is_true(BLACK_BOWL) and change.is_true(BOWL)
-    with pytest.raises(PerturbationError, match="world/recolour: the words call it black"):
+    with pytest.raises(PerturbationError, match="world/recolour: the instruction calls it black"):
         changed(BLACK_BOWL, change)
 
 
@@ -68,7 +68,7 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
             try:
                 made = about(changed(task, *changes))
             except PerturbationError as error:
-                assert task.id == TWO_COLOURS.id and "as the words have it" in str(error)
+                assert task.id == TWO_COLOURS.id and "as the instruction says" in str(error)
                 continue
             assert made.finish.colour is None or true_to(said, made.finish.colour), spec.condition
             painted += not made.finish.usual
@@ -129,7 +129,10 @@ def test_a_camera_is_moved_from_where_it_is():
         (lambda: changed(BOWL, *[MoveCamera(zoom=1.5)] * 2), "zoom is 2.25"),
         (lambda: Distractors(1, ("flat_stove",)), "flat_stove is a fixture: expected a movable object"),
         (lambda: changed(BOWL, Distractors(1, ("white_bowl", "plate"))), None),
-        (lambda: changed(BOWL, Distractors(1, ("white_bowl",))), "is about all that could be added"),
+        (
+            lambda: changed(BOWL, Distractors(1, ("white_bowl",))),
+            "already names every object that could be added",
+        ),
     ],
 )
 def test_what_is_too_much_together_or_means_what_the_words_mean_is_rejected(

@@ -97,7 +97,7 @@ def test_floor_and_impossible_axes_are_reported(tmp_path: Path):
     fixed = searched(tmp_path / "b.assay", lambda spec: True, axes=("distance",), budget=60)
     assert [each.task for each in fixed.thresholds.found] == ["libero_goal/1"]
     assert fixed.thresholds.cannot == (
-        "distance: libero_goal/7 is about flat_stove_1, which cannot be moved",
+        "distance: the target of libero_goal/7 is flat_stove_1, which cannot be moved",
     )
 
 
@@ -111,14 +111,14 @@ def test_task_without_scored_paraphrases_is_left_out_and_reported(tmp_path: Path
     found = searched(tmp_path / "a.assay", late(5), axes=("delay", "rewording"), budget=20, options=one)
     assert [each.axis for each in found.thresholds.found] == ["delay"]
     assert found.thresholds.cannot == (
-        "rewording: libero_goal/1 has no paraphrase at a distance from its instruction: no word of it is known",
+        "rewording: libero_goal/1 has no paraphrase that differs from its instruction: no word of it is known",
     )
 
 
 def test_invalid_searches_are_refused_and_leave_no_file(tmp_path: Path):
     for options, message in (
         ({"axes": ()}, "choose distinct axes from distance"),
-        ({"axes": ("delay", "delay")}, "choose different ones"),
+        ({"axes": ("delay", "delay")}, "choose distinct axes"),
         ({"budget": 11}, "a budget of 11 episodes gives 5 to each of 2 searches"),
         ({"level": 1.0}, "level 1: expected a number between 0 and 1"),
     ):

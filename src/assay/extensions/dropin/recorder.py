@@ -122,7 +122,7 @@ class Recorder:
     def _close_episode(self, *, certain: bool = True) -> None:
         """Record a failure if the episode has started and has not succeeded.
 
-        ``certain``: the script continues. Otherwise it may be crashing, which only its exit status shows.
+        ``certain`` means that the script continues; otherwise, it may be crashing, which only its exit status shows.
         """
         if self._open and self._actions:
             steps, most = len(self._actions), horizon(self._spec)
@@ -187,7 +187,7 @@ class Recorder:
             self._open = False
             print(
                 f"assay libero: an episode of {spec.condition} cannot start ({error}): it is recorded as an error, "
-                "and the script plays the unchanged task meanwhile",
+                "and the script runs the unperturbed task instead",
                 file=sys.stderr,
             )
             return self._start(spec.control())
@@ -267,8 +267,8 @@ def _warn_if_language_unread(spec: EpisodeSpec, task: Task) -> None:
     (folder / WARNED).touch()
     words = f"'{task.instruction.words}'" if task.instruction.words else "empty"
     print(
-        "assay libero: warning: the script has not read task.language (nor env.language_instruction): if it takes the "
-        f"instruction from a file's name, it misses the instruction of the experiment, which is now {words}",
+        "assay libero: warning: the script has not read task.language (nor env.language_instruction): if it derives "
+        f"the instruction from a file name, it misses the experiment's instruction, which is now {words}",
         file=sys.stderr,
     )
 

@@ -79,7 +79,7 @@ def session() -> DropinSession:
     try:
         return DropinSession(**json.loads(Path(file).read_text()))
     except (OSError, ValueError, TypeError):
-        raise SpecError(f"{VARIABLE}={file}: not a session file of assay libero") from None
+        raise SpecError(f"{VARIABLE}: {file} is not a session file of assay libero") from None
 
 
 def get_libero_path(query_key: str) -> str:

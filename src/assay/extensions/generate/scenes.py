@@ -166,7 +166,7 @@ DRAWS_PER_ROOM = 20
 """Number of consecutive draws with the same room and furniture."""
 MAX_SAME_DESTINATION = 2
 """Maximum number of tasks per scene with the same destination if there are alternatives."""
-DONE_AT_START = "task: already solved at the start"
+DONE_AT_START = "task: done at the start"
 MAX_ORACLE_FAILURES = 12
 """Number of tasks that the oracle may fail before a scene is abandoned."""
 
@@ -255,7 +255,7 @@ def _certify(
         simulation.reset(simulation.sample(0))
         if unseen := hidden_objects(simulation):
             raise PlacementError(
-                f"hardly visible to the main camera: {simulation.compiled.entities[unseen[0]].category}"
+                f"the main camera barely shows {simulation.compiled.entities[unseen[0]].category}"
             )
         dark = hidden_regions(simulation)
         alone: dict[Atom, bool] = {}
@@ -265,7 +265,7 @@ def _certify(
                 break
             check(task)
             if any(name in dark for atom in task.goal.atoms for name in atom.arguments):
-                refused["task: the destination is hardly visible to the main camera"] += 1
+                refused["task: the main camera barely shows the destination"] += 1
                 continue
             several = len(task.goal.atoms) > 1
             for atom in task.goal.atoms:
@@ -276,7 +276,7 @@ def _certify(
                 if not alone.get(atom, True):
                     break
             if not all(alone.get(atom, True) for atom in task.goal.atoms):
-                refused["task: the oracle fails at one of its steps"] += 1
+                refused["task: a step of it is one that the oracle failed at"] += 1
                 continue
             reason, steps = _attempt(simulation, task, request)
             if reason:
@@ -335,7 +335,7 @@ def _attempt(simulation: Simulation, task: Task, request: SceneRequest) -> tuple
             return f"task: {done.error}", 0
         if done.outcome is Outcome.FAILURE:
             kinds = " and ".join(atom.predicate.value for atom in task.goal.atoms)
-            return f"task: the oracle fails at {kinds}", 0
+            return f"task: the oracle failed at {kinds}", 0
         max_steps = max(max_steps, done.steps)
     return "", max_steps
 

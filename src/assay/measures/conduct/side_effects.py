@@ -44,10 +44,10 @@ EFFECTS = {
 }
 """Side effect -> polars expression that detects it in a run's frame."""
 DEFINITIONS = (
-    f"Moved: by more than {100 * MOVED:g} cm; toppled: tilted by more than {TOPPLED:g} degrees; both at the end, for "
-    "objects that the goal does not name. Left open: drawers, doors and knobs that the goal does not name, by more "
-    f"than {100 * LEFT_OPEN:g} % of the way. Arm: a link other than the gripper touched something. Fleeting: the goal "
-    "no longer holds after the gripper has opened and the arm has held still, for at most 1.5 s."
+    f"Moved: displaced by more than {100 * MOVED:g} cm; toppled: tilted by more than {TOPPLED:g} degrees; both at the "
+    "end, for objects that the goal does not name. Left open: drawers, doors and knobs that the goal does not name, by "
+    f"more than {100 * LEFT_OPEN:g} % of the way. Arm: a link other than the gripper touched something. Fleeting: the "
+    "goal no longer holds after the gripper has opened and the arm has held still, for at most 1.5 s."
 )
 _SUCCEEDED = pl.col("success") == 1
 _CONDITION = Column("condition", value=lambda result: group_name(result.group) if result.group else ALL)

@@ -107,8 +107,8 @@ def paths_top_figure(result: NearFarFailures, report: ReportedRun) -> Drawing:
     )
     caption = (
         "The robot is at the top, as in the external camera; the dot is the start. At most "
-        f"{SAMPLE_SIZES['success']} successes and {SAMPLE_SIZES['near']} failures of each kind are drawn, for tasks "
-        f"with the most failures, as {POINTS} points up to the length of the longest success drawn. {counts}."
+        f"{SAMPLE_SIZES['success']} successes and {SAMPLE_SIZES['near']} failures of each kind are drawn, for the "
+        f"tasks with the most failures, as {POINTS} points up to the length of the longest success drawn. {counts}."
     )
     width = HALF if len(tasks) == 1 else WIDTH
     spans = [np.ptp(np.concatenate([path for _, path in task.drawn]), axis=0) for task in tasks]

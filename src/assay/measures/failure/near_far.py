@@ -144,7 +144,7 @@ class NearFarFailures(Result):
     close: int
     """Number of near failures at the widest threshold."""
     close_p: float | None
-    """Exact p value, over starts, for most failures being near in more than half of the starts.
+    """Exact p value, over starts, of the test that most failures are near in more than half of the starts.
 
     None without a failure.
     """

@@ -149,8 +149,8 @@ def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None
         *("group", *RATE),
         Column("without a mistake", "share", value=lambda rate: flawless.get(group_name(rate.group))),
         Column("steps to success", "count", value=lambda rate: medians.get(group_name(rate.group))),
-        note=f"{interval_note(rates)} Without a mistake: with the minimum number of actions, if it is known; else an "
-        "object named in the goal moved first, and no goal atom was undone. Steps to success: median.",
+        note=f"{interval_note(rates)} Without a mistake: success with the minimum number of actions, if it is known; "
+        "otherwise, an object named in the goal was moved first and no goal atom was undone. Steps to success: median.",
     )
 
 

@@ -210,13 +210,13 @@ def pride_sentences(pride: Pride, profile: Profile) -> Iterator[str]:
     """Yield sentences about PRIDE, and whether the success rate overestimates it."""
     over = profile.get(OVERESTIMATION)
     text = (
-        f"Weighted by the distance of the instruction from the original, its success is PRIDE {number(pride.pride)} "
+        f"Weighted by the instruction's distance from the original, its success (PRIDE) is {number(pride.pride)} "
         f"of 100 (95 % interval {between(pride.interval)})"
     )
     if over is not None and over.interval is not None and not over.interval.low <= 0 <= over.interval.high:
         direction = "overestimates" if over.overestimation > 0 else "underestimates"
         text += (
-            f"; the plain rate {direction} (by {signed(100 * over.overestimation)} %, "
+            f"; the plain success rate {direction} it (by {signed(100 * over.overestimation)} %, "
             f"95 % interval {between(over.interval, 100)})"
         )
     yield text + "."

@@ -33,9 +33,9 @@ class TextPerturbation(Perturbation):
         text = " ".join(task.instruction.text.split())
         try:
             if not text:
-                raise PerturbationError("the instruction is empty: there is nothing to reword")
+                raise PerturbationError("the instruction is empty, so it cannot be reworded")
             if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
-                raise PerturbationError("the instruction holds control characters")
+                raise PerturbationError("the instruction contains control characters")
             return replace(task, instruction=Instruction(self.reword(text, task.scene, rng)))
         except PerturbationError as error:
             raise PerturbationError(f"{self.kind}: {task.id}: {error}") from None
@@ -55,7 +55,7 @@ class Say(Perturbation):
 
     def __post_init__(self) -> None:
         if "\x00" in self.text:
-            raise PerturbationError("words/say: the text holds a NUL character")
+            raise PerturbationError("words/say: the text contains a NUL character")
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Return the task with the given instruction."""

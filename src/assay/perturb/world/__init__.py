@@ -1,12 +1,12 @@
 """Perturbations of the scene and the goal: object positions and models, room, robot and cameras.
 
 position        objects start elsewhere           objects   objects have another appearance, size or category
-exchange        objects exchange places
+exchange        objects exchange positions
 layout          objects are added
-targets         the goal is about another object or appearance, which the instruction names
+targets         the goal involves another object or appearance, which the instruction names
 staging         room, surfaces, light, initial robot pose, camera poses
-ground, kinds   shared helpers: floor plan of a workspace, and which categories are alike
-spoken          spatial expressions of the instruction, which must stay true
+ground, kinds   shared helpers: the floor plan of a workspace, and similar categories
+spoken          spatial expressions in the instruction, which must remain true
 """
 
 from assay.perturb.world import exchange, layout, objects, position, staging, targets

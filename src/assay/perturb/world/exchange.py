@@ -22,12 +22,12 @@ from assay.support.streams import stream
 from assay.tasks import Scene, Task
 
 APART = 0.11
-"""Minimum displacement of an exchanged object, metres: the smallest distance of an exchanged pair in LIBERO-PRO."""
+"""Minimum displacement of an exchanged object, in metres: the smallest one in LIBERO-PRO."""
 FOLLOWING = 96
-"""Number of places tried beside a landmark for an object that the instruction locates there."""
+"""Number of positions tried beside a landmark for an object that the instruction locates there."""
 
 Moves = Mapping[str, tuple[float, float]]
-"""Object name -> displacement (x, y), metres."""
+"""Object name -> displacement (x, y), in metres."""
 
 
 @perturbation
@@ -35,8 +35,8 @@ class ExchangePlaces(Perturbation):
     """Exchanges the movable objects of the goal, target and receptacle, with others at least ``apart`` metres away.
 
     Fixtures are exchanged only if the goal involves no movable object. As many objects as possible are exchanged such
-    that the instruction stays true. If it locates the target beside a landmark, the landmark may be exchanged
-    instead, and the target moves along. Two objects with the same appearance are never exchanged.
+    that the instruction remains true. If it locates the target beside a landmark, the landmark may be exchanged
+    instead, and the target moves with it. Two objects with the same appearance are never exchanged.
     """
 
     kind = "world/exchange"
@@ -44,9 +44,9 @@ class ExchangePlaces(Perturbation):
     change = Change.POSITION
 
     apart: float = within(0.05, 0.5, default=APART)
-    """Minimum displacement of each object, metres."""
+    """Minimum displacement of each object, in metres."""
     free: bool | None = False
-    """Whether objects move to free places instead, where movable objects make room for a fixture. None: only if no
+    """Whether objects move to free positions instead, and movable objects make room for a fixture. None: only if no
     exchange is possible.
     """
 
@@ -68,7 +68,7 @@ class ExchangePlaces(Perturbation):
             if len(gone) == len(things):
                 break
         if best[0][0] == 0:
-            where = "no free place in view for" if self.free else "nothing can change places with"
+            where = "no free position in view for" if self.free else "no object can exchange positions with"
             names = " or ".join(things)
             raise PerturbationError(f"{self.kind}: {where} {names}, {self.apart:g} m away{spoken.condition}")
         return replace(task, scene=best[1])
@@ -76,7 +76,7 @@ class ExchangePlaces(Perturbation):
     def _pairs(
         self, task: Task, spoken: Spoken, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Yield candidate exchanges as (snug, moves): most objects first, full clearance before snug."""
+        """Yield candidate exchanges as (snug, moves): most objects first, and full clearance before snug."""
         scene, spots = task.scene, spoken.spots
         looks = {entity.name: (entity.category, entity.finish) for entity in scene.entities}
         sorts = ({obj.name for obj in scene.objects}, {fixture.name for fixture in scene.fixtures})
@@ -113,7 +113,7 @@ class ExchangePlaces(Perturbation):
     def _places(
         self, task: Task, things: tuple[str, ...], rng: np.random.Generator
     ) -> Iterator[tuple[bool, Moves]]:
-        """Yield moves to free places as (snug, moves); each place is chosen after the previous objects have moved."""
+        """Yield moves to free positions as (snug, moves), each chosen after the previous objects have moved."""
         before = Ground(task.scene)
         for snug in (False, True):
             scene, moves = task.scene, dict[str, tuple[float, float]]()
@@ -132,7 +132,7 @@ class ExchangePlaces(Perturbation):
     def _try_moves(
         self, task: Task, spoken: Spoken, moves: Moves, snug: bool, rng: np.random.Generator
     ) -> Scene | None:
-        """Return the scene with objects moved, and those located relative to them; None if there is no room."""
+        """Return the scene after moving objects and those located relative to them; None if there is no room."""
         scene = _move_all(task.scene, moves)
         if not _has_room(scene, task, moves, snug):
             return None
@@ -154,20 +154,20 @@ class ExchangePlaces(Perturbation):
 
 
 def things_about(task: Task) -> tuple[str, ...]:
-    """Return the movable objects of the goal that are on the workspace; if none exist, its fixtures."""
+    """Return the movable objects of the goal that are on the workspace, or its fixtures if there are none."""
     entities = {entity.name for entity in task.scene.entities}
     standing = dict.fromkeys(carrier(task.scene, name) for name in task.goal_entities if name in entities)
     return tuple(name for name in standing if name in movable(task)) or tuple(standing)
 
 
 def has_partners(task: Task) -> bool:
-    """Whether any object can change places with an object of the task's goal."""
+    """Whether any object can exchange positions with an object of the task's goal."""
     return _has_partners(task, planning_pack())
 
 
 @lru_cache(maxsize=128)
 def _has_partners(task: Task, pack: AssetPack) -> bool:
-    """Cached `has_partners`; ``pack`` is the asset pack of the scene, which determines object sizes."""
+    """Cached version of `has_partners`; ``pack`` is the scene's asset pack, which determines object sizes."""
     try:
         ExchangePlaces().apply(task, stream("partners", task.id))
     except PerturbationError:
@@ -184,7 +184,7 @@ def _move_all(scene: Scene, moves: Moves) -> Scene:
 def _with_room(
     scene: Scene, task: Task, name: str, move: tuple[float, float], snug: bool, rng: np.random.Generator
 ) -> dict[str, tuple[float, float]] | None:
-    """Return the move of an object to a free place, with moves that make room for a fixture; None without room."""
+    """Return the move of an object to a free position, with moves that make room for a fixture; None without room."""
     entities = {entity.name: entity for entity in scene.entities}
     if name in movable(task):
         return {name: move} if fits(Ground(scene, task.goal, snug=snug), entities[name], *move) else None
@@ -209,7 +209,7 @@ def _with_room(
 
 
 def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
-    """Whether the moved objects have room, and the goal regions on the table stay free."""
+    """Whether the moved objects have room, and the goal regions on the table remain free."""
     ground = Ground(scene, task.goal, snug=snug)
     if not all(fits(ground, named_entity(scene, name), 0.0, 0.0) for name in moves):
         return False
@@ -231,7 +231,7 @@ def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
 def _beside(
     said: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
-    """Yield displacements that restore a spatial expression: along with a landmark, beside it, or between two."""
+    """Yield displacements that restore a spatial expression: with a landmark, beside it, or between two landmarks."""
     here = spots[said.thing]
     marks = [mark[0] for mark in said.landmarks]
     yield from (moves[mark] for mark in marks if mark in moves)

@@ -1,4 +1,4 @@
-"""Floor plan of a workspace: where entities are, and which places are free, reachable and in view."""
+"""Floor plan of a workspace: where entities are, and which positions are free, reachable and in view."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ UPON = (Predicate.ON, Predicate.IN, Predicate.UPRIGHT_ON, Predicate.SIDE_ON, Pre
 OPENED = (Predicate.OPEN, Predicate.CLOSE, Predicate.IN, Predicate.EXACT_IN)
 """Goal predicates that require a fixture to open."""
 GAP = 0.01
-"""Minimum gap between objects, metres."""
+"""Minimum gap between objects, in metres."""
 HAND = 0.05
-"""Gap that the gripper needs beside an object, metres."""
+"""Gap that the gripper needs beside an object, in metres."""
 NEAREST, FURTHEST = 0.34, 0.80
-"""Minimum and maximum distance of reachable objects from the robot's base, metres."""
+"""Minimum and maximum distance of reachable objects from the robot's base, in metres."""
 X, Y = (-0.36, 0.30), (-0.40, 0.40)
-"""Used part of a workspace, metres from its centre."""
+"""Extent of the part of a workspace that is used, in metres from its centre."""
 IN_VIEW = 0.82
 """Maximum image coordinate of an object's base, from the image centre (0) to the edge (1)."""
 TRIES = 200
-"""Number of places tried."""
+"""Number of positions tried."""
 FIELD = 45.0
-"""Field of view of the scene camera, degrees."""
+"""Field of view of the scene camera, in degrees."""
 _BESIDE = re.compile(r"(?P<what>\w+)_(?:left|right|front|back)_region")
 NOTHING = Goal(())
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A rectangle of the workspace, metres from its centre."""
+    """A rectangle on the workspace, in metres from its centre."""
 
     x: float
     y: float
     half_x: float
     half_y: float
     over: float = 0.0
-    """Height that a carried object must clear to be placed there, such as the rim of a basket, metres."""
+    """Height that a carried object must clear to be placed there, such as the rim of a basket, in metres."""
 
     def overlaps(self, other: Spot, gap: float = GAP) -> bool:
-        """Whether two spots are closer than a gap; a spot about as wide as long counts as round."""
+        """Whether the gap between two spots is too small; a spot about as wide as it is long counts as round."""
         if self._round and other._round:
             return self.air(other) < gap
         return (
@@ -59,7 +59,7 @@ class Spot:
         )
 
     def air(self, other: Spot) -> float:
-        """Return the gap between two spots, metres; negative if they overlap."""
+        """Return the gap between two spots, in metres; negative if they overlap."""
         dx = abs(self.x - other.x) - self.half_x - other.half_x
         dy = abs(self.y - other.y) - self.half_y - other.half_y
         if self._round and other._round:
@@ -71,19 +71,19 @@ class Spot:
         return 0.8 < self.half_x / self.half_y < 1.25 and self.half_x < 0.1
 
     def distance(self, other: Spot) -> float:
-        """Return the distance between the centres, metres."""
+        """Return the distance between the centres, in metres."""
         return float(np.hypot(self.x - other.x, self.y - other.y))
 
     def shift(self, dx: float, dy: float) -> Spot:
-        """Return the spot shifted by (dx, dy), metres."""
+        """Return the spot shifted by (dx, dy), in metres."""
         return Spot(self.x + dx, self.y + dy, self.half_x, self.half_y, self.over)
 
 
 class Ground:
-    """Positions of the entities on a scene's workspace, and the areas that a goal needs free.
+    """Positions of the entities on a scene's workspace, and the areas that must be free for a goal.
 
-    An entity occupies the full range of its initial positions. With ``snug`` it occupies its footprint at the centre
-    of that range only; initial states in which two objects are too close are then drawn again.
+    An entity occupies the full range of its initial positions. With ``snug``, it occupies only its footprint at the
+    centre of that range; initial states in which two objects are too close are then redrawn.
     """
 
     def __init__(self, scene: Scene, goal: Goal = NOTHING, *, snug: bool = False) -> None:
@@ -91,7 +91,7 @@ class Ground:
         self._snug = snug
         layout = layout_of(scene)
         self._base = np.subtract(layout.robot[:2], layout.offset[:2])
-        """Position of the robot's base, metres from the workspace's centre."""
+        """Position of the robot's base, in metres from the workspace's centre."""
         standing = {
             entity: region
             for entity in scene.entities
@@ -102,7 +102,7 @@ class Ground:
             entity.name: self._spot(entity, region, receiving=entity.name in receiving)
             for entity, region in standing.items()
         }
-        """Footprints of the entities directly on the workspace, by name."""
+        """Footprints, by name, of the entities directly on the workspace."""
         opened = (atom for atom in scene.initial if atom.predicate is Predicate.OPEN)
         used = (atom for atom in goal.atoms if atom.predicate in OPENED)
         doors = {scene.owner(atom.arguments[-1]) for atom in (*opened, *used)}
@@ -111,21 +111,21 @@ class Ground:
             for entity, region in standing.items()
             if entity.name in doors
         }
-        """Footprints, with doors and drawers open, of the fixtures that are open or will be opened, by name."""
+        """Footprints, by name, of the fixtures that are open or will be opened, with doors and drawers open."""
 
     def free(
         self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
     ) -> bool:
-        """Whether a place is reachable and free of all entities and doors, except those of ``without``.
+        """Whether a position is reachable and free of all entities and doors, except those in ``without``.
 
-        ``after``: the old place of the entity, whose gaps may be too small already but must not shrink.
+        ``after``: the old position of the entity, whose gaps may already be too small but must not shrink.
         """
         return self.reachable(spot) and self.clear(spot, without=without, gap=gap, after=after)
 
     def clear(
         self, spot: Spot, *, without: Collection[str] = (), gap: float = GAP, after: Spot | None = None
     ) -> bool:
-        """As `free`, but regardless of reachability."""
+        """Whether a position is free as in `free`, but regardless of reachability."""
         return not any(
             spot.overlaps(other, air) and (after is None or spot.air(other) < after.air(other))
             for others, air in ((self.spots, gap), (self.doorways, 0.0))
@@ -134,7 +134,7 @@ class Ground:
         )
 
     def reachable(self, spot: Spot) -> bool:
-        """Whether the robot can reach a place, and the scene camera in its default pose sees it."""
+        """Whether the robot can reach a position, and the scene camera in its default pose sees it."""
         distance = float(np.hypot(spot.x - self._base[0], spot.y - self._base[1]))
         within = X[0] <= spot.x <= X[1] and Y[0] <= spot.y <= Y[1]
         near = NEAREST <= distance <= FURTHEST - spot.over
@@ -148,7 +148,7 @@ class Ground:
     def anywhere(
         self, rng: np.random.Generator, entity: Entity, *, without: Collection[str] = ()
     ) -> Spot | None:
-        """Return a free place in view for an entity, preferably with room for the gripper; None otherwise."""
+        """Return a free position in view for an entity, preferably with room for the gripper; None if there is none."""
         half_x, half_y = _half(entity, 0.0, footprint(entity.category))
         places = rng.uniform((X[0], Y[0]), (X[1], Y[1]), size=(TRIES, 2)).tolist()
         hidden: set[tuple[float, float]] = set()
@@ -199,7 +199,7 @@ def standing_region(scene: Scene, name: str) -> Region | None:
 
 
 def carrier(scene: Scene, name: str) -> str:
-    """Return the object on the workspace that an entity starts on or in; usually the entity itself."""
+    """Return the object on the workspace on or in which an entity starts; usually the entity itself."""
     for _ in range(len(scene.entities)):
         if standing_region(scene, name) is not None:
             return name
@@ -208,18 +208,18 @@ def carrier(scene: Scene, name: str) -> str:
         if atom is None:
             break
         name = scene.owner(atom.arguments[1])
-    raise PerturbationError(f"{name} does not stand on the workspace")
+    raise PerturbationError(f"{name} is not on the workspace")
 
 
 def move_entity(scene: Scene, name: str, dx: float, dy: float) -> Scene:
     """Move an entity on the workspace, with everything on it.
 
-    The entity gets a new region, so that other objects in its old region stay. Regions named after it, such as to the
-    right of the plate, move with it.
+    The entity gets a new region, so that other objects in its old region do not move. Regions named after it, such as
+    "to the right of the plate", move with it.
     """
     region = standing_region(scene, name)
     if region is None:
-        raise PerturbationError(f"{name} does not stand on the workspace")
+        raise PerturbationError(f"{name} is not on the workspace")
     new = _shift_region(replace(region, name=f"{name}_moved_region"), dx, dy)
     taken = {atom.arguments[-1] for atom in scene.initial}
 
@@ -254,7 +254,7 @@ def _shift_region(region: Region, dx: float, dy: float) -> Region:
 
 
 def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) -> Scene:
-    """Return a scene with one more movable object."""
+    """Return a scene with an additional movable object."""
     region = Region(
         f"{entity.name}_init_region",
         scene.arena.workspace,
@@ -269,13 +269,13 @@ def add_entity(scene: Scene, entity: Entity, spot: Spot, jitter: float = 0.005) 
 
 
 def fresh_name(scene: Scene, stem: str) -> str:
-    """Return an unused name in the scene: the stem and a number."""
+    """Return an unused name in the scene, made of the stem and a number."""
     taken = {entity.name for entity in scene.entities}
     return next(name for number in range(1, len(taken) + 2) if (name := f"{stem}_{number}") not in taken)
 
 
 def named_entity(scene: Scene, name: str) -> Entity:
-    """Return the entity with a name. Raises PerturbationError that suggests the nearest name."""
+    """Return the entity with a name. Raises PerturbationError that suggests the closest name."""
     for entity in scene.entities:
         if entity.name == name:
             return entity
@@ -284,15 +284,15 @@ def named_entity(scene: Scene, name: str) -> Entity:
 
 
 def movable_entity(task: Task, thing: str, kind: str, change: str) -> Entity:
-    """Return the movable object with a name, or the target if it is empty. Raises PerturbationError for a fixture."""
+    """Return the movable object with a name, or the target if empty. Raises PerturbationError for a fixture."""
     entity = named_entity(task.scene, thing or target(task))
     if entity in task.scene.fixtures:
-        raise PerturbationError(f"{kind}: {entity.name} is a fixture; only movable objects {change}")
+        raise PerturbationError(f"{kind}: {entity.name} is a fixture; only movable objects can {change}")
     return entity
 
 
 def target(task: Task) -> str:
-    """Return the target of a task: the first movable object of its goal, or the first fixture if none exists."""
+    """Return the target of a task: the first movable object of its goal, or its first fixture if there is none."""
     for atom in task.goal.atoms:
         if atom.arguments[0] in movable(task):
             return atom.arguments[0]

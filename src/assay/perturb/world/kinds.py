@@ -23,7 +23,7 @@ _OWN = "primitives"
 """Asset pack with the categories of the built-in tasks."""
 _NOUNS = frozenset({"basket", "book", "bottle", "bowl", "cabinet", "mug", "plate"})
 _SMALLEST = 0.065
-"""Maximum half-length of a small object, metres."""
+"""Maximum half-length of a small object, in metres."""
 
 
 class Among(StrEnum):
@@ -40,7 +40,7 @@ class Among(StrEnum):
 
 
 def candidates(category: str, among: Among) -> tuple[str, ...]:
-    """Return the categories that may replace a category in the asset pack of the scene, sorted."""
+    """Return the categories in the scene's asset pack that may replace a category, sorted."""
     pack = planning_pack()
     match among:
         case Among.SAME:
@@ -61,7 +61,7 @@ def _bases(pack: AssetPack) -> frozenset[str]:
 
 
 def small() -> frozenset[str]:
-    """Return the small movable categories of the pack: those of the built-in tasks, and those that only it has."""
+    """Return the pack's small movable categories: those of the built-in tasks, and those that only the pack has."""
     pack = planning_pack()
     return pack.categories & frozenset(SMALL) | (_little(pack) - load_pack(_OWN).categories)
 
@@ -113,7 +113,7 @@ def _places(pack: AssetPack, category: str) -> frozenset[str]:
 
 
 def _packs() -> Iterator[AssetPack]:
-    """Yield asset packs, Assay's own first: plugins, whose import may be slow, are loaded only if needed."""
+    """Yield asset packs, Assay's first: plugins, whose import may be slow, are loaded only if needed."""
     yield load_pack(_OWN)
     for name in PACKS:
         with suppress(AssetError):  # of a pack whose files are not at hand
@@ -121,7 +121,7 @@ def _packs() -> Iterator[AssetPack]:
 
 
 def check_category(category: str, *, movable: bool = False) -> None:
-    """Raise PerturbationError with the nearest name if no asset pack has a category, or it is not movable as
+    """Raise PerturbationError if no asset pack has a category (suggesting the closest name), or if it is not movable as
     required.
     """
     categories: set[str] = set()

@@ -19,12 +19,12 @@ from assay.tasks.language.lexicon import mentions, names_of
 from assay.tasks.scene import Colour, Finish
 
 _PLACES = 20
-"""Number of places tried for a double that differs from the original by its place only."""
+"""Number of positions tried for a double that differs from the original only in its location."""
 
 
 @perturbation
 class Distractors(Perturbation):
-    """Adds objects to the workspace, of sorts that neither the goal involves nor the instruction names."""
+    """Adds objects to the workspace, of sorts that are neither involved in the goal nor named in the instruction."""
 
     kind = "world/distractors"
     effects = frozenset({Effect.PHYSICS})
@@ -41,7 +41,7 @@ class Distractors(Perturbation):
             check_category(category, movable=True)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Add the objects one by one, each at a free place."""
+        """Add the objects one by one, each at a free position."""
         scene = task.scene
         present = {entity.category for entity in scene.entities}
         about = set(task.goal_entities)
@@ -54,7 +54,7 @@ class Distractors(Perturbation):
         )
         if not pool:
             raise PerturbationError(
-                f"{self.kind}: '{task.instruction.text}' is about all that could be added"
+                f"{self.kind}: '{task.instruction.text}' already names every object that could be added"
             )
         for number in range(1, self.count + 1):
             drawn = str(pool[int(rng.integers(len(pool)))])
@@ -70,7 +70,7 @@ class Distractors(Perturbation):
             else:
                 which = f"number {number} of {self.count}"
                 raise PerturbationError(
-                    f"{self.kind}: no room in view for {drawn} or anything smaller, {which}"
+                    f"{self.kind}: no room in view for {drawn} or a smaller object, {which}"
                 )
         return replace(task, scene=scene)
 
@@ -79,7 +79,7 @@ class Distractors(Perturbation):
 class Confound(Perturbation):
     """Adds a double of the target: an object of the same category, optionally in another colour.
 
-    Applies only if the instruction distinguishes the two by a colour that the double does not have, or by a place.
+    Applies only if the instruction distinguishes the two by a colour that the double does not have, or by location.
     """
 
     kind = "world/confound"
@@ -87,13 +87,13 @@ class Confound(Perturbation):
     change = Change.CLUTTER
 
     colour: Colour | None = field(default=None, metadata=between(0.0, 1.0))
-    """Colour of the double (red, green, blue); that of the original if None."""
+    """Colour of the double (red, green, blue); the original's colour if None."""
     thing: str = ""
-    """Name of the object to double; the target, if empty."""
+    """Name of the object to double; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Add the double at a free place."""
-        original = movable_entity(task, self.thing, self.kind, "are doubled")
+        """Add the double at a free position."""
+        original = movable_entity(task, self.thing, self.kind, "be doubled")
         finish = original.finish if self.colour is None else Finish(self.colour)
         double = replace(original, name=fresh_name(task.scene, f"{original.name}_double"), finish=finish)
         ground, spoken = Ground(task.scene, task.goal), Spoken(task)
@@ -101,7 +101,7 @@ class Confound(Perturbation):
         thing = carrier(task.scene, original.name)
         if not by_colour and not spoken.about(thing):
             raise PerturbationError(
-                f"{self.kind}: '{task.instruction.text}' does not tell {original.name} from its double"
+                f"{self.kind}: '{task.instruction.text}' does not distinguish {original.name} from its double"
             )
         for _ in range(_PLACES):
             spot = ground.anywhere(rng, double)
@@ -134,11 +134,11 @@ class Obstacle(Perturbation):
         goal = next((a for a in task.goal.atoms if len(a.arguments) > 1 and a.arguments[0] == name), None)
         if goal is None:
             raise PerturbationError(
-                f"{self.kind}: this task carries nothing, so that nothing can be in the way"
+                f"{self.kind}: no object is carried in this task, so nothing can be in the way"
             )
         owner = task.scene.owner(goal.arguments[-1])
         if name not in ground.spots or owner not in ground.spots:
-            raise PerturbationError(f"{self.kind}: {name} or its goal does not stand on the workspace")
+            raise PerturbationError(f"{self.kind}: {name} or its destination is not on the workspace")
         here, there = ground.spots[name], ground.spots[owner]
         middle = np.array([here.x + there.x, here.y + there.y]) / 2
         half = footprint(self.category).half

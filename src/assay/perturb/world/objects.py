@@ -26,7 +26,7 @@ NEW_COLOURS = ("red", "blue", "green", "yellow", "purple", "orange")
 HUES = tuple(COLOURS[name] for name in NEW_COLOURS)
 """The colours of `NEW_COLOURS` as (red, green, blue)."""
 BLACKISH = (0.25, 0.25, 0.25)
-"""Colour of patterns on black objects, since a pattern in pure black would be invisible."""
+"""Colour of patterns on black objects, because a pattern in pure black would be invisible."""
 DRAWN_PATTERNS = (Pattern.CHECKER, Pattern.STRIPES, Pattern.SPECKLES, Pattern.GRADIENT)
 """Patterns to draw from."""
 
@@ -50,7 +50,7 @@ class Recolour(Perturbation):
     """New colour (red, green, blue); drawn if None."""
     pattern: Pattern | None = None
     thing: str = ""
-    """Name of the object; the target, if empty."""
+    """Name of the object; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the finish of one entity."""
@@ -59,7 +59,7 @@ class Recolour(Perturbation):
         return with_entity(task, replace(entity, finish=Finish(colour, self.pattern)))
 
     def finishes(self, task: Task) -> list[Finish]:
-        """Return the finishes from which one is drawn; empty if the instruction would become false."""
+        """Return the finishes from which one is drawn; empty if all would make the instruction false."""
         entity = named_entity(task.scene, self.thing or target(task))
         try:
             colour = self._colour(colours_said(task, entity))
@@ -68,18 +68,18 @@ class Recolour(Perturbation):
         return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
     def is_true(self, task: Task) -> bool:
-        """Whether the instruction of a task stays true."""
+        """Whether the instruction of a task remains true."""
         return bool(self.finishes(task))
 
     def _colour(self, said: Collection[str]) -> Colour | None:
-        """Return the colour to use, None for any. Raises PerturbationError if the instruction names another."""
+        """Return the colour to use; None for any. Raises PerturbationError if the instruction names another."""
         if not said:
             return self.colour
         name, *more = sorted(said)
         if self.colour is None and self.pattern is not None and not more:
             return BLACKISH if name == "black" else COLOURS[name]
         if self.colour is None or more or not true_to(said, self.colour):
-            raise PerturbationError(f"{self.kind}: the words call it {' and '.join(sorted(said))}")
+            raise PerturbationError(f"{self.kind}: the instruction calls it {' and '.join(sorted(said))}")
         return self.colour
 
 
@@ -94,7 +94,7 @@ class Resize(Perturbation):
     factor: float = within(0.5, 1.5)
     """Scale factor of all lengths."""
     thing: str = ""
-    """Name of the object; the target, if empty."""
+    """Name of the object; the target if empty."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -109,7 +109,7 @@ class Resize(Perturbation):
 
 @perturbation
 class Replace(Perturbation):
-    """Replaces an object by one of another category, under its old name: the goal then refers to the new object."""
+    """Replaces an object with one of another category under its old name, so that the goal refers to the new object."""
 
     kind = "world/replace"
     effects = frozenset({Effect.PHYSICS})
@@ -121,7 +121,7 @@ class Replace(Perturbation):
     among: Among = Among.OTHER
     """Set of categories to draw from."""
     thing: str = ""
-    """Name of the object; the target, if empty."""
+    """Name of the object; the target if empty."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
@@ -130,18 +130,18 @@ class Replace(Perturbation):
 
     @property
     def plausible(self) -> bool:
-        """if the instruction still fits: drawn among the same sort, or a category that you specify"""
+        """if the instruction still fits: drawn from the same sort, or a category that you specify"""
         return bool(self.category) or self.among is Among.SAME
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the category of one entity: of several, the first in random order with a replacement."""
+        """Change the category of one entity; categories are tried in random order."""
         entity = named_entity(task.scene, self.thing or target(task))
         if self.category:
             return self._recategorise(task, entity, self.category)
-        reason = f"{self.kind}: nothing among '{self.among}' may take the place of {entity.name}"
+        reason = f"{self.kind}: no category in '{self.among}' can replace {entity.name}"
         colours = colours_said(task, entity) if self.among is Among.SAME else ()
         if colours:
-            reason += f" and is {' and '.join(sorted(colours))}, as the words have it"
+            reason += f" and is {' and '.join(sorted(colours))}, as the instruction says"
         possible = _absent(task, entity, self.among, colours)
         for category in map(str, rng.permutation(possible)):
             try:
@@ -151,7 +151,7 @@ class Replace(Perturbation):
         raise PerturbationError(reason)
 
     def models(self, task: Task, entity: Entity) -> list[str]:
-        """Return the categories that may replace an entity such that colours in the instruction stay true."""
+        """Return the categories that may replace an entity such that colours in the instruction remain true."""
         fit = []
         for category in _absent(task, entity, self.among, colours_said(task, entity)):
             with suppress(PerturbationError):
@@ -165,14 +165,14 @@ class Replace(Perturbation):
             for name in (entity.category, category)
         )
         if old != new:
-            raise PerturbationError(f"{self.kind}: {category} does not work as {entity.name} does")
+            raise PerturbationError(f"{self.kind}: {category} does not function like {entity.name}")
         missing = [
             region.name
             for region in task.scene.regions
             if region.target == entity.name and region.name not in places_of(category)
         ]
         if missing:
-            raise PerturbationError(f"{self.kind}: {category} lacks the {missing[0]} of {entity.name}")
+            raise PerturbationError(f"{self.kind}: {category} lacks the region {missing[0]} of {entity.name}")
         return with_entity(task, replace(entity, category=category))
 
 
@@ -180,7 +180,7 @@ class Replace(Perturbation):
 class Alter(Perturbation):
     """Changes every object of the goal, target and receptacle: another appearance, a larger size or another model.
 
-    One of the three is drawn for each category. The instruction stays true: "the black bowl" stays black.
+    One of the three is drawn for each category. The instruction remains true: "the black bowl" is still black.
     """
 
     kind = "world/alter"
@@ -192,14 +192,14 @@ class Alter(Perturbation):
     """Relative increase of the lengths of a resized object."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change one category after the other. Raises PerturbationError if a category cannot be changed."""
+        """Change the categories one by one. Raises PerturbationError if a category cannot be changed."""
         changed = task
         entities = [entity for entity in task.scene.entities if entity.name in task.goal_entities]
         by_category = {entity.category: entity for entity in reversed(entities)}
         for thing in reversed(by_category.values()):
             ways = self._ways(task, thing)
             if not ways:
-                raise PerturbationError(f"{self.kind}: {thing.name} has no other look, size or model")
+                raise PerturbationError(f"{self.kind}: {thing.name} has no other appearance, size or model")
             way = ways[int(rng.integers(len(ways)))]
             other = way[int(rng.integers(len(way)))]
             for entity in task.scene.entities:
@@ -210,7 +210,7 @@ class Alter(Perturbation):
         return changed
 
     def _ways(self, task: Task, thing: Entity) -> list[list[Entity]]:
-        """Return the possible changes of an object in non-empty groups: new appearances, a larger size, other
+        """Return the possible changes to an object in non-empty groups: new appearances, a larger size, other
         models.
         """
         usual = replace(thing, size=1.0)
@@ -223,7 +223,7 @@ class Alter(Perturbation):
         sizes = [] if fixed else [replace(usual, size=1 + self.size)]
 
         def measure(category: str) -> np.ndarray:
-            """Return the half-lengths and the height of a category, metres."""
+            """Return the half-lengths and the height of a category, in metres."""
             size = footprint(category, fixture=fixed)
             return np.array((*size.half, size.height))
 
@@ -250,12 +250,12 @@ class Remove(Perturbation):
     plausible = False
 
     thing: str = ""
-    """Name of the object; the target, if empty."""
+    """Name of the object; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Remove the object and the objects on it; the goal still refers to it and cannot be reached."""
         scene = task.scene
-        gone, before = {movable_entity(task, self.thing, self.kind, "are removed").name}, set[str]()
+        gone, before = {movable_entity(task, self.thing, self.kind, "be removed").name}, set[str]()
         while gone != before:
             before = set(gone)
             placed = (atom.arguments for atom in scene.initial if len(atom.arguments) == 2)
@@ -270,7 +270,7 @@ class Remove(Perturbation):
 
 
 def _absent(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:
-    """Return the possible replacements of an entity that are not in the scene; ``said``: its colours in the
+    """Return the possible replacements for an entity that are not in the scene; ``said`` are its colours in the
     instruction.
     """
     here = {other.category for other in task.scene.entities}  # two alike would leave the words ambiguous

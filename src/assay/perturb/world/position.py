@@ -1,4 +1,4 @@
-"""Move objects to free places where the instruction still identifies them."""
+"""Perturbations that move objects to free positions where the instruction still identifies them."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from assay.sim.packs.registry import planning_pack
 from assay.tasks import Entity, Scene, Task
 
 MAX_DISTANCE_M = 0.6
-"""Maximum displacement, metres: the size of a workspace."""
+"""Maximum displacement, in metres: the size of a workspace."""
 EDGE = (0.45, 0.55)
-"""Maximum extent of a fixture from the workspace's centre, away from the robot and sideways, metres."""
+"""Maximum extent of a fixture from the workspace's centre, away from the robot and sideways, in metres."""
 SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
-"""Distances that a direction should allow, metres."""
+"""Distances that a direction should allow, in metres."""
 DIRECTIONS = 72
-"""Number of directions tried, evenly spread."""
+"""Number of directions tried, evenly spaced."""
 DRAWN = 12
-"""Number of directions compared: the best of all would be nearly the same for every seed."""
+"""Number of directions compared; the best of all would be nearly the same for every seed."""
 MIN_TARGET_MOVE_M = 0.03
-"""Smallest move of the target, metres; or a quarter of the largest, if that is less."""
+"""Minimum move of the target, in metres, or a quarter of the maximum move if that is less."""
 CLEAR = 0.18
-"""Minimum distance of a fixture from the robot's base, metres; the smallest in LIBERO is 0.19."""
+"""Minimum distance of a fixture from the robot's base, in metres; the smallest in LIBERO is 0.19."""
 
 
 @perturbation
@@ -50,14 +50,14 @@ class Jitter(Perturbation):
     change = Change.POSITION
 
     radius: float = within(0.0, 0.2)
-    """Maximum displacement, metres."""
+    """Maximum displacement, in metres."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         check_change(self, radius=0.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Move objects one after the other, each to a free place near its own."""
+        """Move the objects one by one, each to a free position near its original one."""
 
         def draw(name: str) -> tuple[float, float]:
             angle, distance = rng.uniform(0, 2 * np.pi), self.radius * np.sqrt(rng.random())
@@ -70,9 +70,9 @@ class Jitter(Perturbation):
 class Displace(Perturbation):
     """Moves the target by exactly ``distance`` metres in a random direction.
 
-    A seed has one direction for all distances, if there is one with free places 0.05, 0.10, ... 0.40 m away.
-    Otherwise the direction is the one of twelve random directions with a free place at most of these distances; for
-    the remaining distances, it is the nearest direction with a free place.
+    A seed has one direction for all distances, if there is one with free positions 0.05, 0.10, ... 0.40 m away.
+    Otherwise the direction is, of twelve random ones, the one with free positions at the most of these distances; for
+    the remaining distances, it is the nearest direction with a free position.
     """
 
     kind = "world/displace"
@@ -80,12 +80,12 @@ class Displace(Perturbation):
     change = Change.POSITION
 
     distance: float = within(0.0, MAX_DISTANCE_M)
-    """Displacement, metres."""
+    """Displacement, in metres."""
     thing: str = ""
-    """The object to move; the target, if empty."""
+    """Name of the object to move; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try directions until one leads to a free, reachable place."""
+        """Try directions until one leads to a free, reachable position."""
         name = carrier(task.scene, named_entity(task.scene, self.thing or target(task)).name)
         if self.distance == 0:
             return task
@@ -96,7 +96,7 @@ class Displace(Perturbation):
             scene = move_entity(task.scene, name, dx, dy)
             if _leads(snug, spoken, name, dx, dy) and snug.in_view(scene):
                 return replace(task, scene=scene)
-        where = f"no free place in view {self.distance:g} m from {name}"
+        where = f"no free position in view {self.distance:g} m from {name}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
@@ -113,7 +113,7 @@ class WorkspaceAxis(StrEnum):
 class DisplaceAlong(Perturbation):
     """Moves the target by exactly ``distance`` metres along an axis of the workspace.
 
-    The sign is random; the other one is used if there is no free place.
+    The sign is random; the other sign is used if there is no free position.
     """
 
     kind = "world/displace_along"
@@ -123,9 +123,9 @@ class DisplaceAlong(Perturbation):
     along: WorkspaceAxis
     """Axis of the workspace: x points away from the robot, y sideways."""
     distance: float = within(0.0, MAX_DISTANCE_M)
-    """Displacement, metres."""
+    """Displacement, in metres."""
     thing: str = ""
-    """The object to move; the target, if empty."""
+    """Name of the object to move; the target if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Try both signs, first with room for the full range of initial positions, then with less."""
@@ -139,7 +139,7 @@ class DisplaceAlong(Perturbation):
             scene = move_entity(task.scene, name, dx, dy)
             if _leads(ground, spoken, name, dx, dy) and ground.in_view(scene):
                 return replace(task, scene=scene)
-        where = f"no free place in view {self.distance:g} m from {name} along {self.along}"
+        where = f"no free position in view {self.distance:g} m from {name} along {self.along}"
         raise PerturbationError(f"{self.kind}: {where}{spoken.condition}")
 
 
@@ -160,7 +160,7 @@ class Relocate(Perturbation):
     """Radius of a move as a fraction of the distance to the nearest neighbour."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Move objects one after the other."""
+        """Move the objects one by one."""
         spots = Ground(task.scene, task.goal).spots
 
         def radius(name: str) -> float:
@@ -187,9 +187,9 @@ class Swap(Perturbation):
     change = Change.POSITION
 
     first: str = ""
-    """Name of the first object; the target, if empty."""
+    """Name of the first object; the target if empty."""
     second: str = ""
-    """Name of the second object; any object that fits, if empty."""
+    """Name of the second object; any object that fits if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Try pairs in random order until both fit."""
@@ -214,9 +214,9 @@ class Swap(Perturbation):
             swapped = move_entity(move_entity(scene, a, dx, dy), b, -dx, -dy)
             if all(fits) and spoken.hold(after) and ground.in_view(swapped):
                 return replace(task, scene=swapped)
-        who = f"{one} has no object it" if self.first else "there are no two objects that"
+        who = f"{one} has no object that it" if self.first else "there are no two objects that"
         raise PerturbationError(
-            f"{self.kind}: {who} could change places{' with' if self.first else ''}{spoken.condition}"
+            f"{self.kind}: {who} could exchange positions{' with' if self.first else ''}{spoken.condition}"
         )
 
 
@@ -229,12 +229,12 @@ class MoveFixture(Perturbation):
     change = Change.POSITION
 
     distance: float = within(0.02, MAX_DISTANCE_M, default=0.1)
-    """Maximum displacement, metres; the minimum is half of it."""
+    """Maximum displacement, in metres; the minimum is half of it."""
     fixture: str = ""
-    """Name of the fixture; any fixture that can be moved, if empty."""
+    """Name of the fixture; any fixture that can be moved if empty."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Try fixtures in random order, and places at least half the distance away."""
+        """Try fixtures in random order, and positions at least half the distance away."""
         ground, spoken = Ground(task.scene), Spoken(task)
         fixtures = [fixture.name for fixture in task.scene.fixtures if fixture.name in ground.spots]
         wanted = [named_entity(task.scene, self.fixture).name] if self.fixture else rng.permutation(fixtures)
@@ -259,7 +259,7 @@ def _scatter(
 ) -> Task:
     """Move each object by the displacement that ``draw`` returns for it, if there is room.
 
-    The target must move: if it cannot, smaller gaps are allowed, then also gaps that are too small already and do not
+    The target must move: if it cannot, smaller gaps are allowed, then also gaps that are already too small and do not
     shrink.
     """
     about, spoken = carrier(task.scene, target(task)), Spoken(task)
@@ -288,9 +288,9 @@ def _scatter(
 
 
 def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool = False) -> bool:
-    """Whether there is room for an entity after a move, for a fixture also with its doors open.
+    """Whether there is room for an entity after a move; for a fixture, also with its doors open.
 
-    ``lenient``: gaps may be too small already, but must not shrink.
+    ``lenient``: gaps may already be too small, but must not shrink.
     """
     name, scene = entity.name, ground.scene
     here = ground.spots[name]
@@ -306,7 +306,7 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:
-    """Return the workspace with room for the full range of initial positions, and for their centres only."""
+    """Return the workspace with room for the full range of initial positions, and the one for their centres only."""
     return Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
 
 
@@ -321,7 +321,7 @@ def _stands(scene: Scene, spot: Spot) -> bool:
 
 @lru_cache(maxsize=64)
 def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPack) -> tuple[float, ...]:
-    """Order directions: one that allows all distances of the sweep, or the best of a few, then the nearest to it.
+    """Sort directions: first one that allows all distances of the sweep, or the best of a few, then the nearest to it.
 
     ``pack`` determines the sizes of objects; it is part of the cache key.
     """
@@ -338,7 +338,7 @@ def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPac
 
 
 def _leads(ground: Ground, spoken: Spoken, name: str, dx: float, dy: float) -> bool:
-    """Whether an object has a free place after a move, and the instruction stays true."""
+    """Whether a move leads an object to a free position, and the instruction remains true."""
     there = ground.spots[name].shift(dx, dy)
     return ground.free(there, without=(name,)) and spoken.hold(
         {**spoken.spots, name: spoken.spots[name].shift(dx, dy)}

@@ -1,6 +1,6 @@
-"""Spatial expressions of an instruction: the bowl next to the plate, the left plate.
+"""Spatial expressions in an instruction: the bowl next to the plate, the left plate.
 
-A relation is measured as a distance: how far an object is from the place that the expression describes. The
+A relation is measured as a distance: how far an object is from the location that the expression describes. The
 expression identifies an object if this distance is small, and clearly smaller than for all other objects with the
 same appearance. Directions are those of the main camera, as in LIBERO: left is towards -y, the front towards +x.
 """
@@ -26,17 +26,17 @@ from assay.tasks.language.phrases import positions
 from assay.tasks.scene import Colour
 
 CLEAR = 0.08
-"""Minimum margin by which the expression must fit its object better than others, metres; at least 0.12 in LIBERO."""
+"""Margin, in metres, by which the expression must fit its object better than others; at least 0.12 in LIBERO."""
 OTHER_COLOUR = 0.35
 """Minimum difference in red, green or blue (0 to 1) between two different colours."""
 
 Off = Callable[[Spot, Sequence[Spot]], float]
-"""Function from a spot and those of the landmarks to the deviation from a relation, metres."""
+"""Function that returns the deviation from a relation, in metres, given a spot and those of the landmarks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A spatial expression about an object, true at the start."""
+    """A spatial expression about an object that is true at the start."""
 
     text: str
     """The expression, for example ``next to the plate``."""
@@ -48,7 +48,7 @@ class Relation:
     """For each landmark, the names of the objects that its name may refer to."""
     off: Off
     limit: float
-    """Maximum deviation for which the expression is true, metres."""
+    """Maximum deviation for which the expression is true, in metres."""
 
     def picks_out(self, spots: Mapping[str, Spot], clear: float = CLEAR) -> bool:
         """Whether the expression is true of the object, and fits it better than others by ``clear`` metres."""
@@ -88,15 +88,15 @@ class Spoken:
 
     @property
     def condition(self) -> str:
-        """Suffix for error messages with the expressions that must stay true; empty otherwise."""
+        """Suffix for error messages with the expressions that must remain true; empty if there are none."""
         texts = " and ".join(
             f"'{text}'" for text in dict.fromkeys(relation.text for relation in self.relations)
         )
-        return f"; the words must stay true of one thing alone: {texts}" if texts else ""
+        return f"; these words must remain true of exactly one object: {texts}" if texts else ""
 
 
 def colours_said(task: Task, entity: Entity) -> set[str]:
-    """Return the colours that an instruction gives an entity: ``black`` in "the black bowl"."""
+    """Return the colours that an instruction gives for an entity: ``black`` in "the black bowl"."""
     plain = " ".join(words(task.instruction.text)).replace(*NO_COLOUR)
     for names in (names_of(entity.category), (sort_of(entity.category),)):
         forms = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
@@ -143,13 +143,13 @@ def _relations(task: Task) -> Iterator[Relation]:
 
 
 def _between(here: Spot, marks: Sequence[Spot]) -> float:
-    """Return the detour from one landmark to the other via a spot, metres."""
+    """Return the length of the detour from one landmark to the other via a spot, in metres."""
     one, other = marks
     return one.distance(here) + here.distance(other) - one.distance(other)
 
 
 def _beside(x: int, y: int, here: Spot, marks: Sequence[Spot]) -> float:
-    """Return the distance from the place that touches a landmark on the side of (x, y), metres."""
+    """Return the distance, in metres, from the position that touches a landmark on the side of (x, y)."""
     (mark,) = marks
     ideal_x = mark.x + x * (mark.half_x + here.half_x)
     ideal_y = mark.y + y * (mark.half_y + here.half_y)
@@ -179,4 +179,4 @@ _MEASURES: dict[str, tuple[Off, float]] = {
     "behind": (partial(_beside, -1, 0), 0.12),
     "centre": (lambda here, marks: hypot(here.x, here.y), 0.12),
 }
-"""Spatial relation -> deviation and its limit, metres; `_relations` adds two relative to the robot."""
+"""Spatial relation -> deviation and its limit, in metres; `_relations` adds two relations relative to the robot."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 LIFTS = {Arena.STUDY: 0.018, Arena.FLOOR: 0.02}
-"""Height by which fixtures are raised in rooms where LIBERO has none, metres."""
+"""Height by which fixtures are raised in rooms where LIBERO has none, in metres."""
 PEDESTAL = 0.12
-"""Radius of the robot's pedestal about the centre of its base, metres."""
+"""Radius of the robot's pedestal about the centre of its base, in metres."""
 
 
 @perturbation
@@ -44,10 +44,12 @@ class Room(Perturbation):
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the arena, and rename the regions of the old workspace."""
         if task.scene.arena is self.arena:
-            raise PerturbationError(f"{self.kind}: {task.id} is in the {self.arena} already")
+            raise PerturbationError(f"{self.kind}: {task.id} is already in the arena {self.arena}")
         others = [room for room in Arena if room is not task.scene.arena and _clears_robot(task.scene, room)]
         if self.arena is None and not others:
-            raise PerturbationError(f"{self.kind}: in no other room are the fixtures clear of the robot")
+            raise PerturbationError(
+                f"{self.kind}: the fixtures would not be clear of the robot in any other room"
+            )
         arena = self.arena or others[int(rng.integers(len(others)))]
         old, new = task.scene.arena.workspace, arena.workspace
 
@@ -75,7 +77,7 @@ class Room(Perturbation):
 
 
 def _clears_robot(scene: Scene, arena: Arena) -> bool:
-    """Whether all fixtures would be clear of the robot's pedestal in another room, if it has one there."""
+    """Whether all fixtures would be clear of the robot's pedestal in another room, if the robot has one there."""
     layout, spots = LAYOUTS[arena], Ground(scene).spots
     x, y = np.subtract(layout.robot[:2], layout.offset[:2])
     standing = (spots[fixture.name] for fixture in scene.fixtures if fixture.name in spots)
@@ -117,7 +119,7 @@ class Relight(Perturbation):
     colour: Colour = field(default=(1.0, 1.0, 1.0), metadata=between(0.0, 2.0))
     """Factors on red, green and blue."""
     tilt: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-1.2, 1.2))
-    """Rotation of the light about the world's x and y axes, radians."""
+    """Rotation of the light about the world's x and y axes, in radians."""
     shadows: bool | None = None
     """Whether lamps cast shadows; the room's default if None."""
 
@@ -126,7 +128,7 @@ class Relight(Perturbation):
         check_change(self, intensity=1.0, colour=(1.0, 1.0, 1.0), tilt=(0.0, 0.0), shadows=None)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the lights, in addition to earlier changes of the staging."""
+        """Change the lights, in addition to earlier changes to the staging."""
         usual = task.scene.staging.lighting
         red, green, blue = np.multiply(usual.colour, self.colour).tolist()
         both = Relight(
@@ -147,16 +149,16 @@ class StartPose(Perturbation):
     change = Change.ROBOT
 
     joints: float = within(0.0, 0.5, default=0.0)
-    """Maximum offset of each joint, radians; drawn."""
+    """Maximum offset of each joint, in radians; the offsets are drawn."""
     base: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-0.15, 0.15))
-    """Offset of the base, metres."""
+    """Offset of the base (x, y), in metres."""
 
     def __post_init__(self) -> None:
         Perturbation.__post_init__(self)
         check_change(self, joints=0.0, base=(0.0, 0.0))
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the initial pose, in addition to earlier changes of the staging."""
+        """Change the initial pose, in addition to earlier changes to the staging."""
         usual = task.scene.staging.robot
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
         a, b, c, d, e, f, g = map(float, usual.joints + angles)
@@ -166,14 +168,14 @@ class StartPose(Perturbation):
 
 
 def with_staging(task: Task, **changes: object) -> Task:
-    """Return a task whose staging has other lights, cameras, surfaces or another initial pose of the robot."""
+    """Return a task whose staging has different lights, cameras, surfaces or another initial pose of the robot."""
     scene: Scene = replace(task.scene, staging=replace(task.scene.staging, **changes))  # type: ignore[arg-type]
     return replace(task, scene=scene)
 
 
 _CAMERA = "agentview"
 LARGEST_TURN = 0.6
-"""Maximum rotation of a camera about each axis, radians."""
+"""Maximum rotation of a camera about each axis, in radians."""
 
 
 @perturbation
@@ -187,9 +189,9 @@ class MoveCamera(Perturbation):
     camera: str = _CAMERA
     """Name of the camera: the scene camera, or ``robot0_eye_in_hand``."""
     shift: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-1.0, 1.0))
-    """Translation, metres."""
+    """Translation, in metres."""
     turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-LARGEST_TURN, LARGEST_TURN))
-    """Rotation, radians: pitch, yaw, roll."""
+    """Rotation as pitch, yaw and roll, in radians."""
     zoom: float = within(0.5, 1.8, default=1.0)
     """Factor on the field of view."""
 
@@ -202,7 +204,7 @@ class MoveCamera(Perturbation):
         check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the camera, in addition to earlier changes of the staging."""
+        """Change the camera, in addition to earlier changes to the staging."""
         from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
 
         before = _change_of(task, self.camera)
@@ -214,16 +216,16 @@ class MoveCamera(Perturbation):
 
 @perturbation
 class Orbit(Perturbation):
-    """Moves the scene camera around the point of the workspace that it looks at, and keeps it pointed there."""
+    """Moves the scene camera around the point of the workspace that it looks at, keeping it pointed there."""
 
     kind = "world/orbit"
     effects = frozenset({Effect.LOOKS})
     change = Change.CAMERA
 
     azimuth: float = within(-1.6, 1.6, default=0.0)
-    """Angle around the vertical, radians; positive is to the right as seen by the camera."""
+    """Angle about the vertical, in radians; positive is to the right as seen by the camera."""
     elevation: float = within(-0.6, 0.6, default=0.0)
-    """Angle upwards, radians."""
+    """Upward angle, in radians."""
     distance: float = within(0.5, 2.0, default=1.0)
     """Factor on the distance to the point."""
 
@@ -232,7 +234,7 @@ class Orbit(Perturbation):
         check_change(self, azimuth=0.0, elevation=0.0, distance=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Change the camera, in addition to earlier changes of the staging.
+        """Change the camera, in addition to earlier changes to the staging.
 
         Raises PerturbationError if the camera would look from below or over the top.
         """
@@ -261,14 +263,14 @@ class Orbit(Perturbation):
 
 
 def _change_of(task: Task, camera: str) -> CameraChange:
-    """Return the current change of a camera in the staging."""
+    """Return the current change to a camera in the staging."""
     return next(
         (change for change in task.scene.staging.cameras if change.name == camera), CameraChange(camera)
     )
 
 
 def _with_camera(task: Task, camera: str, shift: np.ndarray, turn: Rotation, zoom: float) -> Task:
-    """Return a task with this change of a camera, which replaces the current one."""
+    """Return a task with this change to a camera, which replaces the current one."""
     (x, y, z), (up, aside, roll) = shift.tolist(), turn.as_euler("XYZ").tolist()
     change = CameraChange(camera, (x, y, z), (up, aside, roll), zoom)
     others = (other for other in task.scene.staging.cameras if other.name != camera)

@@ -1,7 +1,7 @@
 """Targets with another category or appearance, which the instruction names: LIBERO-X's fourth level.
 
-The perturbations do not set the vocabulary of a task: its instruction keeps its form, so that rewordings apply to it
-as well, and the form is known without drawing a scene.
+The perturbations do not change the vocabulary of a task: its instruction keeps its form, so that rewordings apply to
+it as well, and the form is known without drawing a scene.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from assay.tasks.language.meaning import rename_moved
 from assay.tasks.scene import Colour, Finish, Pattern
 
 NEW_PATTERNS = {"striped": Pattern.STRIPES, "checkered": Pattern.CHECKER, "speckled": Pattern.SPECKLES}
-"""Patterns to draw from, by their adjectives."""
+"""Patterns to draw from, by adjective."""
 NEW_SIZES = {"small": 0.75, "large": 1.25}
-"""Factors on lengths, by their adjectives."""
+"""Factors on lengths, by adjective."""
 OTHER_COLOUR = 2 * COLOUR
-"""Minimum distance of two mean colours for a colour name to distinguish the objects, CIELAB."""
+"""Minimum CIELAB distance between two mean colours for a colour name to distinguish the objects."""
 PARTLY, GREYISH, SAME_HUE = 0.2, 0.08, 0.85
-"""Minimum fraction of pixels for an object to be partly of a colour; maximum distance from grey of a pixel without
-hue (red, green, blue, 0 to 1); minimum cosine of two similar hues.
+"""Minimum fraction of pixels for an object to be partly of a colour; maximum distance from grey (red, green, blue,
+0 to 1) of a pixel without hue; minimum cosine of two similar hues.
 """
 NARROW = 0.056
-"""Maximum width of an object that may be enlarged, metres: the gripper opens by 0.08."""
+"""Maximum width of an object that may be enlarged, in metres; the gripper opens by 0.08."""
 LOW = 0.055
-"""Maximum height of an object that fits into a drawer and lies still on a wine rack, metres."""
+"""Maximum height of an object that fits into a drawer and lies still on a wine rack, in metres."""
 _PLACES = 20
-"""Number of places tried for a look-alike, which must not match another expression of the instruction."""
+"""Number of positions tried for a look-alike, which must not match another expression in the instruction."""
 
 
 @perturbation
 class UnseenTargets(Perturbation):
-    """Replaces every object to move by one of a category that no built-in task has, and names it in the instruction.
+    """Replaces every object to move with one of a category that no built-in task has, and names it in the instruction.
 
-    The new object takes the place of the old one, and its name in the goal. The instruction identifies it by its noun
-    alone.
+    The new object takes the position of the old one, and its name in the goal. The instruction identifies it by its
+    noun alone.
     """
 
     kind = "world/unseen_targets"
@@ -58,7 +58,7 @@ class UnseenTargets(Perturbation):
     change = f"{Change.NAMES}+{Change.OBJECT}"
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw a category for each object. Raises PerturbationError if no object is moved, or too few fit."""
+        """Draw a category for each object. Raises PerturbationError if no object is moved or too few fit."""
         things = moved_things(task, self.kind)
         here = {entity.category for entity in task.scene.entities}
         pool = [str(category) for category in rng.permutation(list(new_names())) if category not in here]
@@ -77,17 +77,17 @@ class UnseenTargets(Perturbation):
                     break
             else:
                 raise PerturbationError(
-                    f"{self.kind}: no unseen category fits, in view, where {thing.name} is and goes"
+                    f"{self.kind}: no unseen category fits in view where {thing.name} starts and ends"
                 )
 
         return replace(changed, instruction=_rename_objects(task, new))
 
     def example(self, task: Task) -> Task:
-        """Return a task with an instruction of the same form, without a draw. Raises PerturbationError."""
+        """Return a task with an instruction of the same form, without drawing a scene. Raises PerturbationError."""
         things = moved_things(task, self.kind)
         if len(things) > len(new_names()):
             raise PerturbationError(
-                f"{self.kind}: there are {len(new_names())} unseen categories, not {len(things)}"
+                f"{self.kind}: only {len(new_names())} unseen categories exist, but {len(things)} are needed"
             )
         new: dict[str, list[str]] = {}
         for thing, name in zip(things, new_names().values(), strict=False):
@@ -107,7 +107,7 @@ def new_names() -> Mapping[str, str]:
 
 
 def _rename_objects(task: Task, names: Mapping[str, Sequence[str]]) -> Instruction:
-    """Return a task's instruction with other names for the objects of some categories, in their order."""
+    """Return a task's instruction with other names for the objects of some categories, given in order."""
 
     def rename(category: str, noun: str, plural: bool) -> str:
         listing = " and the ".join(names[category])
@@ -128,9 +128,9 @@ class Attribute(StrEnum):
 class VariedTarget(Perturbation):
     """Gives the first object to move a new colour, pattern or size, which the instruction names, among look-alikes.
 
-    There are two look-alikes: one with the old appearance, and one that differs by the attribute alone: another
-    colour, another pattern in the same colour, the usual size in the same new colour. The instruction identifies the
-    object by the attribute alone, not by its place.
+    There are two look-alikes: one with the old appearance, and one that differs only in the attribute: another
+    colour, another pattern in the same colour, or the default size in the same new colour. The instruction identifies
+    the object by the attribute alone, not by its location.
     """
 
     kind = "world/varied_target"
@@ -141,7 +141,7 @@ class VariedTarget(Perturbation):
     """Attribute that is new; an object of another size also has a new colour."""
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
-        """Draw an appearance, then add the look-alikes at free places."""
+        """Draw an appearance, then add the look-alikes at free positions."""
         usual, look, changed = self._vary(task, rng)
         there = {(obj.category, obj.finish, obj.size) for obj in changed.scene.objects}
         for finish in (usual.finish, look.other):
@@ -151,7 +151,7 @@ class VariedTarget(Perturbation):
         return changed
 
     def example(self, task: Task) -> Task:
-        """Return a task with an instruction of the same form, without a draw. Raises PerturbationError."""
+        """Return a task with an instruction of the same form, without drawing a scene. Raises PerturbationError."""
         words = {Attribute.PATTERN: next(iter(NEW_PATTERNS)), Attribute.COLOUR: NEW_COLOURS[0]}
         words[Attribute.SIZE] = f"{next(iter(NEW_SIZES))} {NEW_COLOURS[0]}"
         return replace(task, instruction=self._describe_target(task, words[self.attribute]))
@@ -175,7 +175,7 @@ class VariedTarget(Perturbation):
                 )
         if not Ground(task.scene).in_view(changed.scene):
             raise PerturbationError(
-                f"{self.kind}: nobody would see {first.name} at {look.size:g} times its size"
+                f"{self.kind}: {first.name} would not be in view at {look.size:g} times its size"
             )
         return first, look, changed
 
@@ -191,7 +191,7 @@ class VariedTarget(Perturbation):
         return Instruction(text)
 
     def _with(self, task: Task, alike: Entity, rng: np.random.Generator) -> Task:
-        """Add an object where all spatial expressions of the instruction stay true."""
+        """Add an object where all spatial expressions in the instruction remain true."""
         count = len(Spoken(task).relations)
         for snug in (False, True):
             for _ in range(_PLACES):
@@ -207,22 +207,22 @@ class VariedTarget(Perturbation):
 
 
 def moved_things(task: Task, kind: str) -> tuple[Entity, ...]:
-    """Return the movable objects that a task's goal puts somewhere, in its order. Raises PerturbationError."""
+    """Return the movable objects that a task's goal puts somewhere, in the goal's order. Raises PerturbationError."""
     objects = {obj.name: obj for obj in task.scene.objects}
     named = (atom.arguments[0] for atom in task.goal.atoms if len(atom.arguments) > 1)
     targets = tuple(objects[name] for name in dict.fromkeys(named) if name in objects)
     if not targets:
-        raise PerturbationError(f"{kind}: '{task.instruction.text}' moves nothing but fixtures")
+        raise PerturbationError(f"{kind}: '{task.instruction.text}' moves no movable object")
     places = {name for atom in task.goal.atoms for name in atom.arguments[1:]}
     both = [entity.name for entity in targets if entity.name in places]
     if both:
-        raise PerturbationError(f"{kind}: {both[0]} is moved, and something is put on it")
+        raise PerturbationError(f"{kind}: {both[0]} is moved, but is also a destination")
     return targets
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A new appearance of an object, and that of a look-alike which differs by the attribute alone."""
+    """New appearance of an object, and the appearance of a look-alike that differs only in the attribute."""
 
     words: str
     """Adjectives that distinguish the object from its look-alikes."""
@@ -230,13 +230,13 @@ class _Look:
     size: float
     """Factor on the object's lengths."""
     other: Finish
-    """Finish of the look-alike, which has the usual size."""
+    """Finish of the look-alike, which has the default size."""
 
 
 def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.random.Generator) -> _Look:
-    """Draw an appearance that is distinguishable by the attribute from the object's own and from the look-alike's.
+    """Draw an appearance that the attribute distinguishes from the object's original and from the look-alike's.
 
-    It has none of the colours in ``taken``. Raises PerturbationError if none exists.
+    It has none of the colours in ``taken``. Raises PerturbationError if there is none.
     """
     # The gripper can hold an enlarged object only if it is narrow.
     holdable = ["small", *(["large"] if 2 * min(footprint(thing.category).half) <= NARROW else [])]
@@ -273,7 +273,7 @@ def _look(attribute: Attribute, thing: Entity, taken: Collection[str], rng: np.r
         }
         if is_distinct[attribute]:
             return look
-    raise PerturbationError(f"no new {attribute} would tell {thing.name} from what it looks like")
+    raise PerturbationError(f"no new {attribute} would distinguish {thing.name} from its look-alikes")
 
 
 def _is_partly(thing: Entity, colour: Colour) -> bool:
@@ -287,7 +287,7 @@ def _is_partly(thing: Entity, colour: Colour) -> bool:
 
 
 def _fits(task: Task, thing: Entity, category: str) -> bool:
-    """Whether an object of a category can be grasped at the place of another and put where the task puts that one.
+    """Whether an object of a category can be grasped at the position of another and put where the task puts that one.
 
     Only low objects fit into a drawer or onto a rack. Inside another object, only objects that protrude from it can
     be grasped.

@@ -75,7 +75,7 @@ def test_other_content_is_rejected(
         file.seek(-1, os.SEEK_END)
         file.write(b"?")
     monkeypatch.setenv(MINILM_VARIABLE, str(folder))
-    with pytest.raises(ModelError, match=f"{name} is not that of all-MiniLM-L6-v2: its SHA-256 is"):
+    with pytest.raises(ModelError, match=f"{name} is not the file of all-MiniLM-L6-v2: its SHA-256 is"):
         minilm_files()
 
 
@@ -85,7 +85,7 @@ def test_a_wrong_copy_in_one_place_does_not_hide_the_right_one(
     snapshot = nothing.parent / "hub/models--sentence-transformers--all-MiniLM-L6-v2/snapshots/bad"
     snapshot.mkdir(parents=True)
     (snapshot / WEIGHTS).write_bytes(b"other weights")
-    with pytest.raises(ModelError, match=r"SHA-256.*'assay words setup' fetches the right one"):
+    with pytest.raises(ModelError, match=r"SHA-256.*'assay words setup' installs the expected files"):
         minilm_files()
     install(nothing.parent / "site", "b-package", "1.0", "b_package/model", minilm)
     monkeypatch.setattr(finding, "MINILM_PACKAGE", "b-package")

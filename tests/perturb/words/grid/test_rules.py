@@ -45,29 +45,39 @@ def test_good_paraphrases_pass_although_the_generator_never_said_them(id: str, t
     [
         ("libero_goal/8", "habitual none", "put the dish on the plate", "scene: 'dish' could be the bowl"),
         ("libero_goal/2", "contextual none", "put the vessel on top of the cabinet", "scene: 'vessel'"),
-        ("libero_goal/1", "none habitual", "place the basin on the stove", "object: 'bowl' is gone"),
+        ("libero_goal/1", "none habitual", "place the basin on the stove", "object: 'bowl' is missing"),
         ("libero_goal/1", "habitual none", "put the mixing bowl on the stove", "object: 'mixing' qualifies"),
         ("libero_goal/1", "addition none", "put the small bowl on the stove", "object: 'small' is a visual"),
         ("libero_goal/1", "addition hint", "the bowl is not on the stove yet", "object: no name has changed"),
         ("libero_goal/1", "habitual none", "put the bowl on the burner", "object: 'burner' is a contextual"),
         ("libero_goal/1", "habitual none", "place the basin on the stove", "action: more than names has"),
-        ("libero_goal/1", "none addition", "place the bowl on the stove", "action: there is no manner"),
+        ("libero_goal/1", "none addition", "place the bowl on the stove", "action: it contains no manner"),
         ("libero_goal/1", "none habitual", "position the bowl on the stove", "action: 'position' is a"),
         ("libero_goal/1", "habitual habitual", "put the basin on the stove", "action: no verb has changed"),
-        ("libero_goal/1", "none coordination", "put the bowl on the stove now", "action: there is no"),
-        ("libero_goal/1", "habitual subordination", "put the bowl on the range", "action: there is no"),
-        ("libero_goal/1", "none need", "the bowl is not on the stove yet", "action: it does not speak of a"),
+        ("libero_goal/1", "none coordination", "put the bowl on the stove now", "action: it contains no"),
+        ("libero_goal/1", "habitual subordination", "put the bowl on the range", "action: it contains no"),
+        ("libero_goal/1", "none need", "the bowl is not on the stove yet", "action: it does not express a"),
         ("libero_goal/1", "none embedded", "is the bowl put on the stove?", "action: it does not ask the"),
         ("libero_goal/1", "none permission", "could you put the bowl on the stove?", "action: it does not"),
-        ("libero_goal/1", "none question", "could you put the bowl on the stove?", "action: it asks for"),
+        ("libero_goal/1", "none question", "could you put the bowl on the stove?", "action: it requests the"),
         ("libero_goal/1", "none hint", "place the bowl on the stove", "action: it is a command"),
         ("libero_goal/1", "none hint", "there is an spot for the bowl on the stove", "grammar: 'an spot'"),
         ("libero_10/8", "habitual none", "put both coffee maker on the stove", "number: 'coffee maker' is"),
         ("libero_goal/0", "none need", "I need the drawer of the cabinet open", "reference: 'middle' is"),
         ("libero_goal/1", "none hint", " ", "text: it is empty"),
-        ("libero_goal/1", "none hint", "the bowl\tis not on the stove", "text: it holds control characters"),
+        (
+            "libero_goal/1",
+            "none hint",
+            "the bowl\tis not on the stove",
+            "text: it contains control characters",
+        ),
         ("libero_goal/1", "none hint", "the bowl is not on the stove " * 50, "text: it has 14"),
-        ("libero_goal/1", "none habitual", "Put the bowl on the stove.", "text: it is the original"),
+        (
+            "libero_goal/1",
+            "none habitual",
+            "Put the bowl on the stove.",
+            "text: it is the same as the original",
+        ),
         ("libero_goal/1", "none hnt", "the bowl is not on the stove", "cell: there is no action type 'hnt'"),
     ],
 )
@@ -92,4 +102,4 @@ def test_a_text_that_comes_twice_is_found_whatever_its_case() -> None:
         GridRow(number, "libero_goal/1", "none", "hint", "put the bowl on the stove", text)
         for number, text in enumerate(texts, start=2)
     ]
-    assert ("unique", "it is also in line 2") in {(each.rule, each.reason) for each in verify(rows)}
+    assert ("unique", "it is also on line 2") in {(each.rule, each.reason) for each in verify(rows)}

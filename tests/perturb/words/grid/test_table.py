@@ -24,7 +24,7 @@ def test_a_file_without_the_columns_is_rejected_with_their_names(tmp_path: Path)
     with pytest.raises(PerturbationError, match="lacks the column task or original or original_instruction"):
         read(tmp_path / "a.csv")
     with pytest.raises(
-        PerturbationError, match=r"action_type or low; needed: .*paraphrase or new_instruction"
+        PerturbationError, match=r"action_type or low; required: .*paraphrase or new_instruction"
     ):
         read(tmp_path / "a.csv", with_cells=True)
     (tmp_path / "b.csv").write_text("")

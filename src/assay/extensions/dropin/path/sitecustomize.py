@@ -37,13 +37,13 @@ class MissingFinder(importlib.abc.MetaPathFinder):
         """Raise ModuleNotFoundError for missing parts of LIBERO, and for robosuite."""
         if name.startswith("libero."):
             raise ModuleNotFoundError(
-                f"assay libero: LIBERO's module {name} is not supported; there are libero.libero, .benchmark, .envs "
-                "(env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/libero.md)",
+                f"assay libero: LIBERO's module {name} is not supported; choose from libero.libero, .benchmark, "
+                ".envs (env_wrapper, venv, bddl_utils, bddl_base_domain) and .utils (docs/libero.md)",
                 name=name,
             )
         if name == "robosuite":
             raise ModuleNotFoundError(
-                "assay libero: the script imports robosuite, which is not installed here and not part of the stand-in: "
+                "assay libero: the script imports robosuite, which is neither installed nor part of the stand-in: "
                 "pip install robosuite==1.4.0",
                 name=name,
             )

@@ -70,7 +70,7 @@ def _folder(name: str) -> Path:
         if snapshots:
             return snapshots[-1].parent
     raise ModelError(
-        f"the model '{name}' is not installed: name a folder with {CONFIG}, {WEIGHTS} and {TOKENIZER}, or "
+        f"the model '{name}' is not installed: specify a folder with {CONFIG}, {WEIGHTS} and {TOKENIZER}, or "
         f"fetch it into the cache of Hugging Face ({HF_HUB_CACHE}); 'assay words setup' installs {MINILM}"
     )
 

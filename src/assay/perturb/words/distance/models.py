@@ -71,9 +71,9 @@ def _minilm() -> tuple[Path, dict[str, bytes]]:
         except ModelError as error:
             refused.append(str(error))
     if refused:
-        raise ModelError(f"{refused[0]}; '{SETUP}' fetches the right one")
+        raise ModelError(f"{refused[0]}; '{SETUP}' installs the expected files")
     raise ModelError(
-        f"the word embeddings {MINILM} are not installed: run '{SETUP}', or name a folder with {WEIGHTS} and "
+        f"the word embeddings {MINILM} are not installed: run '{SETUP}', or specify a folder with {WEIGHTS} and "
         f"{TOKENIZER} in {MINILM_VARIABLE}"
     )
 
@@ -105,7 +105,7 @@ def _checked_files(folder: Path) -> dict[str, bytes]:
         digest = hashlib.sha256(content[name]).hexdigest()
         if digest != expected:
             raise ModelError(
-                f"{folder / name} is not that of {MINILM}: its SHA-256 is {digest}, and must be {expected}"
+                f"{folder / name} is not the file of {MINILM}: its SHA-256 is {digest}, but should be {expected}"
             )
     return content
 
@@ -174,7 +174,7 @@ def _alone(what: str) -> Iterator[None]:
             yield
     except BlockingIOError:
         raise ModelError(
-            f"another process has been fetching {what} for {FETCH_TIMEOUT_S:.0f} s; '{SETUP}' again"
+            f"another process has been fetching {what} for {FETCH_TIMEOUT_S:.0f} s; run '{SETUP}' again"
         ) from None
     except OSError as error:
         raise ModelError(f"{folder} cannot be written: {error.strerror or error}") from None

@@ -69,7 +69,7 @@ class Scorer:
     def _distance(self, original: str, paraphrase: str, alpha: float) -> Distance | DistanceError:
         before, after = self._parses[original], self._parses[paraphrase]
         if not before.lemmas:
-            return DistanceError("the original has no content words, so there is nothing to compare")
+            return DistanceError("the original has no content words to compare")
         s_k, rows, columns = 0.0, self._keywords[original], self._keywords[paraphrase]
         if len(columns):
             cosines = self._vectors[rows] @ self._vectors[columns].T  # (original's words, paraphrase's words)
@@ -119,5 +119,5 @@ def _refusal(*pair: object) -> DistanceError | None:
             kind = _UNREADABLE.get(unicodedata.category(character))
             if kind is not None:
                 code = f"U+{ord(character):04X}"
-                return DistanceError(f"{what} holds {kind} ({code}) at place {place}: take it out")
+                return DistanceError(f"{what} contains {kind} ({code}) at position {place}: remove it")
     return None

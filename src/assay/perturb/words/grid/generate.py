@@ -152,7 +152,7 @@ def _shuffle(items: Sequence[_T], rng: np.random.Generator) -> list[_T]:
 
 def _at_least_one(per_cell: int) -> int:
     if per_cell < 1:
-        raise PerturbationError(f"there must be at least one paraphrase per cell, not {per_cell}")
+        raise PerturbationError(f"per_cell={per_cell}: expected 1 or more")
     return per_cell
 
 

@@ -176,13 +176,13 @@ class Rules:
             for phrase in (step.thing, step.target):
                 for word in words_of(FIELD.sub("", phrase)):
                     if word not in words and word not in _SMALL:
-                        yield "reference", f"'{word}' is gone, which says which thing is meant"
+                        yield "reference", f"'{word}' is missing, which identifies the object"
         plural = {mention.noun.name: mention.plural for mention in meaning.mentions}
         for name in names:
             numbers = [plural[noun] for noun in name.nouns if noun in plural]
             if numbers and name.plural not in numbers:
                 number = "plural" if name.plural else "singular"
-                yield "number", f"'{name.name}' is {number}, and the original is not"
+                yield "number", f"'{name.name}' is {number}, but the original is not"
 
     def _object_flaws(self, names: Sequence[FoundName], type: ObjectType) -> Iterator[Flaw]:
         """Yield changes to names that do not fit the object type."""
@@ -221,9 +221,9 @@ class Rules:
             # Only the end of the name is left: "bottle" for "wine bottle".
             shortened = any(form.endswith(f" {name.name}") for name in mine)
             if not substitutes and not same and not (type is ObjectType.ADDITION and shortened):
-                yield "object", f"'{form}' is gone, and the object type is '{type}'"
+                yield "object", f"'{form}' is missing, but the object type is '{type}'"
             elif qualifiers and type is not ObjectType.ADDITION:
-                yield "object", f"'{qualifiers[0]}' qualifies the {form}, and the object type is '{type}'"
+                yield "object", f"'{qualifiers[0]}' qualifies the {form}, but the object type is '{type}'"
             renamed = {name.name: listed[name.name] for name in mine if name.name in listed}
             for other, kind in renamed.items():
                 # A plain synonym is right anywhere, so also here.
@@ -231,7 +231,7 @@ class Rules:
                     yield "object", f"'{other}' is a {kind} name of the {form}, not a {type} one"
             is_changed |= bool(renamed or not same if substitutes else qualifiers or shortened)
         if type is not ObjectType.NONE and not is_changed:
-            yield "object", f"no name has changed, and the object type is '{type}'"
+            yield "object", f"no name has changed, but the object type is '{type}'"
 
 
 def _after_article(words: tuple[str, ...], start: int) -> tuple[str, ...] | None:
@@ -252,16 +252,16 @@ def plain_flaws(text: str, original: str) -> Iterator[Flaw]:
     if not text.strip():
         yield "text", "it is empty"
     elif not _NAMING.search(text):
-        yield "text", "it names nothing: there is no article in it"
+        yield "text", "it names no object: it contains no article"
     if len(text) > MAX_CHARACTERS:
         yield "text", f"it has {len(text)} characters, more than {MAX_CHARACTERS}"
     if not text.isprintable() or text != " ".join(text.split()):
-        yield "text", "it holds control characters or stray spaces"
+        yield "text", "it contains control characters or stray spaces"
     if words_of(text) == words_of(original):
-        yield "text", "it is the original"
+        yield "text", "it is the same as the original"
     doubled = DOUBLED.search(text.lower())
     if doubled is not None:
-        yield "grammar", f"'{doubled[0]}' says a word twice"
+        yield "grammar", f"'{doubled[0]}' repeats a word"
     for article, word in _ARTICLE.findall(text):
         vowel = _VOWEL_SOUND.match(word.lower()) is not None
         if vowel != (article.lower() == "an"):
@@ -273,22 +273,22 @@ def _action_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[s
     low = " ".join(text.lower().rstrip(".").split())
     asks = low.endswith("?")
     if asks != (action in _ASKING):
-        yield f"it is {'a' if asks else 'no'} question, and the action type is '{action}'"
+        yield f"it is {'a' if asks else 'not a'} question, but the action type is '{action}'"
         return
     is_original = _frame(meaning).fullmatch(low) is not None
     match action:
         case ActionType.NONE if not is_original:
-            yield "more than names has changed, and the action type is 'none'"
+            yield "more than names has changed, but the action type is 'none'"
         case ActionType.ADDITION:
             manner = {adverb for group in verb_table().adverbs.values() for adverb in group}
             adverbs = [word for word in words_of(low) if word in manner or word.endswith("ly")]
             bare = " ".join(word for word in low.split() if word.strip(",") not in adverbs)
             if not adverbs:
-                yield "there is no manner adverb in it"
+                yield "it contains no manner adverb"
             elif not _frame(meaning).fullmatch(bare):
                 yield "more than names and a manner adverb has changed"
         case ActionType.HABITUAL | ActionType.CONTEXTUAL if is_original:
-            yield f"no verb has changed, and the action type is '{action}'"
+            yield f"no verb has changed, but the action type is '{action}'"
         case ActionType.HABITUAL | ActionType.CONTEXTUAL if not _any_verbs(meaning).fullmatch(low):
             yield "more than names and verbs has changed"
         case ActionType.HABITUAL if len(meaning.steps) == 1 and meaning.steps[0].fetch is None:
@@ -303,23 +303,23 @@ def _action_flaws(text: str, action: ActionType, meaning: Meaning) -> Iterator[s
         case ActionType.COORDINATION | ActionType.SUBORDINATION:
             mark = _JOINS if action is ActionType.COORDINATION else _DEPENDS
             if not mark.search(low) or is_original:
-                yield f"there is no {action} in it"
+                yield f"it contains no {action}"
             yield from _verbs_gone(low, meaning)
         case ActionType.NEED if not _NEEDS.search(low):
-            yield "it does not speak of a need"
+            yield "it does not express a need"
         case ActionType.EMBEDDED:
             if not _ASKS_YOU.search(low):
-                yield "it does not ask the hearer to act"
+                yield "it does not ask the listener to act"
             yield from _verbs_gone(low, meaning)
         case ActionType.PERMISSION if not _ASKS_LEAVE.search(low):
-            yield "it does not ask for leave"
+            yield "it does not ask for permission"
         case ActionType.QUESTION if _ASKS_LEAVE.search(low) or _MODAL_YOU.match(low):
-            yield "it asks for the act itself, as embedded imperatives and permission directives do"
+            yield "it requests the action itself, as embedded imperatives and permission directives do"
         case ActionType.HINT:
             senses = verb_table().senses.values()
             commands = {verb.split()[0] for sense in senses for verb in (*sense.habitual, *sense.contextual)}
             if _NEEDS.search(_NEEDED_THING.sub("", low)) or low.partition(" ")[0] in commands:
-                yield "it is a command or a need, no hint"
+                yield "it is a command or a need, not a hint"
 
 
 def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
@@ -327,7 +327,7 @@ def _verbs_gone(low: str, meaning: Meaning) -> Iterator[str]:
     for step in meaning.steps:
         for verb in filter(None, (step.fetch, step.verb)):
             if not words & {verb.base, verb.ing, verb.participle, *(step.states or ())[:1]}:
-                yield f"the verb '{verb.name}' is gone"
+                yield f"the verb '{verb.name}' is missing"
 
 
 @lru_cache(maxsize=64)
@@ -407,6 +407,6 @@ def verify(
             continue
         before = lines.setdefault(" ".join(row.paraphrase.lower().split()), row.line)
         if before != row.line:
-            yield Fault(row.line, "unique", f"it is also in line {before}", row.paraphrase)
+            yield Fault(row.line, "unique", f"it is also on line {before}", row.paraphrase)
         for rule, reason in rules.flaws(row.paraphrase, cell):
             yield Fault(row.line, rule, reason, row.paraphrase)

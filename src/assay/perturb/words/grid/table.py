@@ -155,7 +155,7 @@ def rows(path: Path, required: Iterable[str | tuple[str, ...]]) -> Iterator[tupl
                 ", ".join(" or ".join(names) for names in columns) for columns in (missing, wanted)
             )
             raise PerturbationError(
-                f"{path} lacks the column{'s' * (len(missing) > 1)} {lacking}; needed: {needed}"
+                f"{path} lacks the column{'s' * (len(missing) > 1)} {lacking}; required: {needed}"
             )
         for row in reader:
             yield reader.line_num, {name: value or "" for name, value in row.items() if name is not None}

@@ -205,7 +205,7 @@ class Shuffle(TextPerturbation):
         """
         original = text.split()
         if len(set(original)) < 2:
-            raise PerturbationError("no two words can change places")
+            raise PerturbationError("no two words can be exchanged")
         neighbours = set(pairwise(original))
         orders = ([original[place] for place in rng.permutation(len(original))] for _ in range(SHUFFLE_DRAWS))
         mixed = min(

@@ -6,7 +6,7 @@ except ModuleNotFoundError as error:
     import sys
 
     raise ModuleNotFoundError(
-        f"assay libero: {sys.executable} lacks {error.name}: install assay-robotics there, where the script runs",
+        f"assay libero: {sys.executable} lacks {error.name}: install assay-robotics in the script's environment",
         name=error.name,
     ) from None
 
