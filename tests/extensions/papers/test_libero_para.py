@@ -128,5 +128,5 @@ def test_the_api_writes_a_custom_paper(bare: Path, everything: Path, tmp_path: P
 
 def test_a_run_without_paraphrases_is_refused(write: Callable[..., Path], made: type, tmp_path: Path):
     plain = {"plain": write(tmp_path / "plain.assay", [made(True)])}
-    with pytest.raises(PaperError, match=r"libero-para can be made: .*of plain: no episode has"):
+    with pytest.raises(PaperError, match=r"libero-para can be generated: .*of plain: no episode has"):
         build_paper("libero-para", plain)

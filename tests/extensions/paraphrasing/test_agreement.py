@@ -58,7 +58,7 @@ def test_a_sample_is_random_and_repeatable() -> None:
 
 @pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
 def test_a_share_that_is_none_is_rejected(share: float) -> None:
-    with pytest.raises(PerturbationError, match="above 0, at most 1"):
+    with pytest.raises(PerturbationError, match="greater than 0 and at most 1"):
         sample(rows(3), share, 0)
 
 

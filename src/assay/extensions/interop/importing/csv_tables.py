@@ -45,7 +45,9 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Meaning -> accepted column names; the first match is used, and the first name in each tuple is documented."""
 REQUIRED = ("task", "success")
-NO_SEED_REMARK = "there is no seed column: the n-th episodes of a task are assumed to share an initial state in all conditions"
+NO_SEED_REMARK = (
+    "no seed column: the n-th episodes of a task are assumed to share an initial state in all conditions"
+)
 
 
 def read_table(file: Path) -> tuple[Evaluation, ...]:
