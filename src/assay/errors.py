@@ -205,4 +205,4 @@ def did_you_mean(name: str, valid: Iterable[str], *, most: int = 6) -> str:
     if near := difflib.get_close_matches(name.lower(), lower, n=1, cutoff=0.5):
         return f"did you mean '{lower[near[0]]}'?"
     more = ", ..." if len(options) > most else ""
-    return f"choose from {', '.join(options[:most])}{more}" if options else "none exists to choose from"
+    return f"choose from {', '.join(options[:most])}{more}" if options else "there is none to choose from"

@@ -54,7 +54,7 @@ def test_exhibits_of_a_run_without_trajectories_name_what_is_missing(paper: Pape
     assert set(exhibits) == LABELS
     assert all(each.tables or each.drawings or each.missing for each in exhibits.values())
     for label in ("Table 4", "Table 16", "Figure 8", "Figure 18", "Figure 19"):
-        assert exhibits[label].missing == ("of bare: needs trajectories, and the run has none",)
+        assert exhibits[label].missing == ("of bare: needs trajectories, but the run has none",)
         assert exhibits[label].tables or exhibits[label].drawings
     assert "Table 4 of bare: needs trajectories" in paper.html()
 
@@ -128,5 +128,5 @@ def test_the_api_writes_a_custom_paper(bare: Path, everything: Path, tmp_path: P
 
 def test_a_run_without_paraphrases_is_refused(write: Callable[..., Path], made: type, tmp_path: Path):
     plain = {"plain": write(tmp_path / "plain.assay", [made(True)])}
-    with pytest.raises(PaperError, match=r"libero-para can be made: .*of plain: no episode has"):
+    with pytest.raises(PaperError, match=r"libero-para can be generated: .*of plain: no episode has"):
         build_paper("libero-para", plain)

@@ -58,7 +58,7 @@ def test_a_sample_is_random_and_repeatable() -> None:
 
 @pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
 def test_a_share_that_is_none_is_rejected(share: float) -> None:
-    with pytest.raises(PerturbationError, match="above 0, at most 1"):
+    with pytest.raises(PerturbationError, match="greater than 0 and at most 1"):
         sample(rows(3), share, 0)
 
 
@@ -90,8 +90,8 @@ def test_sheets_come_back_from_one_annotator_each(sheet: Path, tmp_path: Path) -
     ("columns", "reason"),
     [
         ({"same": ["yes", "maybe", "", ""]}, r"1\.csv:3: same: 'maybe' is neither yes nor no"),
-        ({"paraphrase": ["other"] * 4, "same": ["yes"] * 4}, "has other texts"),
-        ({"same": [""] * 4}, r"1\.csv has no judgement yet: annotators fill"),
+        ({"paraphrase": ["other"] * 4, "same": ["yes"] * 4}, "has different texts"),
+        ({"same": [""] * 4}, r"1\.csv contains no judgements yet: annotators enter"),
     ],
 )
 def test_a_sheet_that_does_not_fit_the_others_is_rejected(
@@ -110,7 +110,7 @@ def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: 
         read_sheets([returned, tmp_path / "." / "1.csv"])
     lines = returned.read_text().splitlines()
     returned.write_text("\n".join([*lines, lines[2]]) + "\n")
-    with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is already in line 3"):
+    with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is already on line 3"):
         read_sheets([returned])
 
 
@@ -119,7 +119,7 @@ def test_a_file_that_is_not_a_sheet_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(PerturbationError, match="lacks the columns item, original"):
         read_sheets([tmp_path / "a.csv"])
     (tmp_path / "b.csv").write_text("item,original,paraphrase\n1,a,b\n")
-    with pytest.raises(PerturbationError, match="has no judgement"):
+    with pytest.raises(PerturbationError, match="contains no judgement"):
         read_sheets([tmp_path / "b.csv"])
 
 

@@ -42,7 +42,7 @@ def test_marks_and_quotation_marks_are_taken_off():
     ],
 )
 def test_a_line_against_the_rules_is_dropped_with_the_rule(text: str, rule: str):
-    assert lines(text) == ([], {f"line: against the rule '{rule}'": 1})
+    assert lines(text) == ([], {f"line: violates the rule '{rule}'": 1})
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
@@ -58,7 +58,7 @@ def test_the_last_line_of_an_answer_that_was_cut_off_is_dropped():
 def test_what_is_known_and_what_comes_twice_counts_once():
     text = "Set the bowl on the stove.\nset the bowl on the stove\nrest the bowl on the stove"
     found, dropped = lines(text, known=("rest the bowl on the stove",))
-    assert found == ["Set the bowl on the stove."] and dropped == {"line: said already": 2}
+    assert found == ["Set the bowl on the stove."] and dropped == {"line: duplicate": 2}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_numbers_choose_candidates(text: str, numbers: list[int]):
     ledger = Ledger()
     found = accepted_candidates(Reply(text, False), candidates, ledger)
     assert found == [candidates[number - 1] for number in numbers]
-    assert ledger.dropped["line: refused by the verifier"] == 3 - len(numbers)
+    assert ledger.dropped["line: rejected by the verifier"] == 3 - len(numbers)
 
 
 @pytest.mark.parametrize(

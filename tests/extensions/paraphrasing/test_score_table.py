@@ -64,7 +64,7 @@ def test_missing_columns_are_named(tmp_path: Path):
     [
         (b"", "in.csv is empty: it needs a header with the columns original_instruction"),
         (HEADER.encode() + b"a,caf\xe9,b,c\n", r"in.csv:2: not UTF-8 \(byte 0xE9\)"),
-        (HEADER.encode() + b"a,b,c,d,e,f\n", "in.csv is not a CSV file that can be read"),
+        (HEADER.encode() + b"a,b,c,d,e,f\n", "in.csv is not a readable CSV file"),
     ],
 )
 def test_a_file_that_is_not_a_table_is_rejected(content: bytes, message: str, tmp_path: Path):

@@ -34,7 +34,7 @@ REFUSALS = {
     "words generate --lexicon nowhere.yaml --out x.csv": "nowhere.yaml",
     "words review grid.csv": "either --sheet FILE",
     "words review grid.csv --sheet a.pdf": "ends in .html or .csv",
-    "words review grid.csv --decisions none.csv --out grid.csv": "is the table itself",
+    "words review grid.csv --decisions none.csv --out grid.csv": "is the input table",
     "words score other.csv --out x.csv": "needs the columns original_instruction and new_instruction",
     "words score empty.csv --out x.csv": "is empty",
     "words score pair.csv --alpha 2 --out x.csv": "alpha is 2.0: expected 0",
@@ -68,7 +68,7 @@ def test_grid_is_written_and_passes_verification(assay: Callable, tmp_path: Path
     assert list(rows[0]) == ["task", "object_type", "action_type", "original", "paraphrase"]
     assert len(rows) == 430 and {row["task"] for row in rows} == {f"libero_10/{n}" for n in range(10)}
     checked = assay("words", "verify", out)
-    assert checked.status == 0 and "430 rows, 0 with faults" in checked.err
+    assert checked.status == 0 and "430 rows, 0 with violations" in checked.err
 
 
 def test_task_file_of_ones_own_is_paraphrased_and_verified(assay: Callable, tmp_path: Path):
@@ -97,10 +97,10 @@ def test_faults_are_printed_by_row_with_a_summary(assay: Callable, tmp_path: Pat
     said = assay("words", "verify", file)
     assert said.status == 1
     assert f"{file}:2: scene: 'dish' could be the bowl or the plate: put the dish on the plate" in said.out
-    assert "2 rows, 1 with faults" in said.err
+    assert "2 rows, 1 with violations" in said.err
     summary = assay("words", "verify", file, "--summary")
     assert summary.out.splitlines() == [
-        "2 rows, 1 with faults",
+        "2 rows, 1 with violations",
         "scene          1 row: 1 x 'dish' could be the bowl or the plate",
     ]
 
@@ -116,7 +116,7 @@ def test_libero_paras_column_names_are_read_as_they_are(assay: Callable, tmp_pat
     said = assay("words", "verify", file)
     assert said.status == 1 and f"{file}:2: scene: 'dish' could be" in said.out
     assert f"{file}:4: cell: there is no object type 'obj, lexical, sung'" in said.out
-    assert "3 rows, 2 with faults" in said.err
+    assert "3 rows, 2 with violations" in said.err
     exported = assay("words", "agree", file, "--share", "1", "--export", tmp_path / "sheet.csv")
     assert exported.status == 0, exported.err
     sheet = (tmp_path / "sheet.csv").read_text()
@@ -283,7 +283,7 @@ def test_rejected_paraphrases_are_dropped_and_counted_by_cell(assay: Callable, t
     sheet, kept = tmp_path / "decisions.csv", tmp_path / "kept.csv"
     assert "3 paraphrases" in assay("words", "review", table, "--sheet", sheet).err
     blank = assay("words", "review", table, "--decisions", sheet, "--out", kept)
-    assert blank.status == 2 and "has no decision yet" in blank.err and not kept.exists()
+    assert blank.status == 2 and "contains no decisions yet" in blank.err and not kept.exists()
     rows = list(csv.DictReader(sheet.open(newline="")))
     rows[1]["decision"], rows[2]["decision"] = "Reject", "accept"
     with sheet.open("w", newline="") as stream:
@@ -300,7 +300,7 @@ def test_rejected_paraphrases_are_dropped_and_counted_by_cell(assay: Callable, t
     ("change", "reason"),
     [
         (("accept", "perhaps"), "'perhaps' is not a decision: choose from accept, reject"),
-        (("still off,acc", "very cold,acc"), "the decisions are about another table"),
+        (("still off,acc", "very cold,acc"), "the decisions belong to another table"),
         (("1,libero", "9,libero"), "row '9' is not in the table, which has 3 rows"),
     ],
 )

@@ -44,16 +44,16 @@ def import_files(
         list[str],
         typer.Argument(
             metavar="FILE|CONDITION=FILE...",
-            help="vla-eval recording, lerobot's eval_info.json, log of LIBERO's, LIBERO-plus's or LIBERO-PRO's "
-            "evaluation, LIBERO-PRO's episodes.jsonl, or CSV table.",
+            help="vla-eval recording, lerobot's eval_info.json, evaluation log of LIBERO, LIBERO-plus or "
+            "LIBERO-PRO, LIBERO-PRO's episodes.jsonl, or CSV table.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="New run file (NAME.assay), or a folder for one run per policy.")],
-    policy: Annotated[str, typer.Option(help="Name of the policy, if the files do not give one.")] = "",
+    policy: Annotated[str, typer.Option(help="Name of the policy if the files contain none.")] = "",
     control: Annotated[str, typer.Option(help="Name of the unperturbed condition in the files.")] = "control",
     plus: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="LIBERO-plus checkout, used to find the tasks of its rewordings."),
+        typer.Option(metavar="DIR", help="LIBERO-plus checkout, used to find the tasks for its rewordings."),
     ] = None,
 ) -> None:
     """Import results of other tools, detecting the format of each file from its content.
@@ -79,7 +79,7 @@ def libero_para(
     controls: Annotated[
         Path | None,
         typer.Option(
-            help="Logs of --mode original (seed*/eval_unknown.json); for several models, in folders of the same names."
+            help="Logs of --mode original (seed*/eval_unknown.json); with several models, in folders of the same names."
         ),
     ] = None,
 ) -> None:
@@ -114,7 +114,7 @@ def export(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for --to rerun and lerobot; YAML file for --to hf.")
+        Path | None, typer.Option(help="Output folder (for rerun and lerobot) or YAML file (for hf).")
     ] = None,
     episodes: Annotated[
         str,

@@ -92,7 +92,7 @@ def verify(
     for fault in faults if not summary else ():
         say(f"{table}:{fault.line}: {fault.rule}: {fault.reason}: {fault.text}")
     wrong = len({fault.line for fault in faults})
-    say(f"{len(rows)} rows, {wrong} with faults", aside=not summary)
+    say(f"{len(rows)} rows, {wrong} with violations", aside=not summary)
     lines = {(fault.rule, fault.line) for fault in faults}
     for rule, count in Counter(rule for rule, _ in lines).most_common():
         own = (fault.reason for fault in faults if fault.rule == rule)
@@ -365,7 +365,8 @@ def _show_bill(ledger: Ledger, price: Price) -> None:
 
 
 app = typer.Typer(
-    help="Reword instructions, and measure how far they are from the originals.", no_args_is_help=True
+    help="Reword instructions, and measure how far the rewordings are from the originals.",
+    no_args_is_help=True,
 )
 for command in (generate, verify, review, agree, score, setup, llm):
     app.command(command.__name__)(command)

@@ -115,7 +115,7 @@ def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRo
     Raises PerturbationError.
     """
     if not 0 < share <= 1:
-        raise PerturbationError(f"--share {share}: expected a fraction above 0, at most 1")
+        raise PerturbationError(f"--share {share}: expected a fraction greater than 0 and at most 1")
     if not grid:
         raise PerturbationError("the table has no rows to sample from")
     order = stream(seed, "words", "agreement").permutation(len(grid))
@@ -163,11 +163,11 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
         for line, row in sheet:
             number, pair = row["item"], (row["original"], row["paraphrase"])
             if lines.setdefault(number, line) != line:
-                raise PerturbationError(f"{path}:{line}: item {number} is already in line {lines[number]}")
+                raise PerturbationError(f"{path}:{line}: item {number} is already on line {lines[number]}")
             task, object_type, action_type = (row.get(name, "") for name in COLUMNS[:3])
             item = items.setdefault(number, Item(number, task, object_type, action_type, *pair))
             if (item.original, item.paraphrase) != pair:
-                raise PerturbationError(f"{path}:{line}: item {number} has other texts in another sheet")
+                raise PerturbationError(f"{path}:{line}: item {number} has different texts on another sheet")
             for name, cell in row.items():
                 if name not in _OWN_COLUMNS:
                     if (mark := cell.strip().lower()) not in values:
@@ -175,7 +175,7 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
                     judgements.setdefault(name, {})[number] = values[mark]
         if all(value < 0 for column in judgements.values() for value in column.values()):
             raise PerturbationError(
-                f"{path} has no judgement yet: annotators fill the column 'same' with yes or no"
+                f"{path} contains no judgements yet: annotators enter yes or no in the column 'same'"
             )
         columns += judgements.values()
     return {item: [column.get(number, -1) for column in columns] for number, item in items.items()}
@@ -189,7 +189,7 @@ def _infer_marks(path: Path, sheet: Sequence[Mapping[str, str]]) -> Marks:
     if ("x" in cells) == ("1" in cells):
         others = "both 1 and X" if "1" in cells else "neither 1 nor X"
         raise PerturbationError(
-            f"{path}: 0 may mean the same (0/X) or different (1/0), and the sheet has {others}: "
+            f"{path}: 0 may mean the same (0/X) or different (1/0), and the sheet contains {others}: "
             f"pass --marks {Marks.ZERO_X} or --marks {Marks.ONE_ZERO}"
         )
     return Marks.ZERO_X if "x" in cells else Marks.ONE_ZERO
@@ -210,7 +210,9 @@ def agreement(
     judged = np.array([judgements[item] for item in items])  # (items, annotators)
     counts = (judged >= 0).sum(axis=-1)
     if len(items) < 2 or counts.max() < 2:
-        raise PerturbationError("agreement needs at least two items, and two judgements of one of them")
+        raise PerturbationError(
+            "agreement needs at least two items, one of them with at least two judgements"
+        )
     agreeing = (judged == 1).sum(axis=1)
     yes = agreeing / counts
     ac1, low, high = gwet_ac1(judged, 2, confidence)
@@ -247,11 +249,11 @@ def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]
                 f"{path}:{line}: row '{fields['row'][:40]}' is not in the table, which has {len(table)} rows"
             )
         if lines.setdefault(number, line) != line:
-            raise PerturbationError(f"{path}:{line}: row {number} is already in line {lines[number]}")
+            raise PerturbationError(f"{path}:{line}: row {number} is already on line {lines[number]}")
         if fields["paraphrase"] != table[number - 1].paraphrase:
             raise PerturbationError(
                 f"{path}:{line}: row {number} of the table is '{table[number - 1].paraphrase[:80]}', "
-                f"not '{fields['paraphrase'][:80]}': the decisions are about another table"
+                f"not '{fields['paraphrase'][:80]}': the decisions belong to another table"
             )
         word = fields["decision"].strip().lower()
         if word not in tuple(ReviewDecision):
@@ -259,5 +261,7 @@ def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]
             raise PerturbationError(f"{path}:{line}: '{word[:40]}' is not a decision: {valid}")
         decisions[number - 1] = ReviewDecision(word)
     if not any(decisions):
-        raise PerturbationError(f"{path} has no decision yet: the column 'decision' takes accept or reject")
+        raise PerturbationError(
+            f"{path} contains no decisions yet: enter accept or reject in the column 'decision'"
+        )
     return decisions

@@ -68,9 +68,9 @@ def usable_rewordings(
             text = text[1:-1].strip()
         flaw = next(screen.flaws(text, cell), None)
         if flaw is not None:
-            ledger.drop(f"line: against the rule '{flaw[0]}'")
+            ledger.drop(f"line: violates the rule '{flaw[0]}'")
         elif words_of(text) in taken:
-            ledger.drop("line: said already")
+            ledger.drop("line: duplicate")
         else:
             taken.add(words_of(text))
             usable.append(text)
@@ -87,9 +87,9 @@ def accepted_candidates(reply: Reply | None, candidates: Sequence[str], ledger: 
         return []
     numbers = {int(number) for number in re.findall(r"\d+", answer)}
     if not numbers <= set(range(1, len(candidates) + 1)):
-        ledger.drop("answer: numbers of nothing")
+        ledger.drop("answer: number out of range")
         return []
-    ledger.drop("line: refused by the verifier", len(candidates) - len(numbers))
+    ledger.drop("line: rejected by the verifier", len(candidates) - len(numbers))
     return [candidate for number, candidate in enumerate(candidates, start=1) if number in numbers]
 
 
@@ -134,7 +134,7 @@ def paraphrases(
             ]
         paraphrases_ = [paraphrase for job in jobs for paraphrase in job.result()]
         once = {words_of(paraphrase.text): paraphrase for paraphrase in reversed(paraphrases_)}
-        ledger.drop("line: said of another task already", len(paraphrases_) - len(once))
+        ledger.drop("line: duplicate of another task's", len(paraphrases_) - len(once))
         return list(reversed(once.values()))
 
     try:
@@ -176,7 +176,7 @@ class _Steps:
         assembled: list[Paraphrase] = []
         for cell in CELLS:
             new = [text for text in texts[cell] if words_of(text) not in taken]
-            self._ledger.drop("line: in another cell already", len(texts[cell]) - len(new))
+            self._ledger.drop("line: duplicate in another cell", len(texts[cell]) - len(new))
             taken |= {words_of(text) for text in new[: self._wanted]}
             assembled += [Paraphrase(self._task, cell, text) for text in new[: self._wanted]]
         return assembled

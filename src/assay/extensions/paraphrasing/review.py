@@ -61,7 +61,7 @@ def draw_scenes(tasks: Sequence[Task], folder: Path) -> Mapping[str, Path]:
 
 def review(
     table: Annotated[
-        Path, typer.Argument(metavar="TABLE.csv", help="A grid, or LIBERO-Para's metadata.csv.")
+        Path, typer.Argument(metavar="TABLE.csv", help="CSV file with a grid, or LIBERO-Para's metadata.csv.")
     ],
     sheet: Annotated[
         Path | None,
@@ -69,7 +69,9 @@ def review(
     ] = None,
     decisions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="The reviewer's decisions, as the sheet saves them."),
+        typer.Option(
+            metavar="FILE.csv", help="CSV file with the reviewer's decisions, as saved by the sheet."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Write the table without the rejected rows to this file.")
@@ -119,7 +121,7 @@ def review(
     if out is None:
         raise PerturbationError("--decisions needs --out FILE.csv")
     if out.resolve() == table.resolve():
-        raise PerturbationError(f"--out '{out}' is the table itself: name another file")
+        raise PerturbationError(f"--out '{out}' is the input table; choose another file")
     decided = read_decisions(decisions, rows)
     with (
         open_table(table) as reader,
@@ -180,7 +182,8 @@ def agree(
     pictures: Annotated[
         bool,
         typer.Option(
-            "--pictures", help="With --export: images of the initial scenes, in a folder beside it."
+            "--pictures",
+            help="With --export, write images of the initial scenes to a folder beside the sheet.",
         ),
     ] = False,
     selection: Annotated[
@@ -249,7 +252,7 @@ def agree(
         say(f"  {where}: {failure.yes} of {failure.judgements} yes: {item.paraphrase}")
     if result.thin:
         say(
-            f"{result.thin} of {result.items} paraphrases have fewer than three judgements, so that their majority "
+            f"{result.thin} of {result.items} paraphrases have fewer than three judgements, so their majority "
             "is unreliable",
             aside=True,
         )

@@ -45,9 +45,7 @@ def read_table(path: Path) -> pl.DataFrame:
     try:
         return pl.read_csv(io.StringIO(text), infer_schema=False)
     except pl.exceptions.PolarsError as error:
-        raise DistanceError(
-            f"{path} is not a CSV file that can be read: {str(error).splitlines()[0]}"
-        ) from None
+        raise DistanceError(f"{path} is not a readable CSV file: {str(error).splitlines()[0]}") from None
 
 
 def score_table(

@@ -130,7 +130,7 @@ def test_invalid_arguments_are_refused():
         ("libero_goal", {}, TaskError, "names 10 tasks; choose one"),
         ("libero_goal/3", {"steps": 0}, TaskError, "steps=0: expected an integer >= 1"),
         ("libero_goal/3", {"size": 0}, TaskError, "size=0: expected 1 to 4096"),
-        ("tabletop/visual_manipulation/0", {}, TaskError, "not a task of LIBERO's world"),
+        ("tabletop/visual_manipulation/0", {}, TaskError, "not a task in LIBERO's world"),
         ("libero_goal/3", {"condition": "x/level9"}, ExperimentError, "did you mean|valid"),
         ("libero_goal/3", {"condition": "xx/a"}, ExperimentError, "there is no experiment 'xx'"),
         ("libero_goal/3", {"condition": "level3"}, TaskError, "EXPERIMENT/CONDITION, such as x/level3"),

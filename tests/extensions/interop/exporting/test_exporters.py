@@ -19,7 +19,7 @@ def test_failures_become_a_dataset_with_the_result_of_each_action(played: Path, 
         said = export_to("lerobot", store, ExportOptions(tmp_path / "out", "failures", most=2, size=32))
         recorded = {row["key"]: row for row in store.frame().to_dicts()}
         paths = dict(store.trajectories())
-    assert said.startswith("2 episodes written to") and said.endswith("(2 left out: --most)")
+    assert said.startswith("2 episodes written to") and said.endswith("(2 omitted because of --most)")
     folder = LerobotFolder(tmp_path / "out")
     rows = list(folder.rows())
     assert len(rows) == 2 and folder.features["next.success"] == {
@@ -59,7 +59,7 @@ def test_invalid_exports_are_rejected(played: Path):
             ("hf", ExportOptions(Path("x.txt"), dataset="a/b"), "expected a YAML file"),
             ("lerobot", ExportOptions(Path("/"), "all"), "is not empty"),
             ("lerobot", ExportOptions(Path("/no/such"), size=33), "expected an even number"),
-            ("lerobot", ExportOptions(Path("/no/such"), "zz"), "has a key that begins with 'zz'"),
+            ("lerobot", ExportOptions(Path("/no/such"), "zz"), "with a key that begins with 'zz'"),
         ):
             with pytest.raises(RunError, match=words):
                 export_to(name, store, options)

@@ -78,7 +78,7 @@ def test_the_official_logs_become_a_run(shared: Path, tmp_path: Path):
     folder = shared / "libero_para"
     done = import_run(folder / "logs", folder / "metadata.csv", tmp_path / "run.assay")
     assert (done.episodes, done.controls, done.paths) == (2021, 0, 0)
-    assert done.remarks == ("2,071 of the 4,092 episodes of the evaluation are missing",)
+    assert done.remarks == ("2,071 of the 4,092 episodes in the evaluation are missing",)
     rows = frame(tmp_path / "run.assay")
     assert len(rows) == 2021 and rows["key"].n_unique() == 2021
     assert set(rows["task"]) == {f"libero_goal/{number}" for number in (0, 1, 3, 5, 8)}
@@ -136,7 +136,7 @@ def test_repeated_wordings_and_several_seeds_are_separate_episodes(logs):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"num_steps": -1}, "eval0.json: not a log of LIBERO-Para: episodes.0.num_steps"),
+        ({"num_steps": -1}, "eval0.json: not a LIBERO-Para log: episodes.0.num_steps"),
         ({"success": "maybe"}, "episodes.0.success"),
         ({"categories": ["musical"]}, "LIBERO-Para has no type act, musical, addition_deletion"),
         ({"proprio_states": [STATE] * 2}, "2 rows of 8 numbers; expected num_steps = 3 rows of 7 or 8"),
@@ -157,7 +157,7 @@ def test_a_log_that_is_cut_off_is_rejected(logs):
     folder, metadata, out = logs({})
     log = folder / "seed7" / "eval0.json"
     log.write_bytes(log.read_bytes()[:-9])
-    with pytest.raises(ReleaseError, match=r"eval0\.json: not a log of LIBERO-Para: invalid JSON"):
+    with pytest.raises(ReleaseError, match=r"eval0\.json: not a LIBERO-Para log: invalid JSON"):
         import_run(folder, metadata, out)
     assert not out.exists()
 
@@ -230,7 +230,9 @@ def test_logs_of_the_originals_become_controls_of_their_task_and_seed(logs, tmp_
         tmp_path / "originals" if beside else folder, {}, {"bddl_file": "turn_on_the_stove.bddl"}
     )
     done = import_run(folder, metadata, out, controls if beside else None)
-    assert (done.episodes, done.controls) == (4, 2) and done.remarks[0].startswith("2 controls have another")
+    assert (done.episodes, done.controls) == (4, 2) and done.remarks[0].startswith(
+        "2 controls have a different"
+    )
     paired = pairs(valid_rows(frame(out)))
     assert paired.select("task", "seed", "success", "control_success").rows() == [("libero_goal/0", 7, 0, 1)]
 
@@ -239,12 +241,12 @@ def test_invalid_controls_are_rejected(logs, tmp_path: Path):
     folder, metadata, out = logs({})
     (folder / "seed7" / "meta.json").write_text(json.dumps({"model_name": "One"}))
     for controls, words in (
-        (folder, "has paraphrases; expected a log of --mode original"),
+        (folder, "contains paraphrases; expected a log of --mode original"),
         (
             as_control(tmp_path / "a", {}, {}),
             "open_the_middle_drawer_of_the_cabinet.bddl: occurs with seed 7 a second time",
         ),
-        (as_control(tmp_path / "b", {}, model="Two"), "the model is Two, in other logs One"),
+        (as_control(tmp_path / "b", {}, model="Two"), "the model is Two, but in other logs it is One"),
         (as_control(tmp_path / "c", {"bddl_file": "make_tea.bddl"}), "unknown task 'make_tea'"),
         (tmp_path / "none", "no seed"),
     ):
@@ -268,7 +270,11 @@ def test_several_models_become_several_runs(logs, tmp_path: Path):
         (([every], metadata, tmp_path / "run.assay"), r"cannot hold 2 models \(one, two\); pass a folder"),
         (([every], metadata, out), "one.assay exists already"),
         (([every, every], metadata, new), "have the same name"),
+<<<<<<< HEAD
         (([every], metadata, new, originals), "no logs for model 'three'; available models: one, two"),
+=======
+        (([every], metadata, new, originals), "no logs for the model 'three'; the models are one, two"),
+>>>>>>> main
     ):
         with pytest.raises(AssayError, match=words):
             list(import_libero_para(*arguments))

@@ -101,9 +101,9 @@ def test_an_invalid_table_is_rejected_and_one_of_two_policies_needs_a_folder(tmp
         ("task,success\na,maybe\n", "line 2: success is 'maybe'; expected true or false"),
         ("task,success,seed\na,1,x\n", "line 2: seed is 'x'; expected a number"),
         ("task,success,seed\na,1,0\na,0,0\n", "line 3: the same episode as line 2"),
-        ("task,success\na\n", "line 2: number of fields differs"),
+        ("task,success\na\n", "line 2: the number of fields differs"),
         ("task,success\n", "contains no episodes"),
-        ("{}\n", "not a supported file of results; expected one of: vla-eval recording"),
+        ("{}\n", "not a supported result file; expected one of: vla-eval recording"),
     ):
         name = "results.json" if text.startswith("{") else "results.csv"
         with pytest.raises(ReleaseError, match=words):

@@ -74,9 +74,7 @@ class TaskEnvironment(gymnasium.Env[dict[str, Any], np.ndarray]):
         arguments.
         """
         if world_name(task) != LIBERO:
-            raise TaskError(
-                f"'{task}' is not a task of LIBERO's world, whose images, state and actions are used here"
-            )
+            raise TaskError(f"'{task}' is not a task in LIBERO's world, which this environment requires")
         if steps is not None and steps < 1:
             raise TaskError(f"steps={steps}: expected an integer >= 1")
         if not 1 <= size <= MAX_IMAGE_SIDE:

@@ -75,12 +75,12 @@ def select_rows(store: Store, options: ExportOptions) -> tuple[list[dict[str, An
         for key in keys:
             if sum(stored.startswith(key) for stored in frame["key"]) != 1:
                 raise RunError(
-                    f"{store.path}: not exactly one recorded episode has a key that begins with '{key}'; "
+                    f"{store.path}: expected exactly one recorded episode with a key that begins with '{key}'; "
                     "pass all, failures, or keys (assay export RUN --csv - lists them)"
                 )
         frame = frame.filter(pl.any_horizontal([pl.col("key").str.starts_with(key) for key in keys]))
     if not len(frame):
-        raise RunError(f"{store.path}: no episode to export (--episodes {options.episodes})")
+        raise RunError(f"{store.path}: no episodes to export (--episodes {options.episodes})")
     rows = frame.to_dicts()
     count = min(options.most or DEFAULT_MAX_EPISODES, len(rows))
     return [rows[number * len(rows) // count] for number in range(count)], len(rows) - count
@@ -109,7 +109,9 @@ def replaying(episode: ExportedEpisode, store: Store) -> Iterator[tuple[Env, Epi
 
 def report_written(folder: Path, count: int, left_out: int) -> str:
     """Return a one-line summary of the exported episodes."""
-    return f"{count} episodes written to {folder}" + (f" ({left_out} left out: --most)" if left_out else "")
+    return f"{count} episodes written to {folder}" + (
+        f" ({left_out} omitted because of --most)" if left_out else ""
+    )
 
 
 def _export_hf(store: Store, options: ExportOptions) -> str:
@@ -130,8 +132,8 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
         raise RunError(f"{file}: expected a YAML file, such as .eval_results/assay.yaml")
     meta, results = store.meta, []
     for rate in summarise(store).rates.values():
-        caveat = f"{NOT_EXPECTED} in this condition, so a high value is not a good sign; "
-        errors = f", {rate.errors} errors left out" if rate.errors else ""
+        caveat = f"{NOT_EXPECTED} in this condition, so a high value is not desirable; "
+        errors = f", {rate.errors} errors excluded" if rate.errors else ""
         notes = (
             f"{'' if rate.is_expected else caveat}success in %; "
             f"95 % interval {100 * rate.low:.1f} to {100 * rate.high:.1f}, n = {rate.episodes}{errors}; "
@@ -148,7 +150,7 @@ def _export_hf(store: Store, options: ExportOptions) -> str:
             }
         )
     if not results:
-        raise RunError(f"{store.path}: no condition has a finished episode without an error")
+        raise RunError(f"{store.path}: no condition has an episode that finished without an error")
     file.parent.mkdir(parents=True, exist_ok=True)
     with replacing(file) as unfinished:
         unfinished.write_text(yaml.safe_dump(results, sort_keys=False, allow_unicode=True), encoding="utf-8")
@@ -160,7 +162,7 @@ def export_to(tool: str, store: Store, options: ExportOptions) -> str:
     if tool in registered_addresses("tracker"):
         count = export(store, load_tracker(tool)(), options.project)
         return f"{count} episodes sent to {tool}" + (
-            "" if count == store.done else " (the others were sent before)"
+            "" if count == store.done else " (the others had already been sent)"
         )
     if tool == "hf":
         return _export_hf(store, options)
@@ -169,7 +171,7 @@ def export_to(tool: str, store: Store, options: ExportOptions) -> str:
 
         return write_rollouts(store, options.require_out("lerobot", "rollouts"), options)
     if tool == "rerun":
-        require("rerun", "files for Rerun need the package rerun-sdk", RunError)
+        require("rerun", "exporting to Rerun needs the package rerun-sdk", RunError)
         from assay.extensions.interop.exporting.rerun_files import write_recordings
 
         return write_recordings(store, options.require_out("rerun", "episodes.rerun"), options)

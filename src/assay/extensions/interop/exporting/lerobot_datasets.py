@@ -41,7 +41,7 @@ def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> str:
     if size < 16 or size % 2:  # the codec's limits
         raise RunError(f"--size {size}: expected an even number >= 16")
     if folder.exists() and any(folder.iterdir()):
-        raise RunError(f"{folder}: is not empty; choose a new folder")
+        raise RunError(f"{folder}: the folder is not empty; choose a new one")
     if store.meta.get("imported"):
         raise RunError(f"{store.path}: imported runs cannot be replayed to render images")
     rows, left_out = select_rows(store, options)
@@ -53,7 +53,7 @@ def write_rollouts(store: Store, folder: Path, options: ExportOptions) -> str:
             for number, episode in enumerate(read_episodes(store, rows))
         )
         if not episodes:
-            raise RunError(f"{store.path}: no episode has a step")
+            raise RunError(f"{store.path}: no episode has any steps")
         dataset = Path(scratch) / "dataset"
         pack = str(store.meta["pack"])
         write_dataset(dataset, episodes, pack=pack, size=size, extra_columns=NEXT_COLUMNS)
@@ -67,7 +67,7 @@ def _record(episode: ExportedEpisode, store: Store, size: int, scratch: Path) ->
     """Replay an episode and render its images."""
     row, spec, actions = episode.row, episode.spec, episode.trajectory.actions
     if world_name(spec.task) != LIBERO:
-        raise RunError(f"{spec.task}: only episodes of LIBERO's world can be exported as a LeRobotDataset")
+        raise RunError(f"{spec.task}: only episodes in LIBERO's world can be exported as a LeRobotDataset")
     scratch.mkdir()
     with replaying(episode, store) as (_, again, observations):
         if again.steps != row["steps"] or again.outcome != row["outcome"]:

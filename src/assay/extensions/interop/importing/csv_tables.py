@@ -46,7 +46,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 """Meaning -> accepted column names; the first match is used, and the first name in each tuple is documented."""
 REQUIRED = ("task", "success")
 NO_SEED_REMARK = (
-    "there is no seed column: the n-th episodes of a task are assumed to share their start in all conditions"
+    "no seed column: the n-th episodes of a task are assumed to share an initial state in all conditions"
 )
 
 
@@ -72,7 +72,7 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
         for row in reader:
             place = f"{file}: line {reader.line_num}"
             if None in row or None in row.values():
-                raise ReleaseError(f"{place}: number of fields differs from the first line")
+                raise ReleaseError(f"{place}: the number of fields differs from that in the first line")
             cells = {name: row[column].strip() for name, column in columns.items()}
             policy = cells.get("policy", "")
             labels: dict[str, Label] = {
@@ -86,7 +86,7 @@ def read_table(file: Path) -> tuple[Evaluation, ...]:
             if key in lines:
                 raise ReleaseError(
                     f"{place}: the same episode as line {lines[key]} (task, seed, condition and instruction); add a "
-                    "column seed, trial or variant that distinguishes them"
+                    "column 'seed', 'trial' or 'variant' to distinguish them"
                 )
             lines[key] = reader.line_num
             by_policy.setdefault(policy, []).append(episode)
@@ -110,7 +110,7 @@ def _episode(
     suite, name = cells.get("suite", ""), cells["task"]
     task = find_task(name, suite) or "/".join(part for part in (suite, name) if part)
     if not task:
-        raise ReleaseError(f"{place}: has no task")
+        raise ReleaseError(f"{place}: the task is missing")
     condition = cells.get("condition") or CONTROL
     group = (cells.get("policy", ""), condition, task)
     trial = _parse_int(cells["trial"], "seed", place) if "trial" in cells else trials[group]

@@ -84,7 +84,7 @@ def read_vla_eval(file: Path) -> tuple[Evaluation, ...]:
                 if key not in episodes or episodes[key].episode.outcome is Outcome.ERROR:
                     episodes[key] = episode  # a retry replaces an error
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
-        raise ReleaseError(f"{file}: not a recording of vla-eval: {one_line(error, 120)}") from None
+        raise ReleaseError(f"{file}: not a vla-eval recording: {one_line(error, 120)}") from None
     _require_episodes(file, episodes)
     records = [reported.episode for reported in episodes.values()]
     finished = [record for record in records if record.outcome is not Outcome.ERROR]
@@ -204,7 +204,7 @@ def read_libero_pro(file: Path) -> tuple[Evaluation, ...]:
                 by_policy.setdefault(str(row["policy"]), []).append(_libero_pro_episode(row, file.parent))
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 reason = one_line(error, 80)
-                raise ReleaseError(f"{file}: line {number}: not an episode of LIBERO-PRO: {reason}") from None
+                raise ReleaseError(f"{file}: line {number}: not a LIBERO-PRO episode: {reason}") from None
     _require_episodes(file, by_policy)
     return tuple(
         Evaluation(

@@ -65,7 +65,7 @@ def read_log(file: Path) -> tuple[Evaluation, ...]:
     ):
         examples = ", ".join(f"'{prompt}'" for prompt in unknown[:3])
         remarks.append(
-            f"{len(unknown)} prompts match no built-in task ({examples}): each is treated as a separate task"
+            f"{len(unknown)} prompts match no built-in task ({examples}), so each is treated as a separate task"
         )
     checkpoint = _CHECKPOINT.search(text)
     return (

@@ -161,7 +161,7 @@ def read_logs(folder: Path) -> Iterator[tuple[Path, int, ParaSettings, ParaLog]]
             seed = int(name[1])
         if seed is None:
             raise ReleaseError(
-                f"{seed_folder}: neither its name nor its meta.json gives the seed; name it seed7, ..."
+                f"{seed_folder}: neither its name nor its meta.json gives the seed; rename it, such as to seed7"
             )
         for file in sorted(seed_folder.glob(_LOGS)):
             yield file, seed, settings, _read(file, ParaLog)
@@ -177,7 +177,7 @@ def _read(file: Path, kind: type[T]) -> T:
     try:
         return TypeAdapter(kind).validate_json(text_of(file, most=MAX_BYTES))
     except ValidationError as error:
-        raise ReleaseError(f"{file}: not a log of LIBERO-Para: {validation_reason(error)}") from None
+        raise ReleaseError(f"{file}: not a LIBERO-Para log: {validation_reason(error)}") from None
 
 
 WordingKey = tuple[Types, int, int]
@@ -205,7 +205,13 @@ def import_libero_para(
         control_folders = dict(zip(models, control_folders.values(), strict=True))
     for name, folder in control_folders.items():
         if name not in models:
+<<<<<<< HEAD
             raise ReleaseError(f"{folder}: no logs for model '{name}'; available models: {', '.join(models)}")
+=======
+            raise ReleaseError(
+                f"{folder}: no logs for the model '{name}'; the models are {', '.join(models)}"
+            )
+>>>>>>> main
     outs = run_files(models, out, "models")
     rows = read_metadata(metadata)
     catalogue = {str(task.instruction): task.id for task in tasks.suite(SUITE)}
@@ -246,11 +252,11 @@ class _ModelImport:
         for source in filter(None, (self.folder, self.control_folder)):
             for file, seed, settings, log in read_logs(source):
                 if source == self.control_folder and not all(episode.is_original for episode in log.episodes):
-                    raise ReleaseError(f"{file}: has paraphrases; expected a log of --mode original")
+                    raise ReleaseError(f"{file}: contains paraphrases; expected a log of --mode original")
                 for _, other in self.evaluations.values():
                     if len({other.model_name, settings.model_name} - {UNKNOWN}) > 1:
                         raise ReleaseError(
-                            f"{file}: the model is {settings.model_name}, in other logs {other.model_name}"
+                            f"{file}: the model is {settings.model_name}, but in other logs it is {other.model_name}"
                         )
                 self.evaluations[file.parent] = seed, settings
                 batch = []
@@ -350,10 +356,10 @@ class _ModelImport:
             "settings": {name: value for name, value in settings.items() if value or name != "control_mode"},
         }
         remarks = {
-            "controls have another instruction than LIBERO's for their task": counts["reworded"],
+            "controls have a different instruction from LIBERO's for their task": counts["reworded"],
             "episodes have wordings that are not in the metadata; PRIDE excludes them": counts["unscored"],
             "episodes were skipped because the metadata does not name their task": counts["unknown"],
-            "wordings of the metadata are in no log": len(self.wordings.keys() - self.scored),
-            f"of the {expected:,} episodes of the evaluation are missing": expected - counts["episodes"],
+            "wordings in the metadata do not occur in any log": len(self.wordings.keys() - self.scored),
+            f"of the {expected:,} episodes in the evaluation are missing": expected - counts["episodes"],
         }
         return metadata, [f"{count:,} {text}" for text, count in remarks.items() if count]

@@ -170,7 +170,7 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
         result_file = next((candidate for candidate in candidates if candidate.is_file()), None)
         if result_file is None:
             raise ReleaseError(
-                f"{file}: the folder has no eval_info.json, episodes.jsonl or recording-*.sqlite; pass a file"
+                f"{file}: the folder contains no eval_info.json, episodes.jsonl or recording-*.sqlite; pass a file"
             )
         file = result_file
     try:
@@ -182,7 +182,7 @@ def _read(file: Path) -> tuple[Evaluation, ...]:
         if format.recognises(file, head):
             return format.read(file)
     formats = "; ".join(format.name for format in FORMATS)
-    raise ReleaseError(f"{file}: not a supported file of results; expected one of: {formats}")
+    raise ReleaseError(f"{file}: not a supported result file; expected one of: {formats}")
 
 
 def _write(evaluations: list[Evaluation], policy: str, out: Path) -> ImportedRun:
@@ -268,6 +268,6 @@ def _missing_parts(episodes: Sequence[ReportedEpisode]) -> Iterator[str]:
         yield f"no episode is a control: {only_rates}; add unperturbed results as control=FILE"
     elif unpaired:
         yield (
-            f"{unpaired} of {len(changed)} perturbed episodes have no control with the same task and trial: they "
+            f"{unpaired} of {len(changed)} perturbed episodes have no control with the same task and trial, so they "
             "count towards rates but not towards drops"
         )

@@ -52,7 +52,7 @@ _RULE = (
 
 def _failures(run: PaperRun) -> NearFarFailures:
     if not len(run.data.paths.ids):
-        raise MeasureError("needs trajectories, and the run has none")
+        raise MeasureError("needs trajectories, but the run has none")
     return run.data.result(NEAR_FAR)
 
 
@@ -61,7 +61,7 @@ def failures_table(results: dict[str, NearFarFailures]) -> Table:
     """Return Table 4: shares of successes, near and far failures, sorted by decreasing share of far failures."""
     return model_table(
         "failures",
-        "Near and far failures, the largest share of far ones first",
+        "Near and far failures, sorted by decreasing share of far failures",
         dict(sorted(results.items(), key=lambda item: -(item[1].overall.far_of_failures() or 0.0))),
         Column("success", "share", value=lambda model: model.overall.success_rate()),
         Column("near failures", "share", value=lambda model: model.overall.near_share()),
@@ -143,7 +143,7 @@ def successes_figure(run: PaperRun) -> Drawing:
         "points) and, in black, their mean, from which the distance of failures is measured."
         + (f" {plural(absent, 'task')} never succeeded." if absent else "")
     )
-    return Drawing("successes", "successful trajectories of each task", caption, (WIDTH, 2.35 * down), paint)
+    return Drawing("successes", "successful trajectories for each task", caption, (WIDTH, 2.35 * down), paint)
 
 
 @by_run(_failures)
@@ -156,7 +156,7 @@ def types_figure(results: dict[str, NearFarFailures]) -> Iterator[Part]:
         )
         for result in results.values()
     ]
-    title = "success, near and far failures by type"
+    title = "successes, near and far failures by type"
     for place, (name, sides) in enumerate(zip(results, models, strict=True), start=1):
         episodes = plural(results[name].overall.episodes, "episode")
         caption = f"{_RULE} {episodes}. Grey: not judged."

@@ -59,10 +59,12 @@ def average_grid(results: dict[str, tuple[ParaCell, ...]]) -> Drawing:
     episodes = sum(cell.episodes for cells in results.values() for cell in cells)
     original = "The top left cell is the original instruction. " if ORIGINAL in shares else ""
     caption = (
-        f"Success in per cent, unweighted mean over {_name_models(results)}; {plural(episodes, 'episode')}. "
+        f"Success rate in per cent, unweighted mean over {_name_models(results)}; {plural(episodes, 'episode')}. "
         f"{original}Hatched cells have no episodes."
     )
-    return grid_map("success", "Success of each cell, mean over models", caption, shares, _in_percent)
+    return grid_map(
+        "success", "Success rate in each cell, averaged over models", caption, shares, _in_percent
+    )
 
 
 def cell_exhibits(run: PaperRun) -> Iterator[Part]:
@@ -75,7 +77,7 @@ def cell_exhibits(run: PaperRun) -> Iterator[Part]:
 
     yield Table.of(
         "cells",
-        "success of each cell, by seed",
+        "success rate in each cell, by seed",
         cells,
         Column("names", value=lambda cell: cell.key[0]),
         Column("action", value=lambda cell: cell.key[1]),
@@ -84,13 +86,13 @@ def cell_exhibits(run: PaperRun) -> Iterator[Part]:
         *map(seed_column, seeds),
         Column("episodes", "count", value=lambda cell: cell.episodes),
         Column("PD", "number", value=lambda cell: cell.pd),
-        note="Mean over seeds; deviation: standard deviation over seeds, of a population as in the release's analysis.",
+        note="Mean over seeds; deviation: population standard deviation over seeds, as in the release's analysis.",
     )
     caption = (
-        f"Success in per cent, mean over {plural(len(seeds), 'seed')}; "
+        f"Success rate in per cent, mean over {plural(len(seeds), 'seed')}; "
         f"{plural(sum(cell.episodes for cell in cells), 'episode')}. Hatched cells have no episodes."
     )
-    yield grid_map("success", "success of each cell", caption, cell_rates(run), _in_percent)
+    yield grid_map("success", "success rate in each cell", caption, cell_rates(run), _in_percent)
 
 
 @by_run(lambda run: run.data.result(OBJECT_GAP))
@@ -129,11 +131,11 @@ def names_figure(gaps: dict[str, ObjectGap]) -> Drawing:
         for name, gap in gaps.items()
     )
     caption = (
-        "Paraphrases that keep the object names against those that change them; above each pair the difference in "
+        "Paraphrases that keep the object names and those that change them; above each pair, the difference in "
         f"points (95 % Newcombe interval over wordings). {differences}. Lines: 95 % Wilson intervals."
     )
     width = HALF if len(gaps) < 3 else WIDTH
-    return Drawing("names", "Success with original and other object names", caption, (width, 3.3), paint)
+    return Drawing("names", "Success rate with original and other object names", caption, (width, 3.3), paint)
 
 
 @by_run(lambda run: run.data.result(SWEEP))
@@ -146,7 +148,7 @@ def weight_figure(sweeps: dict[str, Sweep]) -> Drawing:
             look = series(place)
             x = [point.alpha for point in sweep.points]
             left.plot(x, [point.pride for point in sweep.points], label=name, markersize=4, **look)
-        left.set_xlabel("weight of keywords against structure, alpha")
+        left.set_xlabel("weight of keywords relative to structure, alpha")
         left.set_ylabel("PRIDE")
         order = sorted(sweeps, key=lambda name: -sweeps[name].slope)
         for row, name in enumerate(order):
@@ -172,7 +174,7 @@ def weight_figure(sweeps: dict[str, Sweep]) -> Drawing:
         f"negative if new keywords cost more than new structure. Steepest first, with 95 % intervals: {slopes}."
         + (f" Mean slope: {mean}." if len(sweeps) > 1 else "")
     )
-    return Drawing("weight", "PRIDE over its weight", caption, (WIDTH, 3.4), paint)
+    return Drawing("weight", "PRIDE as a function of its weight", caption, (WIDTH, 3.4), paint)
 
 
 @by_run(cell_rates)
@@ -216,7 +218,7 @@ def action_figure(results: dict[str, dict[CellKey, float]]) -> Drawing:
         f"includes the original instruction{'' if len(complete) == len(results) else scope}. "
         "Right: mean of the action types of a category."
     )
-    return Drawing("actions", "Success by action type", caption, (WIDTH, 3.5), paint)
+    return Drawing("actions", "Success rate by action type", caption, (WIDTH, 3.5), paint)
 
 
 def _distances(run: PaperRun) -> tuple[list[tuple[float, float, float]], str]:
@@ -263,7 +265,7 @@ def correlation_figure(results: dict[str, tuple[list[tuple[float, float, float]]
         f"over cells ({sizes}); dashed: least squares."
     )
     width = HALF if across == 1 else WIDTH
-    title = "Success against the distance of the instruction"
+    title = "Success rate against the distance of the instruction"
     return Drawing("correlation", title, caption, (width, 2.5 * down + 0.5), paint)
 
 
@@ -273,10 +275,10 @@ def _name_models(names: Iterable[str]) -> str:
 
 
 EXHIBITS = (
-    ExhibitPlan("Figure 6", "Success of each cell, mean over models", average_grid),
-    ExhibitPlan("Figure 17", "Success of each cell, model by model", cell_exhibits, of_each=True),
+    ExhibitPlan("Figure 6", "Success rate in each cell, averaged over models", average_grid),
+    ExhibitPlan("Figure 17", "Success rate in each cell, by model", cell_exhibits, of_each=True),
     ExhibitPlan("Figure 7", "Original and other object names", names_figure),
     ExhibitPlan("Figure 14", "Action types", action_figure),
-    ExhibitPlan("Figure 13", "PRIDE over its weight", weight_figure),
-    ExhibitPlan("Figure 16", "Distance against success, model by model", correlation_figure),
+    ExhibitPlan("Figure 13", "PRIDE as a function of its weight", weight_figure),
+    ExhibitPlan("Figure 16", "Success rate against distance, by model", correlation_figure),
 )

@@ -13,7 +13,7 @@ LAYOUT = (
     ),
     (
         "Difficulty of paraphrases",
-        "Object names against action types, and the distance from the original instruction.",
+        "Object names compared with action types, and the distance from the original instruction.",
         ("Figure 7", "Figure 14", "Figure 13", "Figure 16", "Table 10"),
     ),
     (
@@ -23,7 +23,7 @@ LAYOUT = (
     ),
     (
         "The paraphrases",
-        "The wordings in the runs. `assay words stats` makes the same tables from a file of wordings.",
+        "The wordings in the runs. `assay words stats` makes the same tables from a file with wordings.",
         tuple(plan.label for plan in tables.PARAPHRASES),
     ),
 )

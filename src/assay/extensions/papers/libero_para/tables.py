@@ -149,14 +149,16 @@ def success_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
         control = run.data.attempt(CONTROLS)
         if isinstance(control, Missing):
             before: tuple[Value, ...] = (None, None, 0)
-            without.append(Missing(f"of {run.name}: no LIBERO-Goal and no drop: there are no controls"))
+            without.append(
+                Missing(f"of {run.name}: no LIBERO-Goal rate and no drop, because there are no controls")
+            )
         else:
             before = (control.rate, control.interval, control.count)
         drop = rate.rate - before[0] if isinstance(before[0], float) and rate.rate is not None else None
         rows.append((run.name, *before, rate.rate, rate.interval, rate.count, drop))
     yield Table(
         "success",
-        "Success with the original instructions and with paraphrases",
+        "Success rates with the original instructions and with paraphrases",
         (
             Column("model"),
             Column("LIBERO-Goal", "share"),
@@ -179,7 +181,7 @@ def pride_table(results: dict[str, Overestimation]) -> Table:
     """Return Table 3: success rate, PRIDE and overestimation, with the most overestimated model first."""
     return model_table(
         "pride",
-        "Success against PRIDE, the most overestimated first",
+        "Success rate and PRIDE, sorted by decreasing overestimation",
         dict(sorted(results.items(), key=lambda item: -item[1].overestimation)),
         Column("success", "share", value=lambda model: model.success_rate),
         Column("PRIDE", "share", value=lambda model: model.pride / 100),
@@ -206,7 +208,7 @@ def seeds_table(results: dict[str, dict[int, float]]) -> Table:
     seeds = sorted({seed for shares in results.values() for seed in shares})
     return model_table(
         "seeds",
-        "Success with paraphrases, by seed",
+        "Success rate with paraphrases, by seed",
         results,
         *(Column(f"seed {seed}", "share", value=methodcaller("get", seed)) for seed in seeds),
         Column("mean", "share", value=lambda shares: float(np.mean(list(shares.values())))),
@@ -215,7 +217,7 @@ def seeds_table(results: dict[str, dict[int, float]]) -> Table:
             "share",
             value=lambda shares: float(np.std(list(shares.values()))) if len(shares) > 1 else None,
         ),
-        note="Deviation: standard deviation over seeds, of a population as in the release's analysis.",
+        note="Deviation: population standard deviation over seeds, as in the release's analysis.",
     )
 
 
@@ -236,17 +238,17 @@ def scopes_table(results: dict[str, dict[CellKey, float]]) -> Iterator[Part]:
     def columns(*names: str) -> list[Column]:
         return [Column(name, "share", value=methodcaller("get", name)) for name in names]
 
-    note = "Unweighted means of cells, without the original instruction"
+    note = "Unweighted means over cells, without the original instruction"
     yield model_table(
         "scopes",
-        "Success by the changed part of the instruction",
+        "Success rate by the changed part of the instruction",
         scopes,
         *columns(*(name for scope in SCOPES for name in (scope, f"{scope}, deviation"))),
-        note=f"{note}; deviation: standard deviation over cells, of a sample, as in the release's analysis.",
+        note=f"{note}; deviation: sample standard deviation over cells, as in the release's analysis.",
     )
     yield model_table(
         "types",
-        "Success by object type and category of action types",
+        "Success rate by object type and action-type category",
         types,
         *columns(*(f"names: {name}" for name in OBJECTS), *(f"action: {name}" for name in CATEGORIES)),
         note=f"{note}; a category is the mean of its action types.",
@@ -402,12 +404,14 @@ def _examples(runs: Sequence[PaperRun], distances: Sequence[str], scored: pl.Dat
 
 
 EXHIBITS = (
-    ExhibitPlan("Table 2", "Success with the original instructions and with paraphrases", success_table),
+    ExhibitPlan(
+        "Table 2", "Success rates with the original instructions and with paraphrases", success_table
+    ),
     ExhibitPlan("Table 3", "Success and PRIDE", pride_table),
     ExhibitPlan("Summary by seed", "As in the release's analysis", seeds_table),
     ExhibitPlan("Summary by scope", "As in the release's analysis", scopes_table),
     ExhibitPlan("Table 11", "Cost of the evaluation", cost_table),
-    ExhibitPlan("Table 10", "PD beside general-purpose distances", distances_table),
+    ExhibitPlan("Table 10", "PD compared with general-purpose distances", distances_table),
 )
 
 
@@ -446,7 +450,7 @@ def _of_wordings(show: Callable[..., Part], *args: str) -> Callable[[Sequence[Pa
 
 
 PARAPHRASES = (
-    ExhibitPlan("Table 8", "Paraphrases of each cell", _of_wordings(paraphrase.counts_table)),
+    ExhibitPlan("Table 8", "Paraphrases in each cell", _of_wordings(paraphrase.counts_table)),
     ExhibitPlan("Table 9", "Paraphrases of each original", _of_wordings(paraphrase.originals_table)),
     ExhibitPlan("Figure 12", "Object names", _of_wordings(paraphrase.names_table)),
     *(

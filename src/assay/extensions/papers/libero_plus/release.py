@@ -143,6 +143,6 @@ def _view(
 def _noise(number: int, entry: Entry) -> tuple[str, Perturbation]:
     kind, severity = divmod(number - 1, SEVERITIES)
     if not 0 <= kind < len(NOISE):
-        raise ReleaseError(f"LIBERO-plus: there is no noise {number} in '{entry.name}'; expected 1 to 50")
+        raise ReleaseError(f"LIBERO-plus: unknown noise {number} in '{entry.name}'; expected 1 to 50")
     name, sense = NOISE[kind]
     return name, sense(severity + 1, cameras=(CAMERA,))

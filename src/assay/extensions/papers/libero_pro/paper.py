@@ -122,12 +122,12 @@ def leaderboard(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[P
             or str(run.meta.get("experiment", "")).partition("?")[0] != "libero-pro"
         ]
         if unlike:
-            note += f"Not comparable because of other changes or assets: {', '.join(unlike)}. "
+            note += f"Not comparable because of different changes or assets: {', '.join(unlike)}. "
         note += "A total covers the dimensions of its model; some published ones lack environment."
     source_column = (Column("source"),) if beside else ()
     shares_columns = (Column(name, "share") for name in (*COLUMNS, TOTAL))
     columns = (Column("model"), *source_column, Column("suite"), *shares_columns)
-    yield Table("leaderboard", "Success by suite and dimension", columns, tuple(rows), note)
+    yield Table("leaderboard", "Success rate by suite and dimension", columns, tuple(rows), note)
     yield from missing
 
 
@@ -167,7 +167,7 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
         rows.append((name, ALL_SUITES, TOTAL, successes, count, *total(changed), *(None,) * 3))
     yield Table(
         "gaps",
-        "Success with intervals, and the gap from the control",
+        "Success rate with intervals, and the difference from the control",
         (
             Column("model"),
             Column("suite"),
@@ -181,9 +181,10 @@ def gaps(runs: Sequence[PaperRun]) -> Iterator[Part]:
             Column("Holm p", "p"),
         ),
         tuple(rows),
-        "Success: 95 % Wilson intervals, widened for the correlation of episodes with one start or variant. "
-        "Difference: paired with the control of the same task and seed; Newcombe over starts, exact p with Holm's "
-        "correction within each run and axis. Total: unweighted mean of the cells, treated as independent.",
+        "Success: 95 % Wilson intervals, widened for the correlation of episodes that share an initial state or "
+        "variant. Difference: paired with the control of the same task and seed; Newcombe over initial states, exact "
+        "p with Holm's correction within each run and axis. Total: unweighted mean of the cells, treated as "
+        "independent.",
     )
     yield from missing
 
@@ -232,18 +233,18 @@ LAYOUT = (
     ),
     (
         "Memorisation",
-        "Whether trajectories stay the same when objects or instructions change, and how far objects may be moved.",
+        "Whether trajectories remain the same when objects or instructions change, and how far objects may be moved.",
         ("Figure 1", "Figure 6"),
     ),
     (
         "Severity of changes",
-        "Increasingly corrupted instructions, and objects increasingly unlike the task's own.",
+        "Increasingly corrupted instructions, and objects increasingly unlike those in the task.",
         ("Instructions", "Objects"),
     ),
 )
 EXHIBITS = (
-    ExhibitPlan("Leaderboard", "Success by suite and dimension", leaderboard, has_published=True),
-    ExhibitPlan("Gaps", "The same with intervals and the gap from the control", gaps),
+    ExhibitPlan("Leaderboard", "Success rate by suite and dimension", leaderboard, has_published=True),
+    ExhibitPlan("Gaps", "The same with intervals and the difference from the control", gaps),
     _figure("Figure 1", "Repeated trajectories", MEMORISATION),
     _figure("Figure 6", "Success over displacement", DISPLACEMENT),
     _figure("Instructions", "Corrupted instructions", CORRUPTION),

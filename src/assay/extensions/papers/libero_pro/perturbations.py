@@ -145,7 +145,7 @@ class RecategoriseEach(Perturbation):
                 changed = Recategorise(category, other).apply(changed, rng)
         if changed is task:
             names = ", ".join(f"'{name}'" for name, _ in self.alternatives)
-            raise PerturbationError(f"{self.kind}: the scene has none of {names}")
+            raise PerturbationError(f"{self.kind}: the scene contains none of {names}")
         return changed
 
 
@@ -199,7 +199,7 @@ class AnyGoal(Perturbation):
         """Draw a goal and replace the task's with it. Raises PerturbationError if the goal cannot be read."""
         text, goal = _draw(self.goals, rng)
         if not goal:
-            raise PerturbationError(f"{self.kind}: the release's goal of '{text}' cannot be read")
+            raise PerturbationError(f"{self.kind}: the release's goal for '{text}' cannot be read")
         return OtherTask(text, goal).apply(task, rng)
 
 
@@ -210,5 +210,5 @@ def initial_places(task: Task) -> dict[str, str]:
 
 def _draw(choices: Sequence[Choice], rng: np.random.Generator) -> Choice:
     if not choices:
-        raise PerturbationError("there is nothing to draw from")
+        raise PerturbationError("there are no alternatives to draw from")
     return choices[int(rng.integers(len(choices)))]

@@ -158,7 +158,7 @@ def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
         if after.change is not None
     }
     if not names:
-        raise MeasureError("no start was run on two levels")
+        raise MeasureError("no initial state was run at two or more levels")
     places = {pair: place for place, pair in enumerate(sorted(names))}
 
     def paint(figure: Figure) -> None:
@@ -182,8 +182,8 @@ def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
         _legend(figure, axes, len(runs), 2)
 
     caption = (
-        f"Change in success{WITHIN}, from one level to the next over the starts that both have. Lines: "
-        "95 % Newcombe intervals over starts, extended to 0 if the exact test cannot exclude it."
+        f"Change in success{WITHIN}, from one level to the next over the initial states that both have. Lines: "
+        "95 % Newcombe intervals over initial states, extended to 0 if the exact test cannot exclude it."
     )
     return Drawing("decline", "Cost of each level", caption, (HALF, 3.0), paint)
 
@@ -215,7 +215,7 @@ def radars(results: dict[str, dict[int, dict[str, tuple[Rate, ...]]]]) -> Drawin
     single = "Lines along the spokes: 95 % Wilson intervals."
     intervals = single if len(results) == 1 else "Intervals are in Tables V to IX."
     caption = f"Success by label{WITHIN}; one spoke per label, 100 % at the rim. {intervals}"
-    return Drawing("radars", "Success by label, level by level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
+    return Drawing("radars", "Success rate by label at each level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
 
 
 def _legend(figure: Figure, axes: Axes, count: int, columns: int) -> None:
@@ -248,7 +248,7 @@ def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
     count = sum(limits[0].count for result in results.values() for limits in result.values())
     episodes = plural(count, "episode")
     caption = f"Success under shorter time limits; {episodes}. {REFERENCE_NOTE} Lines: 95 % Wilson intervals."
-    return Drawing("limits", "Success against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
+    return Drawing("limits", "Success rate against the time limit", caption, (WIDTH, 2.4 * rows + 0.4), paint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
         Column("95 % interval", "share", value=lambda row: row[1].interval),
         Column("and still succeeded", "count", value=lambda row: row[1].recovered),
         note=f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
-        "95 % Wilson intervals, widened for the correlation of episodes with one start or variant.",
+        "95 % Wilson intervals, widened for the correlation of episodes that share an initial state or variant.",
     )
     yield _contacts_figure(_unnamed_if_single(results))
     for place, run in enumerate((run for run in runs if run.name in results), start=1):
@@ -362,7 +362,7 @@ def _contacts_figure(results: dict[str, tuple[Touching, ...]]) -> Drawing:
             axes.vlines(x, low, high, color=look["color"], lw=1.1)
         axes.set_xticks(range(len(factors)), [limit_name(factor) for factor in factors])
         share_limits(axes)
-        axes.set_xlabel("time limit, times the reference")
+        axes.set_xlabel("time limit, multiples of the reference time")
         axes.set_ylabel("touched another object")
         _legend(figure, axes, len(results), 2)
 
@@ -385,7 +385,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
     rows = rows.sort("_things", "success", "steps", descending=True)
     chosen = rows.unique("task", keep="first", maintain_order=True).head(TIMELINES).to_dicts()
     if not chosen:
-        raise MeasureError("no episode touches another object")
+        raise MeasureError("the robot touches no other object in any episode")
     limits = [factor for factor in possible(rows, LIMITS) if factor is not None]
     lines = sum(row["_things"] for row in chosen)
 
@@ -414,7 +414,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
                 fontsize=8, fontweight="normal", loc="left",
             )  # fmt: skip
         panels[-1].set_xlim(left=0)
-        panels[-1].set_xlabel("control steps (20 a second)")
+        panels[-1].set_xlabel("control steps (20 per second)")
 
     caption = (
         f"Contacts of the robot in {plural(len(chosen), 'episode')} of different tasks with the most objects touched. "
@@ -427,7 +427,7 @@ def _timelines(run: PaperRun, name: str, *, several: bool) -> Drawing:
 EXHIBITS = (
     ExhibitPlan("Figure 3", "Positions of the end effector", paths_figure),
     ExhibitPlan("Figure 5", "Decline over the levels", decline_figures),
-    ExhibitPlan("Figure 6", "Success by label, level by level", radars),
-    ExhibitPlan("Figure 7", "Success against the time limit", limits_figures),
+    ExhibitPlan("Figure 6", "Success rate by label at each level", radars),
+    ExhibitPlan("Figure 7", "Success rate against the time limit", limits_figures),
     ExhibitPlan("Figure 9", "Objects touched under long limits", contact_exhibits),
 )

@@ -79,12 +79,12 @@ TASK_EXHIBITS = (
 LAYOUT = (
     (
         "Levels",
-        "Success rates as the levels add up: placement, layout, object swaps, appearance, wording.",
+        "Success rates as the levels add changes: placement, layout, object swaps, appearance, wording.",
         ("Table II", "Figure 5", "Table III", "Table IV"),
     ),
     (
         "Labels and time limits",
-        "Success by task label, level by level, within multiples of a reference time.",
+        "Success rate by task label at each level, within multiples of a reference time.",
         ("Figure 6", "Figure 7", *tables.LABEL_TABLES.values(), "Figure 9"),
     ),
     (

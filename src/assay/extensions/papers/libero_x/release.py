@@ -47,7 +47,7 @@ def libero_x(
     """
     if time is not None and not times:
         raise ExperimentError(
-            f"libero-x: time={time} needs times=FILE.csv: the release has no reference times"
+            f"libero-x: time={time} needs times=FILE.csv, because the release has no reference times"
         )
     checkout = x.read(Path(folder)) if folder else None
     level1 = () if checkout is None else checkout.files[1]

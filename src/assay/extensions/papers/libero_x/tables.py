@@ -83,7 +83,7 @@ def level_rows(run: PaperRun, *levels: int) -> pl.DataFrame:
     rows = add_references(run.data.plausible).drop_nulls("level").with_columns(pl.col("level").cast(pl.Int64))
     rows = rows.filter(pl.col("level").is_in(levels)) if levels else rows
     if not len(rows):
-        raise MeasureError(f"no episode is of level {' or '.join(map(str, levels))}")
+        raise MeasureError(f"no episode is at level {' or '.join(map(str, levels))}")
     return rows
 
 
@@ -130,7 +130,7 @@ def labels_table(runs: Sequence[PaperRun], level: int, *, beside: bool = False) 
             labels = {str(label): values for (label,), values in limits.items()}
             by_label |= {label: labels[label] for label in sorted(labels, key=partial(label_order, family))}
         if not by_label:
-            raise MeasureError(f"no episode of level {level} has a label family")
+            raise MeasureError(f"no episode at level {level} has a label family")
         return by_label
 
     yield from _tables(runs, measure, "label", load_published().labels[level] if beside else None)
@@ -197,7 +197,7 @@ def _tables(
             Column("95 % interval", "share"),
         ),
         tuple(long),
-        "95 % Wilson intervals, widened for the correlation of episodes with one start or variant."
+        "95 % Wilson intervals, widened for the correlation of episodes that share an initial state or variant."
         + (" An episode counts for each of its labels." if what == "label" else ""),
     )
     yield from missing
