@@ -270,11 +270,7 @@ def test_several_models_become_several_runs(logs, tmp_path: Path):
         (([every], metadata, tmp_path / "run.assay"), r"cannot hold 2 models \(one, two\); pass a folder"),
         (([every], metadata, out), "one.assay exists already"),
         (([every, every], metadata, new), "have the same name"),
-<<<<<<< HEAD
         (([every], metadata, new, originals), "no logs for model 'three'; available models: one, two"),
-=======
-        (([every], metadata, new, originals), "no logs for the model 'three'; the models are one, two"),
->>>>>>> main
     ):
         with pytest.raises(AssayError, match=words):
             list(import_libero_para(*arguments))

@@ -205,13 +205,7 @@ def import_libero_para(
         control_folders = dict(zip(models, control_folders.values(), strict=True))
     for name, folder in control_folders.items():
         if name not in models:
-<<<<<<< HEAD
             raise ReleaseError(f"{folder}: no logs for model '{name}'; available models: {', '.join(models)}")
-=======
-            raise ReleaseError(
-                f"{folder}: no logs for the model '{name}'; the models are {', '.join(models)}"
-            )
->>>>>>> main
     outs = run_files(models, out, "models")
     rows = read_metadata(metadata)
     catalogue = {str(task.instruction): task.id for task in tasks.suite(SUITE)}
