@@ -99,7 +99,7 @@ def test_an_invalid_table_is_rejected_with_its_line(tmp_path: Path):
     for lines, error, words in (
         (["task,text", "libero_goal/7,x"], PerturbationError, "lacks the column paraphrase or new_instr"),
         (["task,paraphrase"], ExperimentError, "table.csv has no rows below its header"),
-        (["task,paraphrase", "libero_goal/7,"], ReleaseError, "table.csv:2: an instruction must be a line"),
+        (["task,paraphrase", "libero_goal/7,"], ReleaseError, "table.csv:2: an instruction must be one line"),
         (
             ["original,paraphrase", "sing,hum"],
             ExperimentError,

@@ -40,7 +40,8 @@ def test_every_perturbation_is_described_with_all_its_fields():
     assert set(described) == {kind for kind in kinds() if not kind.startswith("release/")}
     jitter = described["world/jitter"]
     assert (
-        jitter.fields == ("`radius` (0 to 0.2): maximum displacement, metres",) and jitter.plausible == "yes"
+        jitter.fields == ("`radius` (0 to 0.2): maximum displacement, in metres",)
+        and jitter.plausible == "yes"
     )
     assert "every object on the workspace" in jitter.about
     assert described["words/mask"].plausible == "no" and Mask.plausible is False

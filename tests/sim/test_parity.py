@@ -227,7 +227,7 @@ def test_an_inconsistent_record_is_refused_in_one_line(
     cases: list[tuple[str, dict[str, Any], str]] = [
         ("trajectories", {"suite": "libero_gaol"}, "libero_goal"),
         ("trajectories", {"task": 77}, "77"),
-        ("trajectories", {"task": "zero"}, "task"),
+        ("trajectories", {"task": "zero"}, "'zero'"),
         ("trajectories", {"states": np.zeros((46, 5))}, "5 numbers"),
         ("trajectories", {"root_bodies": np.array(["x"] * 11)}, "pose of a fixture"),
         ("trajectories", {"actions": np.zeros((3, 7))}, ""),

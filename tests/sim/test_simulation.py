@@ -176,7 +176,7 @@ def test_a_flat_state_may_have_the_fixtures(world: Simulation):
     assert InitialState.parse(world.compiled, state.flat()) == state
     plain = InitialState.parse(world.compiled, state.vector)
     assert np.array_equal(plain.vector, state.vector) and not np.array_equal(plain.fixtures, state.fixtures)
-    with pytest.raises(StateError, match="needs"):
+    with pytest.raises(StateError, match="requires"):
         InitialState.parse(world.compiled, state.vector[:-1])
 
 

@@ -48,7 +48,7 @@ def test_a_state_of_another_length_is_refused_with_both_lengths(
     with pytest.raises(StateError) as caught:
         validate_state(scene, replace(state, vector=np.zeros(size)))
     message = str(caught.value)
-    assert f"{size} numbers" in message and f"needs {scene.state_size}" in message
+    assert f"{size} numbers" in message and f"requires {scene.state_size}" in message
     assert "other assets" in message and "primitives" in message
     assert "\n" not in message
 
@@ -113,7 +113,7 @@ def test_states_stored_for_another_task_are_refused_with_the_file(compiled: Comp
     with pytest.raises(StateError) as caught:
         stored_states(compiled("libero_object/0"), shared / FILE)
     message = str(caught.value)
-    assert str(shared / FILE) in message and "79 numbers" in message and "needs 110" in message
+    assert str(shared / FILE) in message and "79 numbers" in message and "requires 110" in message
 
 
 @pytest.mark.parametrize("content", [None, b"nonsense"])

@@ -70,7 +70,7 @@ def test_a_replay_that_differs_from_the_record_is_reported(replays: Replays, rec
     differing = replace(recorded, actions=recorded.actions[:4], outcome="success")
     still = wait_for(lambda: replays.still(differing))
     assert still.path is not None and still.path.read_bytes()[:2] == b"\xff\xd8"
-    assert "the recorded episode in success after 4" in still.message
+    assert "the recorded episode ended in success after 4" in still.message
     assert wait_for(lambda: replays.still(recorded)).message == ""
 
 
@@ -147,7 +147,7 @@ def test_episodes_that_cannot_be_replayed_fail_at_once(recorded: EpisodeRecordin
     none, many = (replace(recorded, actions=np.zeros((count, 7), np.float32)) for count in (0, 9999))
     own = tmp_path / "own.mp4"
     with Replays(tmp_path) as replays:
-        assert "No actions" in replays.video(none).message and "too many" in replays.still(many).message
+        assert "No actions" in replays.video(none).message and "at most 3000" in replays.still(many).message
         assert replays.video(replace(none, own_video=own)).path == own
 
 

@@ -107,7 +107,7 @@ def test_a_folder_with_other_files_is_rejected(tmp_path: Path):
     (tmp_path / "mine.txt").touch()
     with pytest.raises(TaskError, match=r"mine\.txt is a file; choose a new folder"):
         write_scenes(tmp_path / "mine.txt", ORDER, 1)
-    with pytest.raises(TaskError, match="contains files that assay scenes did not write"):
+    with pytest.raises(TaskError, match="contains files that 'assay scenes' did not write"):
         write_scenes(tmp_path, ORDER, 1)
     (tmp_path / "index.json").write_text("[]")
     with pytest.raises(TaskError, match="not an index of scenes"):

@@ -124,7 +124,7 @@ def test_an_impossible_goal_names_the_atom_and_the_reason():
         (Atom(Predicate.ON, ("flat_stove_1", "plate_1")), "flat_stove_1 is fixed"),
         (Atom(Predicate.ON, ("plate_1", "moon_1_top_region")), "there is no moon_1_top_region"),
         (Atom(Predicate.IN, ("ghost_1", "wooden_cabinet_1_top_region")), "there is no ghost_1"),
-        (Atom(Predicate.OPEN, ("plate_1",)), "plate_1 has nothing that opens"),
+        (Atom(Predicate.OPEN, ("plate_1",)), "plate_1 has no part that can be opened"),
         (Atom(Predicate.UP, ("flat_stove_1",)), "flat_stove_1 is fixed"),
         (Atom(Predicate.ON, ("wine_bottle_1", "wine_bottle_1")), "relates wine_bottle_1 to itself"),
     ):

@@ -42,7 +42,7 @@ def test_an_invalid_address_names_valid_ones():
         ("openpi://", "should be openpi://host:port"),
         ("gr00t://h:1/path", "should be gr00t://host:port, without a path"),
         ("openpi://h:1?tls=perhaps", "tls=perhaps: "),
-        ("openpi://h:1?key=NO_SUCH_KEY", "key: the environment variable is not set"),
+        ("openpi://h:1?key=NO_SUCH_KEY", "key: the environment variable is unset"),
         ("openpi://a, b:1", "openpi://host:port"),
         ("openpi://h:1?unnorm_key=x", "has no option 'unnorm_key'"),
         ("openpi://me@h:1", "should be openpi://host:port"),

@@ -98,7 +98,7 @@ def test_reasoning_and_extra_parameters_reach_each_protocol(vision: Vision, aske
     for address, setting, words in (
         ("openai:tiny", {"thinking": 10}, "no parameter for thinking"),
         ("anthropic:tiny", {"effort": "low"}, "no parameter for effort"),
-        ("gemini:tiny", {"thinking": 5000}, "below the tokens"),
+        ("gemini:tiny", {"thinking": 5000}, "less than the maximum length"),
     ):
         with pytest.raises(LLMError, match=words):
             asked(address, 1, **setting)
