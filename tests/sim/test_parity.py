@@ -229,7 +229,7 @@ def test_an_inconsistent_record_is_refused_in_one_line(
         ("trajectories", {"task": 77}, "77"),
         ("trajectories", {"task": "zero"}, "'zero'"),
         ("trajectories", {"states": np.zeros((46, 5))}, "5 numbers"),
-        ("trajectories", {"root_bodies": np.array(["x"] * 11)}, "pose of a fixture"),
+        ("trajectories", {"root_bodies": np.array(["x"] * 11)}, "lacks the pose"),
         ("trajectories", {"actions": np.zeros((3, 7))}, ""),
         ("trajectories", {"actions": np.zeros((0, 7)), "states": np.zeros((1, 79))}, ""),
         ("predicates", {"atoms": np.array(["hovers plate_1"])} | one_atom, "hovers"),
