@@ -135,3 +135,19 @@ def test_a_class_method_is_not_the_fingerprint_of_an_object(folder: Path):
     assert identity(importlib.import_module("own").Own("b")).keys() == {"own.py"}
     broken = importlib.import_module("broken").Broken()
     assert identity(broken).keys() == {"broken.py"}, "it is not even called"
+
+
+def test_a_file_in_another_folder_is_suggested_with_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "mine.py").write_text("class Mine:\n    def act(self, observation): ...\n")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for address in ("../mine.py", f"{tmp_path}/mine.py:Mine", "python:../mine.py:Mine"):
+        with pytest.raises(
+            PolicyError, match=f"did you mean 'python:mine:Mine' with {tmp_path} on PYTHONPATH"
+        ):
+            load_policy(address)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolicyError, match=r"did you mean 'python:mine:Mine'\?$"):
+        load_policy(f"{tmp_path}/mine.py")

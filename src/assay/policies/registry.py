@@ -108,7 +108,7 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
         name, query = LEROBOT.rstrip(":"), f"{path}&{query}" if query else path
     if name.startswith(PYTHON):
         if ".py:" in name:
-            raise PolicyError(f"'{address}': did you mean '{_suggest_python(name.removeprefix(PYTHON))}'?")
+            raise PolicyError(f"'{address}': did you mean {_suggest_python(name.removeprefix(PYTHON))}?")
         factory = from_python(name, PolicyError)
         if not callable(factory):
             raise PolicyError(f"'{address}' is a {type(factory).__name__}, not a class")
@@ -116,27 +116,33 @@ def find_factory(address: str, world: str) -> tuple[Callable[..., Any], str]:
     policies = world_policies(world)
     if name not in policies:
         if suggestion := _suggest_python(name):
-            raise PolicyError(f"'{address}': did you mean '{suggestion}'?")
+            raise PolicyError(f"'{address}': did you mean {suggestion}?")
         nearest = did_you_mean(name, policies)
         raise PolicyError(f"there is no policy '{name}': {nearest} (or {_other_addresses(world)})")
     return import_object(policies[name]), query
 
 
 def _suggest_python(name: str) -> str:
-    """Return the address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise."""
+    """Return the address meant by ``my_policy.py``, ``my_policy.py:Mine`` or ``my_policy:Mine``; empty otherwise.
+
+    A file outside the working directory is importable only from its own folder, which the suggestion then names.
+    """
     module, _, attribute = name.partition(":")
     file = Path(module)
     if file.suffix == ".py":
-        module = ".".join(file.with_suffix("").parts)
+        inside = file.resolve().is_relative_to(Path.cwd())
+        path = file.resolve().relative_to(Path.cwd()) if inside else Path(file.name)
+        module = ".".join(path.with_suffix("").parts)
         if not attribute and file.is_file():
             classes = [node for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
             acting = [
                 node.name for node in classes if any(getattr(part, "name", "") == "act" for part in node.body)
             ]
             attribute = next(iter(acting), "")
-        return f"{PYTHON}{module}:{attribute or 'Class'}"
+        where = "" if inside else f" with {file.resolve().parent} on PYTHONPATH"
+        return f"'{PYTHON}{module}:{attribute or 'Class'}'{where}"
     is_module = attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))
-    return f"{PYTHON}{module}:{attribute}" if is_module else ""
+    return f"'{PYTHON}{module}:{attribute}'" if is_module else ""
 
 
 def _other_addresses(world: str) -> str:

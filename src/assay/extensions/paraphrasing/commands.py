@@ -14,7 +14,7 @@ import typer
 
 from assay.cli.options import JsonFile, print_table, write_json
 from assay.errors import PerturbationError
-from assay.extensions.paraphrasing.review import agree, review, task_loader, tasks_named
+from assay.extensions.paraphrasing.review import TaskFiles, agree, review, task_loader, tasks_named
 from assay.support.console import progress_bar, say
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from assay.support.llm import Ledger, Price
     from assay.tasks import Task
 
+Selection = Annotated[
+    str,
+    typer.Option("--tasks", help="Tasks: all, suite names, task ids or .bddl files, separated by commas."),
+]
+PerCell = Annotated[int, typer.Option(min=1, help="Number of paraphrases per cell, over all tasks.")]
+Lexicon = Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")]
+
 
 def generate(
-    selection: Annotated[
-        str,
-        typer.Option(
-            "--tasks", help="Tasks: all, suite names, task ids or .bddl files, separated by commas."
-        ),
-    ] = "libero_goal",
-    per_cell: Annotated[
-        int, typer.Option(min=1, help="Number of paraphrases per cell, over all tasks.")
-    ] = 100,
+    selection: Selection = "libero_goal",
+    per_cell: PerCell = 100,
     out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed for sampling.")] = 0,
-    lexicon: Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")] = None,
+    lexicon: Lexicon = None,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print a table with an example from every cell.")
     ] = False,
@@ -72,10 +72,8 @@ def verify(
         Path,
         typer.Argument(metavar="FILE.csv", help="CSV file with a grid, or LIBERO-Para's metadata.csv."),
     ],
-    selection: Annotated[
-        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) that rows may refer to.")
-    ] = "",
-    lexicon: Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")] = None,
+    selection: TaskFiles = "",
+    lexicon: Lexicon = None,
     summary: Annotated[
         bool, typer.Option("--summary", help="Print only the number of rows that break each rule.")
     ] = False,
@@ -251,16 +249,9 @@ def llm(
     endpoint: Annotated[str, typer.Option(help="Base URL, e.g. http://localhost:8000/v1.")],
     model: Annotated[str, typer.Option(help="Name of the model at the endpoint.")],
     out: Annotated[Path, typer.Option(help="CSV file to write.")],
-    selection: Annotated[
-        str,
-        typer.Option(
-            "--tasks", help="Tasks: all, suite names, task ids or .bddl files, separated by commas."
-        ),
-    ] = "libero_goal",
-    per_cell: Annotated[
-        int, typer.Option(min=1, help="Number of paraphrases per cell, over all tasks.")
-    ] = 100,
-    lexicon: Annotated[Path | None, typer.Option(help="YAML file with additional nouns.")] = None,
+    selection: Selection = "libero_goal",
+    per_cell: PerCell = 100,
+    lexicon: Lexicon = None,
     rules: Annotated[
         Literal["filter", "warn", "off"],
         typer.Option(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from assay.perturb.words.grid.table import GridRow
     from assay.tasks import Scene, Task
 
+TaskFiles = Annotated[
+    str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
+]
+
 
 def tasks_named(selection: str) -> tuple[Task, ...]:
     """Return the tasks of a selection, which may contain task files."""
@@ -76,9 +80,7 @@ def review(
     out: Annotated[
         Path | None, typer.Option(help="Write the table without the rejected rows to this file.")
     ] = None,
-    selection: Annotated[
-        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
-    ] = "",
+    selection: TaskFiles = "",
     pictures: Annotated[bool, typer.Option(help="Show the initial scene of each task.")] = True,
 ) -> None:
     """Make a sheet on which a reviewer accepts or rejects each paraphrase; then remove the rejected ones.
@@ -186,9 +188,7 @@ def agree(
             help="With --export, write images of the initial scenes to a folder beside the sheet.",
         ),
     ] = False,
-    selection: Annotated[
-        str, typer.Option("--tasks", help="Task files (.bddl, separated by commas) to which rows may refer.")
-    ] = "",
+    selection: TaskFiles = "",
     marks: Annotated[
         Literal["0X", "10"] | None,
         typer.Option(help="Meaning of the marks: 0X (0 same, X different) or 10 (1 same, 0 different)."),
