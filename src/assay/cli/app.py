@@ -3,63 +3,64 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 import typer
 from rich.text import Text
+from typer.core import TyperArgument, TyperOption
 from typer.main import get_command
 
 from assay import __version__
-from assay.cli import duel, experiments, machine, policies, run, runs, tasks
 from assay.errors import AssayError, DeclinedError, traceback_of
 from assay.support.console import errors, say
 from assay.support.plugins import import_object, registered_addresses
 
-app = typer.Typer(
-    name="assay",
-    help="How much of a robot policy's success is understanding, and how much is memory?",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-COMMANDS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = MappingProxyType(
+COMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "Evaluate a policy": {
-            "try": policies.try_policy,
-            "run": run.run,
-            "report": runs.report,
-            "compare": runs.compare,
-            "ui": machine.ui,
+            "try": "assay.cli.policies:try_policy",
+            "run": "assay.cli.run:run",
+            "report": "assay.cli.runs:report",
+            "compare": "assay.cli.runs:compare",
+            "ui": "assay.cli.machine:ui",
         },
         "Plan and decide": {
-            "plan": run.plan,
-            "duel": duel.duel,
-            "gate": duel.gate,
-            "search": duel.search,
+            "plan": "assay.cli.run:plan",
+            "duel": "assay.cli.duel:duel",
+            "gate": "assay.cli.duel:gate",
+            "search": "assay.cli.duel:search",
         },
         "Lists": {
-            "policies": policies.app,
-            "experiments": experiments.app,
-            "tasks": tasks.app,
-            "runs": runs.app,
+            "policies": "assay.cli.policies:app",
+            "experiments": "assay.cli.experiments:app",
+            "tasks": "assay.cli.tasks:app",
+            "runs": "assay.cli.runs:app",
         },
-        "This machine": {"doctor": machine.doctor, "assets": machine.assets_app, "demo": machine.demo},
+        "This machine": {
+            "doctor": "assay.cli.machine:doctor",
+            "assets": "assay.cli.machine:assets_app",
+            "demo": "assay.cli.machine:demo",
+        },
         "Rarely used": {
-            "serve": policies.serve,
-            "certify": experiments.certify,
-            "audit": experiments.audit,
-            "parity": machine.parity,
-            "check": machine.check,
+            "serve": "assay.cli.policies:serve",
+            "certify": "assay.cli.experiments:certify",
+            "audit": "assay.cli.experiments:audit",
+            "parity": "assay.cli.machine:parity",
+            "check": "assay.cli.machine:check",
         },
     }
 )
-"""Heading -> name -> command, in order of use; extensions and plugins append theirs to a heading."""
+"""Addresses of the commands by heading and name, in order of use; extensions and plugins append theirs."""
+_PLACEHOLDERS = {"bool": "", "path": "PATH", "str": "TEXT", "int": "N", "float": "NUMBER"}
+"""Names of values in help texts, by type; a flag has no value."""
 
 
 _debugging: list[bool] = []
@@ -72,7 +73,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
@@ -85,14 +85,20 @@ def root(
 
 
 @cache
-def command_line() -> Any:
-    """Build all commands and their options, once per process, because typer takes a tenth of a second to do so."""
-    commands = {heading: dict(builtin) for heading, builtin in COMMANDS.items()}
-    for address_name, address in registered_addresses("command").items():
-        heading, _, name = address_name.partition("/")
-        commands.setdefault(heading, {})[name] = import_object(address)
+def command_line(only: str = "") -> Any:
+    """Build all commands, or just one of them: importing all modules and building all options takes a second."""
+    app = typer.Typer(name="assay", no_args_is_help=True, pretty_exceptions_enable=False)
+    app.callback()(root)
+    commands = {heading: dict(named) for heading, named in COMMANDS.items()}
+    for path, address in registered_addresses("command").items():
+        heading, _, name = path.partition("/")
+        commands.setdefault(heading, {})[name] = address
+    is_known = any(only in named for named in commands.values())
     for heading, named in commands.items():
-        for name, command in named.items():
+        for name, address in named.items():
+            if is_known and name != only:
+                continue
+            command = import_object(address)
             if isinstance(command, typer.Typer):
                 app.add_typer(command, name=name, rich_help_panel=heading)
             else:
@@ -107,8 +113,10 @@ def main() -> None:
     """
     warnings.showwarning = _warn
     _debugging.clear()
+    _use_plain_placeholders()
+    first = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
-        status = command_line()(standalone_mode=False)
+        status = command_line(first)(standalone_mode=False)
     except DeclinedError:
         sys.exit(1)
     except AssayError as error:
@@ -124,6 +132,8 @@ def main() -> None:
         sys.exit(1)
     except sqlite3.Error as error:
         _refuse(f"the run file cannot be used: {error}")
+    except (FileExistsError, NotADirectoryError) as error:
+        _refuse(f"{error.filename}: expected a folder, but this path, or part of it, is a file")
     except OSError as error:
         _refuse(f"{error.filename or 'a file'}: {error.strerror or error}")
     except Exception as error:
@@ -138,8 +148,28 @@ def main() -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(error.exit_code)  # type: ignore[attr-defined]
         message, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+        # Newer versions of typer quote pydantic: "Input should be greater than or equal to 0".
+        message = re.sub("Input should be a valid .*, unable to parse string as", "expected", message)
+        message = re.sub("Input should be (?=greater|less)", "expected a number ", message)
+        message = message.replace("Input should be", "expected").replace("Value error, ", "")
         _refuse(message if context is None else f"{message}; see '{context.command_path} --help'")
     sys.exit(status if isinstance(status, int) else 0)
+
+
+@cache
+def _use_plain_placeholders() -> None:
+    """Name values in help texts ``PATH`` and ``N``; newer versions of typer print ``<list[Path]>`` and ``<bool>``."""
+
+    def placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
+        if isinstance(parameter, TyperArgument):  # its name is printed next to it
+            return ""
+        name = original(parameter, ctx).strip("<>").removeprefix("list[").removesuffix("]")
+        return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
+
+    original: Any = getattr(TyperOption, "display_type", None)
+    if original is not None:
+        for kind in (TyperArgument, TyperOption):
+            kind.display_type = placeholder  # type: ignore[attr-defined, method-assign]
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

@@ -68,7 +68,10 @@ def doctor() -> None:
 
 def parity(
     folder: Annotated[
-        Path, typer.Argument(help="Folder with recorded trajectories, predicates, images and models.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder with recorded trajectories, predicates, images and models."
+        ),
     ],
     libero_assets: Annotated[Path | None, typer.Option(help="Folder with LIBERO's assets.")] = None,
     robosuite_assets: Annotated[Path | None, typer.Option(help="Folder with robosuite's assets.")] = None,
@@ -164,7 +167,9 @@ def demo(
 
 
 def ui(
-    folder: Annotated[Path, typer.Argument(help="Folder of runs, searched recursively.")] = Path("runs"),
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of runs, searched recursively.")
+    ] = Path("runs"),
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")
     ] = 8770,
@@ -190,7 +195,8 @@ def add_command(
     path: Annotated[
         Path,
         typer.Argument(
-            help="A LIBERO checkout, an installed robosuite or LIBERO, or a site-packages folder."
+            metavar="PATH",
+            help="A LIBERO checkout, an installed robosuite or LIBERO, or a site-packages folder.",
         ),
     ],
 ) -> None:
@@ -268,7 +274,7 @@ def _print_assets(assets: LocatedAssets) -> None:
 
 
 def check(
-    world: Annotated[str, typer.Argument(help="Name of the world, or python:module:WORLD.")],
+    world: Annotated[str, typer.Argument(metavar="WORLD", help="Name of the world, or python:module:WORLD.")],
 ) -> None:
     """Run two short episodes in a world, and list all problems found."""
     from assay.episodes import WORLDS

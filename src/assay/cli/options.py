@@ -58,6 +58,7 @@ def complete_tasks(incomplete: str) -> list[str]:
 ExperimentAddress = Annotated[
     str,
     typer.Argument(
+        metavar="EXPERIMENT",
         help="Name or address of the experiment; see `assay experiments list`.",
         autocompletion=complete_experiment,
     ),

@@ -39,7 +39,7 @@ Line = tuple[str, str]
 def report(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Run files (NAME.assay), or folders of run files."),
+        typer.Argument(metavar="RUN", help="Run files (NAME.assay), or folders of run files."),
     ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the page (index.html), figures and tables.")
@@ -220,9 +220,7 @@ def _read(runs: dict[str, Path], rule: NearFarRule) -> tuple[list[RunReport], di
 
 
 def compare(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="A B ...", help="Two or more run files, NAME.assay.")
-    ],
+    paths: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more run files, NAME.assay.")],
     target: JsonFile = None,
     label: Annotated[
         list[str] | None, typer.Option(help="Display names, one per run (default: the runs' labels).")
@@ -327,7 +325,9 @@ app = typer.Typer(help="List, show and merge runs.", no_args_is_help=True)
 
 @app.command("list")
 def list_runs(
-    folder: Annotated[Path, typer.Argument(help="Folder to search, recursively.")] = Path("runs"),
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to search, recursively.")] = Path(
+        "runs"
+    ),
 ) -> None:
     """List the runs in a folder."""
     from assay.runs.store import SUFFIX, Store
@@ -388,7 +388,7 @@ def show(
 @app.command("merge")
 def merge_runs(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Run files of the same experiment and policy.")
+        list[Path], typer.Argument(metavar="RUN", help="Run files of the same experiment and policy.")
     ],
     out: Annotated[Path, typer.Option(help="Run file to write, NAME.assay.")],
 ) -> None:

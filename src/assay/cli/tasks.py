@@ -36,7 +36,7 @@ def list_tasks(
     selection: Annotated[
         str,
         typer.Argument(
-            metavar="[SELECTION]",
+            metavar="SELECTION",
             help="Tasks: all, suite names, task ids, task files or folders, separated by commas (default: all "
             "built-in tasks).",
             show_default=False,
@@ -109,7 +109,7 @@ def labels(
     selection: Annotated[
         str,
         typer.Argument(
-            metavar="[SELECTION]",
+            metavar="SELECTION",
             help="Tasks: all, suite names, task ids, task files or folders, separated by commas.",
         ),
     ] = "all",
