@@ -98,8 +98,8 @@ def test_edited_policy_is_not_mixed_into_the_same_file(assay: Run, module: Path,
     with pytest.raises(RunError) as refused:
         run()
     said = str(refused.value)
-    assert "another policy: my_own_policy.py" in said
-    assert "choose another --out" in said and "\n" not in said
+    assert "policy file my_own_policy.py has been edited" in said
+    assert f"--out {tmp_path / 'a-2.assay'}" in said and "\n" not in said
     with Store.reading(out) as store:
         assert store.meta["label"] == "ours" and store.done == 1
 
@@ -114,11 +114,12 @@ def test_policy_mended_after_errors_alone_is_resumed_in_the_same_file(
     importlib.reload(sys.modules["my_own_policy"])
     command = "run libero --policy python:my_own_policy:Raises --tasks libero_goal/7 --seeds 1 --steps 1"
     said = assay(*command.split(), "--workers", "0", "--out", out)
-    assert "these errors are from an earlier command; pass --retry-errors" in said.out
+    assert "every episode ended in an error (1 of them in an earlier command)" in said.err
+    assert said.status == 1 and "--retry-errors" in said.err
     run = api.run("libero", "python:my_own_policy:Raises", **settings, retry_errors=True)
     assert run.frame()["outcome"].to_list() == ["failure"]
     module.write_text(MODULE)
-    with pytest.raises(RunError, match="another policy"):
+    with pytest.raises(RunError, match="has been edited"):
         api.run("libero", "python:my_own_policy:Raises", **settings)
 
 

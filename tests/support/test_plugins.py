@@ -255,4 +255,4 @@ def test_what_has_changed_since_a_run_is_told(tmp_path: Path, monkeypatch: pytes
     (line,) = load_plugins([{**record, "digest": "0" * 12}])
     assert "changing_plugin has changed since the run" in line
     (line,) = load_plugins([{**record, "module": "no_such_plugin"}])
-    assert "no_such_plugin cannot be imported" in line
+    assert "there is no module 'no_such_plugin'" in line

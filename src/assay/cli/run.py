@@ -52,7 +52,8 @@ def run(
 ) -> None:
     """Run an experiment with a policy, and record every episode. The same command resumes an interrupted run.
 
-    Runs that will probably take more than 30 minutes ask for confirmation; without a terminal, pass --yes.
+    Runs that will probably take more than 30 minutes ask for confirmation; without a terminal, pass --yes. Exit
+    status: 0 if all episodes were recorded, 1 if some ended in an error, 130 if interrupted.
     """
     from assay import api
     from assay.cli.confirm import ConfirmingDisplay
@@ -84,9 +85,6 @@ def run(
         raise typer.Exit(130)
     status = recorded.show()
     before, others = status.done - ending.done, status.waiting - ending.left
-    if status.errors > ending.errors and not options.retry_errors:
-        old = f"{status.errors - ending.errors} of these errors are" if ending.errors else "these errors are"
-        say(f"{old} from an earlier command; pass --retry-errors to repeat these episodes")
     resume = f", {ending.left} left: run the same command to resume"
     rest = resume if ending.left and not ending.reason else ""
     earlier = f" ({before} recorded before)" if before else ""
@@ -96,8 +94,14 @@ def run(
     raise_if_stopped(ending.reason)
     if ending.left:
         raise typer.Exit(130)
-    if status.has_only_errors:
-        say("every episode ended in an error: fix the cause, then resume with --retry-errors", aside=True)
+    if status.errors:
+        old = status.errors - ending.errors
+        count = "every episode" if status.has_only_errors else f"{status.errors} of {status.done} episodes"
+        earlier = f" ({old} of them in an earlier command)" if old else ""
+        say(
+            f"{count} ended in an error{earlier}: fix the cause, then run the same command with --retry-errors",
+            aside=True,
+        )
         raise typer.Exit(1)
 
 
@@ -276,8 +280,8 @@ def _print_seed_counts(estimate: Forecast) -> None:
         scaled = estimate.with_seeds(seeds)
         losses = [test.detectable(estimate.success) for test in scaled.tested]
         points = [100 * loss for loss in losses if loss is not None]
-        span = f"{min(points):.0f} to {max(points):.0f}" if points else "-"
+        ends = dict.fromkeys(f"{point:.0f}" for point in (min(points), max(points))) if points else ("-",)
         few = f"; {losses.count(None)} of {len(losses)} changes: none" if points and None in losses else ""
         time = "-" if scaled.seconds is None else duration(scaled.seconds)
-        rows.append((str(seeds), f"{scaled.episodes:,}", time, span + few))
+        rows.append((str(seeds), f"{scaled.episodes:,}", time, " to ".join(ends) + few))
     print_rows(right("seeds", "episodes", "time", "smallest detectable loss under each change, points"), rows)

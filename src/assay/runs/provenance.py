@@ -22,6 +22,8 @@ DECIDING = ("experiment", "policy", "policy_metadata", "pack", "pack_digest", "m
 """Values that must be equal for a run to be resumed."""
 IDENTITY = "policy_identity"
 """Key for the digests of a policy's source and of the files passed to it: name -> digest."""
+POLICY_FILE = "policy file"
+"""Description of the difference between two runs whose policies have different source or checkpoint files."""
 ALL = "*"
 """Pattern that selects all conditions."""
 CIRCUMSTANCES = ("assay", "numpy", "python", "host", "machine", "commit", "started")
@@ -78,7 +80,7 @@ def first_difference(known: Mapping[str, Any], fresh: Mapping[str, Any]) -> tupl
     was, now = known.get(IDENTITY), fresh.get(IDENTITY)
     if was is not None and now is not None and was != now:
         part = next(name for name in {**was, **now} if was.get(name) != now.get(name))
-        return f"another policy: {part}", was.get(part), now.get(part)
+        return f"{POLICY_FILE} {part}", was.get(part), now.get(part)
     was, now = ({plugin["module"]: plugin for plugin in meta.get("plugins", ())} for meta in (known, fresh))
     for module in was.keys() & now.keys():  # each part of a run may need further plugins
         if was[module] != now[module]:
@@ -111,6 +113,11 @@ def check_same_run(store: Store, fresh: dict[str, object], *, empty_is_new: bool
         known = {**known, IDENTITY: fresh.get(IDENTITY)}
     if known and (difference := first_difference(known, fresh)):
         name, was, now = difference
+        if name.startswith(POLICY_FILE):
+            raise RunError(
+                f"the {name} has been edited since {store.path} was started, and a run holds the episodes of one "
+                f"version of a policy: start a new run with --out {store.path.with_stem(f'{store.path.stem}-2')}"
+            )
         raise RunError(
             f"{store.path} holds a run with {name} {was}, not {now}; choose another --out, or delete it"
         )

@@ -95,8 +95,9 @@ class Store:
 
         Raises RunError if another process is writing to it and does not finish within ``patience`` seconds.
         """
-        if path.suffix != SUFFIX:
-            raise RunError(f"{path}: the name of a run file must end in {SUFFIX}")
+        if path.suffix != SUFFIX or path.is_dir():
+            kind = "is a folder" if path.is_dir() else "is not the name of a run file"
+            raise RunError(f"{path} {kind}: expected a file name that ends in {SUFFIX}")
         path.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as held:
             try:

@@ -309,6 +309,12 @@ def import_module(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except (Exception, SystemExit) as error:  # a user's module may raise anything
+        if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
+            paths = os.environ.get("PYTHONPATH")
+            raise PluginError(
+                f"there is no module '{error.name}' in the current folder ({Path.cwd()}), in PYTHONPATH "
+                f"({paths or 'not set'}) or among the installed packages"
+            ) from error
         raise PluginError(f"{module} cannot be imported: {one_line(error)}") from error
 
 
