@@ -167,9 +167,9 @@ def _use_plain_placeholders() -> None:
         return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
 
     original: Any = getattr(TyperOption, "display_type", None)
-    if original is not None:
-        for kind in (TyperArgument, TyperOption):
-            kind.display_type = placeholder  # type: ignore[attr-defined, method-assign]
+    kinds: Any = (TyperArgument, TyperOption)
+    for kind in kinds if original is not None else ():
+        kind.display_type = placeholder
 
 
 def _warn(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:

@@ -95,7 +95,7 @@ def driving(
                 if times > MAX_IDLE_DEATHS_PER_WORKER * executor.workers:
                     raise RunError(f"workers keep dying: {event.reason}")
                 continue
-            if times < (MAX_KILLS if event.violent else MAX_CRASHES):
+            if times < (MAX_KILLS if event.killed else MAX_CRASHES):
                 scheduler.give_back([event.number])
                 continue
             error = f"{event.reason} ({times} times on this episode)" if times > 1 else event.reason

@@ -1,14 +1,20 @@
-"""Interface between the driver and the executors of episodes, and the simplest executor, which uses this process."""
+"""Executors of episodes: their interface, the one that uses this process, and the base of those with workers."""
 
 from __future__ import annotations
 
+import time
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 from assay.episodes import Episode, EpisodeSpec, Policy
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
+
+LOADING_TIMEOUT_S = 600.0
+"""Minimum time, in seconds, that a worker may take to load the policy."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +31,7 @@ class Died:
 
     number: int | None
     reason: str
-    violent: bool = False
+    killed: bool = False
     """Whether the worker was killed from outside (SIGKILL, out of memory) instead of crashing."""
 
 
@@ -91,3 +97,129 @@ class InProcess:
                     yield Done(number, runner.run(spec))
         finally:
             runner.close()
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """A process that executes one episode at a time."""
+
+    process: Any
+    """Local process, or Ray actor."""
+    channel: Any
+    """Connection to a local process, or Ray's reference to the result of an actor's current call."""
+    last_seen: float = field(default_factory=time.monotonic)
+    """Monotonic time, in seconds, of the worker's last message."""
+    ready: bool = False
+    """Whether the worker has loaded the policy."""
+    latest_scene: str | None = None
+    """Key of the scene that the worker has compiled most recently."""
+    batch: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
+    """Episodes reserved for the worker, in order."""
+    current: int | None = None
+    """Number of the episode that the worker is executing."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the worker can start an episode."""
+        return self.ready and self.current is None
+
+
+class WorkerDiedError(Exception):
+    """Raised when a worker has died; ``killed``: whether it was killed from outside instead of crashing."""
+
+    def __init__(self, reason: str, *, killed: bool) -> None:
+        super().__init__(reason)
+        self.killed = killed
+
+
+class WorkerPool(ABC):
+    """Base of executors with workers: sends episodes to idle workers, and replaces those that die or stop responding.
+
+    A worker gets one episode at a time, so that none is started after a request to stop.
+    """
+
+    def __init__(self, config: WorkerConfig, workers: int, timeout: float) -> None:
+        self.workers = workers
+        self._config, self._timeout = config, timeout
+
+    def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
+        """See `Executor`."""
+        workers: list[Worker] = []
+        try:
+            while True:
+                for worker in workers:
+                    if worker.is_idle:
+                        self._feed(worker, source, stopping())
+                busy = [worker for worker in workers if not worker.is_idle]
+                if len(busy) == len(workers) < self.workers and not stopping():
+                    workers.append(self._start())
+                    continue
+                if not busy:
+                    return
+                for worker in self._wait(busy):
+                    try:
+                        episode = self._receive(worker)
+                    except WorkerDiedError as death:
+                        yield self._remove(worker, workers, source, str(death), killed=death.killed)
+                        continue
+                    worker.last_seen = time.monotonic()
+                    if episode is not None:
+                        number, worker.current = worker.current, None
+                        assert number is not None
+                        yield Done(number, episode)
+                for worker in [worker for worker in workers if not worker.is_idle]:
+                    allowed = self._timeout if worker.ready else max(self._timeout, LOADING_TIMEOUT_S)
+                    if time.monotonic() - worker.last_seen > allowed:
+                        reason = f"did not respond for {allowed:.0f} s"
+                        yield self._remove(worker, workers, source, reason, killed=False)
+                yield None
+        finally:
+            self._stop(workers)
+
+    def _feed(self, worker: Worker, source: Scheduler, stopping: bool) -> None:
+        if stopping:
+            source.give_back([number for number, _ in worker.batch])
+            worker.batch.clear()
+            return
+        if not worker.batch:
+            worker.batch.extend(source.take(worker.latest_scene))
+        if worker.batch:
+            worker.current, spec = worker.batch.popleft()
+            worker.latest_scene = spec.scene_key
+            worker.last_seen = time.monotonic()
+            self._send(worker, spec)
+
+    def _remove(
+        self, worker: Worker, workers: list[Worker], source: Scheduler, reason: str, *, killed: bool
+    ) -> Died:
+        workers.remove(worker)
+        self._kill(worker, reason)
+        source.give_back([number for number, _ in worker.batch])
+        return Died(worker.current, reason, killed)
+
+    @abstractmethod
+    def _start(self) -> Worker:
+        """Start a worker, which loads the policy."""
+
+    @abstractmethod
+    def _send(self, worker: Worker, spec: EpisodeSpec) -> None:
+        """Let a worker execute an episode."""
+
+    @abstractmethod
+    def _wait(self, busy: list[Worker]) -> list[Worker]:
+        """Wait briefly, and return the workers that have sent a message or died."""
+
+    @abstractmethod
+    def _receive(self, worker: Worker) -> Episode | None:
+        """Return the episode that a worker has executed, or None for any other message.
+
+        Sets ``ready`` once the policy is loaded. Raises WorkerDiedError, or PolicyError if the policy cannot be loaded.
+        """
+
+    @abstractmethod
+    def _kill(self, worker: Worker, reason: str) -> None:
+        """End a worker that died, or that does not respond."""
+
+    @abstractmethod
+    def _stop(self, workers: list[Worker]) -> None:
+        """End all workers when the run ends."""

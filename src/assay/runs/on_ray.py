@@ -6,10 +6,8 @@ import os
 import socket
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -17,8 +15,8 @@ from assay import __version__
 from assay.episodes.episode import Episode
 from assay.episodes.spec import EpisodeSpec
 from assay.errors import AssayError, RunError, one_line
-from assay.runs.executor import Died, Done, Event
-from assay.runs.local import LOADING_TIMEOUT_S, POLL_INTERVAL_S
+from assay.runs.executor import Event, Worker, WorkerDiedError, WorkerPool
+from assay.runs.local import POLL_INTERVAL_S
 from assay.runs.schedulers.plan import Scheduler
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.sim.packs.locate import LIBERO_VARIABLE, ROBOSUITE_VARIABLE, STATES_VARIABLE
@@ -33,11 +31,6 @@ PLACEMENT_TIMEOUT_S = 120.0
 """Time, in seconds, without any placed actor after which the run fails."""
 CPU_COUNT_INTERVAL_S = 10.0
 """Interval, in seconds, between counts of a cluster's CPUs."""
-BRIEF_EPISODE_S = 2.0
-"""Duration, in seconds, of an actor's latest episode below which it gets the next one ahead of time and never waits.
-
-After a longer episode, the round trip to the driver does not matter, and Ctrl-C takes effect sooner.
-"""
 LEAN = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_enable_metrics_collection": "0",
@@ -56,29 +49,7 @@ STORE_MEMORY = 80_000_000
 """Size of Ray's object store on this machine, in bytes: the minimum, since an episode takes about 10 kB."""
 
 
-@dataclass(slots=True, eq=False)
-class _RayWorker:
-    actor: Any
-    calls: deque[tuple[int | None, Any]]
-    """Pending calls, in order: the episode's number, if the call is an episode, and Ray's reference to the result."""
-    last_seen: float
-    """Monotonic time, in seconds, of the worker's last message."""
-    placed: bool = False
-    ready: bool = False
-    ahead: int = 0
-    """Number of episodes sent ahead of the running one."""
-    latest: str | None = None
-    """Scene that the worker has compiled most recently."""
-    queue: deque[tuple[int, EpisodeSpec]] = field(default_factory=deque)
-    """Episodes reserved for the worker but not yet sent."""
-
-    @property
-    def numbers(self) -> list[int]:
-        """Episodes reserved for the worker but not yet finished, in order."""
-        return [number for number, _ in (*self.calls, *self.queue) if number is not None]
-
-
-class RayActors:
+class RayActors(WorkerPool):
     """Executes episodes on Ray: ``local`` starts it on this machine; any other address is that of a cluster.
 
     By default there are as many workers as CPUs, including those of nodes that join later. If this process is already
@@ -91,45 +62,21 @@ class RayActors:
         require("ray", "--ray needs the package 'ray'", RunError)
         import ray
 
+        super().__init__(config, workers or os.cpu_count() or 1, timeout)
         self._ray: Any = ray
-        self._config = config
         self._address = address
-        self._timeout = timeout
-        self._ours = False
-        self._growing = workers is None and address != LOCAL
-        self.workers = workers or os.cpu_count() or 1
-        if self._growing:
+        self._is_ours = False
+        self._is_growing = workers is None and address != LOCAL
+        if self._is_growing:
             self._connect()
             self.workers = max(self._cpus(), 1)
 
     def execute(self, source: Scheduler, stopping: Callable[[], bool]) -> Iterator[Event]:
         """See `Executor`."""
         self._connect()
-        workers: list[_RayWorker] = []
-        self._placed = self._counted = time.monotonic()
-        try:
-            while True:
-                halt = stopping()
-                for worker in workers:
-                    if halt:
-                        source.give_back([number for number, _ in worker.queue])
-                        worker.queue.clear()
-                    else:
-                        self._feed(worker, source)
-                idle = any(worker.ready and not worker.calls for worker in workers)
-                while not idle and not halt and len(workers) < self.workers:
-                    workers.append(self._start())
-                if (idle or halt) and not any(worker.numbers for worker in workers):
-                    return
-                for worker in self._ready(workers):
-                    yield from self._listen(worker, workers, source)
-                yield from self._remove_silent(workers, source)
-                if self._growing and time.monotonic() - self._counted > CPU_COUNT_INTERVAL_S:
-                    self._counted = time.monotonic()
-                    self.workers = max(self.workers, self._cpus())
-                yield None
-        finally:
-            self._stop(workers)
+        self._last_placement = self._last_count = time.monotonic()
+        self._placed: set[Worker] = set()
+        yield from super().execute(source, stopping)
 
     def _connect(self) -> None:
         if self._ray.is_initialized():
@@ -156,44 +103,43 @@ class RayActors:
                 self._ray.init(self._address, **quiet)
         except Exception as error:  # Ray raises errors of all its parts
             raise RunError(f"--ray {self._address}: {one_line(error)}") from None
-        self._ours = True
+        self._is_ours = True
 
     def _cpus(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
 
-    def _start(self) -> _RayWorker:
-        remote = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD")
-        actor = remote.remote()
-        names = (*PASSED_ON, *self._config.variables)
-        variables = environment(names)
-        passed = {name: variables[name] for name in names if name in variables}
-        calls = (actor.arrive.remote(), actor.load.remote(self._config, passed, sys.path))
-        return _RayWorker(actor, deque((None, call) for call in calls), time.monotonic())
+    def _start(self) -> Worker:
+        actor = self._ray.remote(_Actor).options(num_cpus=1, scheduling_strategy="SPREAD").remote()
+        return Worker(actor, actor.arrive.remote())
 
-    def _feed(self, worker: _RayWorker, source: Scheduler) -> None:
-        while worker.ready and len(worker.calls) <= worker.ahead:
-            if not worker.queue:
-                worker.queue.extend(source.take(worker.latest))
-            if not worker.queue:
-                return
-            if not worker.calls:
-                worker.last_seen = time.monotonic()
-            number, spec = worker.queue.popleft()
-            worker.latest = spec.scene_key
-            worker.calls.append((number, worker.actor.run.remote(spec)))
+    def _send(self, worker: Worker, spec: EpisodeSpec) -> None:
+        worker.channel = worker.process.run.remote(spec)
 
-    def _ready(self, workers: list[_RayWorker]) -> list[_RayWorker]:
-        """Return the workers whose first call has finished; an actor executes its calls in order."""
-        first = {worker.calls[0][1]: worker for worker in workers if worker.calls}
-        ready, _ = self._ray.wait(list(first), timeout=POLL_INTERVAL_S)
-        if ready:
-            ready, _ = self._ray.wait(list(first), num_returns=len(first), timeout=0)
-        return [first[call] for call in ready]
+    def _wait(self, busy: list[Worker]) -> list[Worker]:
+        now = time.monotonic()
+        for worker in busy:
+            if worker not in self._placed:  # waiting for a free CPU is not a sign of a hanging worker
+                worker.last_seen = now
+        if self._placed:
+            self._last_placement = now
+        elif now - self._last_placement > PLACEMENT_TIMEOUT_S:
+            free = int(self._ray.available_resources().get("CPU", 0))
+            raise RunError(
+                f"--ray {self._address}: no worker was placed within {PLACEMENT_TIMEOUT_S:.0f} s; "
+                f"{free} of {self._cpus()} CPUs are free"
+            )
+        if self._is_growing and now - self._last_count > CPU_COUNT_INTERVAL_S:
+            self._last_count = now
+            self.workers = max(self.workers, self._cpus())
+        calls = {worker.channel: worker for worker in busy}
+        ready, _ = self._ray.wait(list(calls), timeout=POLL_INTERVAL_S)
+        if ready:  # Ray returns as soon as one call has finished; the others may have finished as well
+            ready, _ = self._ray.wait(list(calls), num_returns=len(calls), timeout=0)
+        return [calls[call] for call in ready]
 
-    def _listen(self, worker: _RayWorker, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
-        number, call = worker.calls[0]
+    def _receive(self, worker: Worker) -> Episode | None:
         try:
-            answer: Any = self._ray.get(call)
+            answer: Any = self._ray.get(worker.channel)
         except self._ray.exceptions.RayError as error:
             cause = getattr(error, "cause", None)
             if not worker.ready and isinstance(cause, AssayError):
@@ -202,58 +148,36 @@ class RayActors:
                 raise RunError(f"a worker could not start on Ray: {_reason(error)}") from None
             # Ray does not distinguish a crash from a kill, except by its own errors and exit codes.
             crashed = isinstance(error, self._ray.exceptions.RayTaskError) or "exit code" in str(error)
-            reason = f"the worker died: {_reason(error)}"
-            yield from self._remove(worker, workers, source, reason, violent=not crashed)
-            return
-        worker.calls.popleft()
-        worker.last_seen = time.monotonic()
-        if number is not None:
-            worker.ahead = int(answer.seconds < BRIEF_EPISODE_S)
-            yield Done(number, answer)
-        elif worker.placed:
+            raise WorkerDiedError(f"the worker died: {_reason(error)}", killed=not crashed) from None
+        if worker.ready:
+            assert isinstance(answer, Episode)
+            return answer
+        if worker in self._placed:
             worker.ready = True
-        elif answer == _versions():
-            worker.placed = True
-        else:
+            return None
+        if answer != _versions():
             raise RunError(f"a Ray node has {answer}, but this machine has {_versions()}; they must match")
+        self._placed.add(worker)
+        names = (*PASSED_ON, *self._config.variables)
+        variables = environment(names)
+        passed = {name: variables[name] for name in names if name in variables}
+        worker.channel = worker.process.load.remote(self._config, passed, sys.path)
+        return None
 
-    def _remove_silent(self, workers: list[_RayWorker], source: Scheduler) -> Iterator[Event]:
-        """Stop workers that have sent no message for too long."""
-        now = time.monotonic()
-        if any(worker.placed for worker in workers):
-            self._placed = now
-        elif now - self._placed > PLACEMENT_TIMEOUT_S:
-            free = int(self._ray.available_resources().get("CPU", 0))
-            raise RunError(
-                f"--ray {self._address}: no worker was placed within {PLACEMENT_TIMEOUT_S:.0f} s; "
-                f"{free} of {self._cpus()} CPUs are free"
-            )
-        for worker in list(workers):
-            allowed = self._timeout if worker.ready else max(self._timeout, LOADING_TIMEOUT_S)
-            if worker.placed and worker.calls and now - worker.last_seen > allowed:
-                yield from self._remove(
-                    worker, workers, source, f"did not respond for {allowed:.0f} s", violent=False
-                )
+    def _kill(self, worker: Worker, reason: str) -> None:
+        self._placed.discard(worker)
+        self._ray.kill(worker.process)
 
-    def _remove(
-        self, worker: _RayWorker, workers: list[_RayWorker], source: Scheduler, reason: str, violent: bool
-    ) -> Iterator[Event]:
-        workers.remove(worker)
-        self._ray.kill(worker.actor)
-        current, rest = worker.numbers[:1], worker.numbers[1:]
-        source.give_back(rest)
-        yield Died(current[0] if current else None, reason, violent)
-
-    def _stop(self, workers: list[_RayWorker]) -> None:
+    def _stop(self, workers: list[Worker]) -> None:
         with suppress(Exception):  # Ray may be gone
-            closing = [worker.actor.close.remote() for worker in workers if worker.ready and not worker.calls]
+            closing = [worker.process.close.remote() for worker in workers if worker.is_idle]
             if closing:
                 self._ray.wait(closing, num_returns=len(closing), timeout=2)
             for worker in workers:
-                self._ray.kill(worker.actor)
-        if self._ours:
+                self._ray.kill(worker.process)
+        if self._is_ours:
             self._ray.shutdown()
-            self._ours = False
+            self._is_ours = False
 
 
 class _Actor:
