@@ -15,7 +15,7 @@ from scipy.ndimage import binary_erosion, distance_transform_edt, map_coordinate
 
 from assay.extensions.tabletop.world.model import EXTENT
 from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, Views
-from assay.extensions.tabletop.world.scene import SOLIDS, X_HIGH, X_LOW
+from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, solids
 from assay.extensions.tabletop.world.textures import DARK, GREY, SIDE, SPAN, TEXTURES, TWINNED, texture
 
 PIXEL = EXTENT["top"] / HEIGHT
@@ -37,7 +37,7 @@ _FEWEST = 6
 _TIP_CLEARANCE = 0.012
 """Clearance around the tip beyond which more brings no advantage, metres."""
 LINES = ("line", "three-sided rectangle")
-_KNOWN = tuple(name for name in SOLIDS if name not in (*LINES, "shorter block"))
+_KNOWN = tuple(name for name in solids() if name not in (*LINES, "shorter block"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,7 +199,7 @@ def _template(name: str) -> tuple[np.ndarray, np.ndarray]:
 def _covers(name: str, places: np.ndarray) -> np.ndarray:
     """Return a mask (n,) of the positions (2, n), metres from its origin, that a shape covers."""
     covered = np.zeros(places.shape[1], dtype=bool)
-    for piece in SOLIDS[name].pieces:
+    for piece in solids()[name].pieces:
         for share in (0.0, 0.25, 0.5, 0.75, 1.0):  # walls lean
             outline = (1 - share) * piece.bottom + share * piece.top
             sides = np.roll(outline, -1, axis=0) - outline  # counter-clockwise: what is inside is to the left

@@ -17,7 +17,7 @@ from assay.extensions.tabletop.world.model import VIEWS
 from assay.extensions.tabletop.world.observation import TableObservation
 from assay.extensions.tabletop.world.oracle import TableOracle, idle
 from assay.extensions.tabletop.world.render import Views, render_picture
-from assay.extensions.tabletop.world.scene import CONTAINERS, SOLIDS, TableItem, TableScene, Tool
+from assay.extensions.tabletop.world.scene import TableItem, TableScene, Tool, solid
 from assay.extensions.tabletop.world.simulation import action
 from assay.extensions.tabletop.world.textures import GREY
 from bench.prompt_reader.perception import (
@@ -219,7 +219,9 @@ class Planner:
 
     def _texture(self, request: PromptRequest) -> list[CarryStep]:
         base = self._match(request.things[0])
-        rest = [thing for thing in self._things if thing is not base and thing.shape()[0] not in CONTAINERS]
+        rest = [
+            thing for thing in self._things if thing is not base and not solid(thing.shape()[0]).container
+        ]
         reference = self._slots[request.things[0]]
         texture_name = reference.look if isinstance(reference, NamedObject) else nearest_texture(base)
         assert texture_name is not None
@@ -228,9 +230,9 @@ class Planner:
 
     def _profile(self, request: PromptRequest) -> list[CarryStep]:
         base = self._match(request.things[0])
-        profile = SOLIDS[base.shape()[0]].profile
+        profile = solid(base.shape()[0]).profile
         rest = [thing for thing in self._things if thing is not base]
-        return [self._into(piece, base) for piece in rest if SOLIDS[piece.shape()[0]].profile == profile]
+        return [self._into(piece, base) for piece in rest if solid(piece.shape()[0]).profile == profile]
 
     def _neighbour(self, request: PromptRequest) -> list[CarryStep]:
         dragged = self._match(request.things[0])

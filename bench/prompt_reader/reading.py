@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from assay.extensions.tabletop.world.scene import SOLIDS
+from assay.extensions.tabletop.world.scene import solids
 from assay.extensions.tabletop.world.textures import TEXTURES
 
 RequestKind = Literal[
@@ -21,7 +21,7 @@ COUNTS = ("one", "two", "three", "four", "five")
 _SLOT = re.compile(r"@(\d+)@")
 _WORD = re.compile(r"@\d+@|[a-z-]+|\d+")
 _LOOKS = "|".join(sorted(map(re.escape, TEXTURES), key=len, reverse=True))
-_SHAPES = "|".join(sorted(map(re.escape, SOLIDS), key=len, reverse=True))
+_SHAPES = "|".join(sorted(map(re.escape, solids()), key=len, reverse=True))
 _NAMED = re.compile(rf"\b((?:dark )?(?:{_LOOKS})) ({_SHAPES})(?:e?s)?\b", re.IGNORECASE)
 _SHAPED = re.compile(rf"\b({_SHAPES})\b", re.IGNORECASE)
 _LOOK = re.compile(rf"\b((?:dark )?(?:{_LOOKS}))\b", re.IGNORECASE)
@@ -104,7 +104,7 @@ class MarkedPrompt:
 
 
 def _shape(word: str) -> str:
-    return next(name for name in SOLIDS if name.lower() == word.lower())
+    return next(name for name in solids() if name.lower() == word.lower())
 
 
 def parse_request(prompt: MarkedPrompt, scenes: frozenset[int]) -> PromptRequest | None:

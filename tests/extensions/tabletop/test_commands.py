@@ -44,14 +44,6 @@ def test_unknown_tasks_and_models_and_a_missing_torch_are_reported(
     assert said.status == 2 and "pip install 'assay-robotics[learn]'" in said.err
 
 
-def test_the_sheet_shows_every_task(assay: Callable[..., Said], drawing: str, tmp_path: Path) -> None:
-    said = assay("tabletop", "sheet", "--out", tmp_path / "sheet.png")
-    assert said.status == 0, said.err
-    with Image.open(tmp_path / "sheet.png") as sheet:
-        assert sheet.width > 1000
-        assert sheet.height > 17 * 200
-
-
 def test_an_experiment_shows_its_changed_prompts(
     assay: Callable[..., Said], drawing: str, tmp_path: Path
 ) -> None:

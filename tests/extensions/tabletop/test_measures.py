@@ -146,21 +146,21 @@ def test_a_policy_that_follows_the_prompt_has_no_flaw_and_one_without_words_has_
     store = run(table(made, lambda condition, *_: BEST if sensible(condition) else 0))
     findings = diagnose(profile(store))
     assert found(findings) == {Flaw.NOTHING}
-    untold = by_flaw(findings)[PromptFlaw.UNTOLD]
+    untold = by_flaw(findings)[PromptFlaw.PROMPT_UNUSED]
     assert untold.claim is Claim.ABSENT and untold.evidence[0].part == "mask=instruction"
     assert (untold.evidence[0].hits, untold.evidence[0].count) == (0, 50)
     assert untold.evidence[0].interval.high == pytest.approx(0.071, abs=5e-4)
     wordless = ("mask=language", "gobbledygook=words", "gobbledygook=tokens")
     store = run(table(made, lambda name, *_: BEST if sensible(name) or name in wordless else 0))
-    assert found(diagnose(profile(store))) == {PromptFlaw.WORDLESS}
+    assert found(diagnose(profile(store))) == {PromptFlaw.WORDS_UNUSED}
 
 
 def test_ignoring_the_prompt_is_found_and_explains_the_other_flaws(run, made):
     findings = diagnose(AsRead(run(table(made, lambda *_: BEST))))
-    assert found(findings) == {PromptFlaw.UNTOLD}
+    assert found(findings) == {PromptFlaw.PROMPT_UNUSED}
     explained = {finding.flaw for finding in findings if finding.verdict is Verdict.EXPLAINED}
-    assert explained == {PromptFlaw.WORDLESS, PromptFlaw.PICTURELESS}
-    untold = by_flaw(findings)[PromptFlaw.UNTOLD]
+    assert explained == {PromptFlaw.WORDS_UNUSED, PromptFlaw.IMAGES_UNUSED}
+    untold = by_flaw(findings)[PromptFlaw.PROMPT_UNUSED]
     assert untold.degree is Degree.MOSTLY
     assert {part.part: part.hits for part in untold.evidence}["instruction=other"] == 50
 
@@ -185,8 +185,8 @@ def test_inability_precludes_every_other_finding(run, made):
 def test_too_few_successes_are_inconclusive(run, made):
     store = run(table(made, lambda *_: BEST, tasks=("T1/L1",), seeds=range(9)))
     findings = by_flaw(diagnose(profile(store)))
-    assert findings[PromptFlaw.UNTOLD].verdict is Verdict.CANNOT_TELL
-    assert findings[PromptFlaw.UNTOLD].untested.too_few
+    assert findings[PromptFlaw.PROMPT_UNUSED].verdict is Verdict.CANNOT_TELL
+    assert findings[PromptFlaw.PROMPT_UNUSED].untested.too_few
     assert not findings[PromptFlaw.DIFFICULTY].untested.too_few
     assert found(findings.values()) == {Flaw.NOTHING}
     unseen = findings[Flaw.NOTHING].detail

@@ -94,7 +94,10 @@ def test_a_run_on_tables_has_its_own_tables_figures_and_findings(folder: Path, r
             if drawing.paint.__module__.startswith("assay."):  # other tests register measures of plugins
                 assert re.search(r"\d", drawing.caption) and re.search("Wilson|Newcombe", drawing.caption)
     page = (folder / "index.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
-    assert describe_flaw(PromptFlaw.UNTOLD).claim in page and describe_flaw(PromptFlaw.ORDER).claim in page
+    assert (
+        describe_flaw(PromptFlaw.PROMPT_UNUSED).claim in page
+        and describe_flaw(PromptFlaw.ORDER).claim in page
+    )
 
 
 def test_tables_have_the_measured_numbers_with_mistakes_and_without(folder: Path, report: Report):

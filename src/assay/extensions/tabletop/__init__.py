@@ -2,10 +2,7 @@
 
 from assay.support.plugins import provide
 
-provide(
-    "world",
-    {"tabletop": "assay.extensions.tabletop.world.env:TABLETOP_WORLD"},
-)
+provide("world", {"tabletop": "assay.extensions.tabletop.world.env:TABLETOP_WORLD"})
 provide(
     "policy",
     {
@@ -18,10 +15,7 @@ provide(
         "tabletop/learned": "assay.extensions.tabletop.networks.policy:LearnedPolicy",
     },
 )
-provide(
-    "sheet",
-    {"tabletop": "assay.extensions.tabletop.world.env:experiment_sheet"},
-)
+provide("sheet", {"tabletop": "assay.extensions.tabletop.world.env:experiment_sheet"})
 provide(
     "experiment",
     {
@@ -29,19 +23,7 @@ provide(
         "prompts": "assay.extensions.tabletop.experiments:prompts",
     },
 )
-provide(
-    "perturbations",
-    {"tabletop": "assay.extensions.tabletop.prompts.perturbations"},
-)
-provide(
-    "measure",
-    {"tabletop": "assay.extensions.tabletop.measures.measure:TABLETOP"},
-)
-provide(
-    "paper",
-    {"cogelot": "assay.extensions.tabletop.cogelot:PAPER"},
-)
-provide(
-    "command",
-    {"Other benchmarks/tabletop": "assay.extensions.tabletop.commands:app"},
-)
+provide("perturbations", {"tabletop": "assay.extensions.tabletop.prompts.perturbations"})
+provide("measure", {"tabletop": "assay.extensions.tabletop.measures.measure:TABLETOP"})
+provide("paper", {"cogelot": "assay.extensions.tabletop.cogelot:PAPER"})
+provide("command", {"Other benchmarks/tabletop": "assay.extensions.tabletop.commands:app"})

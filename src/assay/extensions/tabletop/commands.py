@@ -1,4 +1,4 @@
-"""`assay tabletop`: tasks with multimodal prompts, and training of policies on them."""
+"""`assay tabletop`: record demonstrations of tabletop tasks and train policies on them."""
 
 from __future__ import annotations
 
@@ -8,32 +8,11 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.options import Processes, check_picture
+from assay.cli.options import Processes
 from assay.errors import PolicyError, did_you_mean
 from assay.support.console import number_of, progress_bar, say
 
-app = typer.Typer(help="Tabletop tasks with multimodal prompts.", no_args_is_help=True)
-
-
-@app.command()
-def sheet(
-    out: Annotated[Path, typer.Option(help="PNG file to write.")],
-    seed: Annotated[int, typer.Option(help="Random seed of the scenes.")] = 0,
-    difficulty: Annotated[
-        str, typer.Option(help="Difficulty: default, distracting, extreme or extremely-distracting.")
-    ] = "default",
-) -> None:
-    """Draw the prompt of every task, its initial state, and the table after the demonstrator has finished."""
-    from assay.extensions.tabletop.tasks import KINDS, make
-    from assay.extensions.tabletop.tasks.task import Difficulty, Setting, parse_level
-    from assay.extensions.tabletop.world.env import save_table_sheet
-
-    check_picture(out, "--out")
-    settings = [
-        (kind.name, Setting(kind.id, seed, kind.levels[0], parse_level(Difficulty, difficulty)))
-        for kind in KINDS.values()
-    ]
-    say(str(save_table_sheet(out, ((f"{setting.id}  {name}", make(setting)) for name, setting in settings))))
+app = typer.Typer(help="Demonstrations and training for tabletop tasks.", no_args_is_help=True)
 
 
 @app.command()
@@ -56,12 +35,12 @@ def demos(
     names = recording.TASKS if tasks is None else tuple(name.strip() for name in tasks.split(","))
     with progress_bar() as bar:
         progress = bar.add_task("episodes", total=per_task * len(names))
-        there = 0
+        recorded = 0
         for job, count in recording.record(out, names, per_task, workers or os.cpu_count() or 1):
-            there += count
+            recorded += count
             bar.update(progress, advance=len(job.seeds), description=job.task)
-    left_out = per_task * len(names) - there
-    say(f"{out}: {number_of(there, 'episode')} of {', '.join(names)}; {left_out} failed attempts omitted")
+    failed = per_task * len(names) - recorded
+    say(f"{out}: {number_of(recorded, 'episode')} of {', '.join(names)}; {failed} failed attempts omitted")
 
 
 @app.command()

@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import DemonstrationError
 from assay.extensions.tabletop.networks.dataset import (
-    STRANGE,
+    UNKNOWN_SLOTS,
     Dataset,
     PromptVocabulary,
     make_batch,
@@ -79,16 +79,15 @@ def test_a_slip_misses_at_one_end_and_is_not_an_example(tmp_path: Path, drawing:
 
 def test_known_words_have_their_own_numbers_and_unknown_ones_share_some(recorded: Path):
     example = Dataset.read(recorded, TokenForm.OBJECTS).examples[0]
-    vocabulary = PromptVocabulary.of(["Put it into it."])
+    vocabulary = PromptVocabulary((".", "into", "it", "put"))
     prompts = [("put", "xyzzy", "it"), (), example.prompt]
     batch = make_batch(prompts, [example.history] * 3, [0, 0, 1], vocabulary)
-    assert vocabulary.known == (".", "into", "it", "put")
     assert batch.words[0, [0, 2]].tolist() == [4, 3]
-    assert 5 <= batch.words[0, 1] < 5 + STRANGE == vocabulary.size
+    assert 5 <= batch.words[0, 1] < 5 + UNKNOWN_SLOTS == vocabulary.size
     assert (batch.words[1] == 0).all() and (batch.shown[1] == 0).all()
     slots = batch.shown[2][batch.shown[2] > 0]
     pictures = [part for part in example.prompt if not isinstance(part, str)]
-    assert (batch.sight.crops[slots - 1] == np.concatenate([picture.crops for picture in pictures])).all()
+    assert (batch.images.crops[slots - 1] == np.concatenate([picture.crops for picture in pictures])).all()
     assert batch.tools.tolist() == [0, 0, 1]
 
 

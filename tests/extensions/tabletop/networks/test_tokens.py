@@ -10,7 +10,7 @@ from assay.extensions.tabletop.networks.dataset import (
     from_bins,
     move_bins,
     nearest_bins,
-    target_shares,
+    target_distribution,
     to_bins,
 )
 from assay.extensions.tabletop.networks.tokens import (
@@ -143,10 +143,10 @@ def test_bins_reproduce_an_action_within_half_a_bin(turn: float):
 def test_a_target_is_spread_around_its_bin_and_turns_wrap():
     positions = to_bins(np.array([action((0.3, 0.1), (0.5, 0.2), turn) for turn in (-np.pi, 0.4, 3.12)]))
     for axis, count in enumerate(BINS):
-        target = target_shares(positions[:, axis], axis)
+        target = target_distribution(positions[:, axis], axis)
         assert target.shape == (3, count) and np.allclose(target.sum(axis=1), 1)
         off = np.abs(target.argmax(axis=1) - nearest_bins(positions)[:, axis])
         assert np.minimum(off, count - off).max() <= 1
-    assert target_shares(positions[:1, 4], 4)[0, -1] == pytest.approx(
-        target_shares(positions[:1, 4], 4)[0, 1]
+    assert target_distribution(positions[:1, 4], 4)[0, -1] == pytest.approx(
+        target_distribution(positions[:1, 4], 4)[0, 1]
     )

@@ -46,18 +46,18 @@ RARE = 0.2
 """Threshold for a fraction; a significantly smaller fraction counts as rare."""
 UNHARMED = 0.1
 """Threshold for a loss; a policy with a significantly smaller loss counts as unharmed."""
-UNTOLD: Mapping[str, tuple[str, ...]] = MappingProxyType(
+CHANCE_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        PromptFlaw.UNTOLD: ("mask=instruction", "instruction=other"),
-        PromptFlaw.WORDLESS: ("mask=language", "gobbledygook=words", "gobbledygook=tokens"),
-        PromptFlaw.PICTURELESS: ("mask=visual",),
+        PromptFlaw.PROMPT_UNUSED: ("mask=instruction", "instruction=other"),
+        PromptFlaw.WORDS_UNUSED: ("mask=language", "gobbledygook=words", "gobbledygook=tokens"),
+        PromptFlaw.IMAGES_UNUSED: ("mask=visual",),
     }
 )
 """Flaw -> conditions under which success is due to chance, the most informative first."""
-LOST: Mapping[str, tuple[str, ...]] = MappingProxyType(
+SOLVABLE_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         Flaw.WORDING: ("paraphrase",),
-        PromptFlaw.DESCRIBED: ("referents=text",),
+        PromptFlaw.DESCRIPTIONS: ("referents=text",),
         PromptFlaw.ORDER: ("order=permuted",),
         PromptFlaw.DIFFICULTY: (
             "difficulty=distracting",
@@ -70,13 +70,13 @@ LOST: Mapping[str, tuple[str, ...]] = MappingProxyType(
 FLAWS = tuple(
     OwnFlaw(name, claim, absent, f"no run {lacking}", consequences)
     for name, claim, absent, lacking, consequences in (
-        (PromptFlaw.UNTOLD, "Performs the tasks without the prompt", "Needs the prompt", "masks the prompt",
-         (PromptFlaw.WORDLESS, PromptFlaw.PICTURELESS)),
-        (PromptFlaw.WORDLESS, "Performs the tasks without the words of the prompt", "Needs the words of the prompt",
+        (PromptFlaw.PROMPT_UNUSED, "Performs the tasks without the prompt", "Needs the prompt", "masks the prompt",
+         (PromptFlaw.WORDS_UNUSED, PromptFlaw.IMAGES_UNUSED)),
+        (PromptFlaw.WORDS_UNUSED, "Performs the tasks without the words of the prompt", "Needs the words of the prompt",
          "masks the words of prompts", ()),
-        (PromptFlaw.PICTURELESS, "Performs the tasks without the images of the prompt",
+        (PromptFlaw.IMAGES_UNUSED, "Performs the tasks without the images of the prompt",
          "Needs the images of the prompt", "masks the images of prompts", ()),
-        (PromptFlaw.DESCRIBED, "Does not find objects that are described instead of shown",
+        (PromptFlaw.DESCRIPTIONS, "Does not find objects that are described instead of shown",
          "Finds objects that are described instead of shown", "describes the objects that prompts show", ()),
         (PromptFlaw.ORDER, "Depends on the order of the objects", "Does not depend on the order of the objects",
          "permutes the order of objects", ()),
@@ -87,17 +87,17 @@ FLAWS = tuple(
          "Generalises to new combinations, objects and tasks", "covers the first and another level", ()),
     )
 )  # fmt: skip
-_TESTED = (*UNTOLD, *LOST, PromptFlaw.RETRIES, PromptFlaw.NOVELTY)
+_TESTED = (*CHANCE_CONDITIONS, *SOLVABLE_CONDITIONS, PromptFlaw.RETRIES, PromptFlaw.NOVELTY)
 
 
-def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
+def prompt_tests(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Yield all tests that tabletop runs allow, and the remaining flaws as untested."""
     able = []
-    for run, profile in among:
+    for run, profile in profiles:
         result, control = profile.get(NAME), profile.get(CONTROLS)
         if result is None or control is None or control.interval is None:
             continue
-        # Nothing can be read from successes that are next to none, or few and in the minority.
+        # Successes that are rare, or few and in the minority, do not show what the policy relies on.
         limit = ABLE if control.successes >= MIN_SUCCESSES else 0.5
         unable = control.interval.high < limit
         failures = control.count - control.successes
@@ -108,14 +108,14 @@ def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
         yield FlawTest(Flaw.UNABLE, (evidence,), p, lost, refuted=lost.high < UNHARMED, detail=detail)
         if not unable:
             able.append(result)
-            yield from _of_run(run, result)
-    for flaw in _TESTED if able else ():  # of a policy that does not do the tasks nothing else is asked
+            yield from _run_tests(run, result)
+    for flaw in _TESTED if able else ():  # a policy that cannot perform the tasks is not tested further
         notes = tuple(result.again.missing for result in able if isinstance(result.again, Missing))
         if flaw == PromptFlaw.RETRIES and notes:
             yield Untested(flaw, NAME, notes=notes[:1])
         else:
             # Whether a run could test the flaw if it had more successes.
-            conditions = {*UNTOLD.get(flaw, ()), *LOST.get(flaw, ())}
+            conditions = {*CHANCE_CONDITIONS.get(flaw, ()), *SOLVABLE_CONDITIONS.get(flaw, ())}
             too_few = any(
                 (flaw == PromptFlaw.RETRIES and isinstance(result.again, Retried))
                 or (flaw == PromptFlaw.NOVELTY and result.novelty)
@@ -130,24 +130,26 @@ def prompt_tests(among: Profiles) -> Iterator[FlawTest | Untested]:
             yield Untested(flaw, NAME, too_few=too_few, notes=notes)
 
 
-def _of_run(run: int, found: Tabletop) -> Iterator[FlawTest]:
-    kept = {_bare(retained.condition): retained for retained in found.kept if retained.count >= MIN_SUCCESSES}
-    for flaw, conditions in UNTOLD.items():
-        known = {name: kept[name] for name in conditions if name in kept}
-        refuted = all(retained.interval.high < RARE for retained in known.values())
-        for name, retained in known.items():
-            share, interval, p = retained.share, retained.interval, retained.p
-            evidence = Evidence(run, NAME, name, share, interval, p, hits=retained.kept, count=retained.count)
+def _run_tests(run: int, result: Tabletop) -> Iterator[FlawTest]:
+    retained = {
+        _bare(success.condition): success for success in result.kept if success.count >= MIN_SUCCESSES
+    }
+    for flaw, conditions in CHANCE_CONDITIONS.items():
+        available = {name: retained[name] for name in conditions if name in retained}
+        refuted = all(success.interval.high < RARE for success in available.values())
+        for name, success in available.items():
+            share, interval, p = success.share, success.interval, success.p
+            evidence = Evidence(run, NAME, name, share, interval, p, hits=success.kept, count=success.count)
             yield FlawTest(flaw, (evidence,), p, interval, TOLERATED, refuted=refuted)
     drops = {
-        _bare(contrast.condition): contrast.allowed for contrast in found.against if contrast.level is None
+        _bare(contrast.condition): contrast.allowed for contrast in result.against if contrast.level is None
     }
     enough = {name: drop for name, drop in drops.items() if drop.both + drop.only_control >= MIN_SUCCESSES}
-    for flaw, conditions in LOST.items():
+    for flaw, conditions in SOLVABLE_CONDITIONS.items():
         yield from _cost_tests(
             flaw, [drop_evidence((run,), NAME, name, enough[name]) for name in conditions if name in enough]
         )
-    again = found.again
+    again = result.again
     if isinstance(again, Retried) and again.successes >= MIN_SUCCESSES:
         evidence = Evidence(
             run, NAME, "again", again.share, again.interval, again.p, hits=again.again, count=again.successes,
@@ -160,7 +162,7 @@ def _of_run(run: int, found: Tabletop) -> Iterator[FlawTest]:
             run, NAME, level.level, level.change, level.interval, one_sided_p(level.change, level.p),
             share=level.score.score, reference=level.usual.score, cost=True, same_tasks=level.same_tasks,
         )
-        for level in found.novelty
+        for level in result.novelty
         if level.hits >= MIN_SUCCESSES
     ]  # fmt: skip
     yield from _cost_tests(PromptFlaw.NOVELTY, novel)
@@ -200,10 +202,6 @@ CONDITION_PHRASES: Mapping[str, str] = MappingProxyType(
 NEW = MappingProxyType({"L2": "new combinations", "L3": "new objects", "L4": "new tasks"})
 
 
-def _describe_condition(name: str) -> str:
-    return CONDITION_PHRASES.get(name, f"under {name}")
-
-
 def tabletop_wording(finding: Finding) -> tuple[str, str]:
     """Return the evidence from a tabletop run as a sentence, and a caveat."""
     first, *rest = finding.evidence
@@ -222,11 +220,11 @@ def tabletop_wording(finding: Finding) -> tuple[str, str]:
             f"{(first.count or 0) - (first.hits or 0):,} without",
             "",
         )
-    condition = _describe_condition(first.part)
+    condition = CONDITION_PHRASES[first.part]
     others = "".join(
-        f"; {format_counts(item.hits, item.count)} {_describe_condition(item.part)}" for item in rest
+        f"; {format_counts(item.hits, item.count)} {CONDITION_PHRASES[item.part]}" for item in rest
     )
-    if finding.flaw in UNTOLD:
+    if finding.flaw in CHANCE_CONDITIONS:
         caveat = f"{100 * TOLERATED:.0f} % may be due to chance" if finding.claim is Claim.PRESENT else ""
         return f"{condition} it keeps {counts} successes ({share}){others}", caveat
     unperturbed, difference = format_unperturbed(first), format_difference(first)

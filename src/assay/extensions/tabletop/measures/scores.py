@@ -1,4 +1,4 @@
-"""Scores: of each task at each level, of each level as the unweighted mean of its tasks, and the cost of changes."""
+"""Success rates by task and by level (unweighted mean over tasks), and their differences from the control."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def flawless(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 BINS = 12 * 50 + 2 * 100
-"""Number of equally likely actions according to the paper, which adds the axes' bins instead of multiplying them."""
+"""Number of equally likely actions according to the paper, which adds the numbers of bins of all axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +127,10 @@ def mean_of(rates: Sequence[Rate]) -> MeanScore:
     success and half a failure to each, so that a task that always or never succeeds still has uncertainty.
     """
     hits, counts = np.array([(rate.successes, rate.count) for rate in rates], float).T
-    near = (hits + 0.5) / (counts + 1)
-    variance = float((near * (1 - near) / counts).sum()) / len(rates) ** 2
-    score, usual = float((hits / counts).mean()), float(near.mean())
-    effective = usual * (1 - usual) / variance
+    smoothed = (hits + 0.5) / (counts + 1)
+    variance = float((smoothed * (1 - smoothed) / counts).sum()) / len(rates) ** 2
+    score, smoothed_score = float((hits / counts).mean()), float(smoothed.mean())
+    effective = smoothed_score * (1 - smoothed_score) / variance
     return MeanScore(score, effective, wilson_interval(score, effective))
 
 
@@ -184,10 +184,10 @@ def compare_with_controls(rows: pl.DataFrame, ignoring: Sequence[str]) -> tuple[
 class PromptFlaw(StrEnum):
     """Flaws of policies on the tabletop, in addition to the built-in flaws."""
 
-    UNTOLD = "untold"
-    WORDLESS = "wordless"
-    PICTURELESS = "pictureless"
-    DESCRIBED = "described things"
+    PROMPT_UNUSED = "untold"
+    WORDS_UNUSED = "wordless"
+    IMAGES_UNUSED = "pictureless"
+    DESCRIPTIONS = "described things"
     ORDER = "order of objects"
     RETRIES = "tries again"
     DIFFICULTY = "difficulty"
@@ -200,21 +200,17 @@ SWEEPS = ("T12", "T13")
 """Tasks whose minimum number of actions is a lower bound, because blocks may obstruct each other."""
 FIRST = "L1"
 """The level at which only positions are new."""
-WORDLESS, BLIND = "mask=language", "mask=visual"
+NO_WORDS, NO_IMAGES = "mask=language", "mask=visual"
 """Conditions without the words of a prompt, and without its images."""
-_BY_PICTURES, _BY_WORDS = ("T4", "T10", "T11"), ("T2", "T14", "T15")
-STILL_INFORMED_TASKS = MappingProxyType(
+STILL_SPECIFIED_TASKS = MappingProxyType(
     {
-        WORDLESS: _BY_PICTURES,
-        "gobbledygook=words": _BY_PICTURES,
-        "gobbledygook=tokens": _BY_PICTURES,
-        BLIND: _BY_WORDS,
+        # The images show the goal state of the table.
+        **dict.fromkeys((NO_WORDS, "gobbledygook=words", "gobbledygook=tokens"), ("T4", "T10", "T11")),
+        # The words name textures, or the only container.
+        NO_IMAGES: ("T2", "T14", "T15"),
     }
 )
-"""Condition -> tasks that the rest of the prompt still specifies, so that their successes are uninformative.
-
-Images show the goal state of the table; words name textures, or the only container.
-"""
+"""Condition -> tasks that the rest of the prompt still specifies, so that their successes are uninformative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +222,15 @@ class KeptSuccess(Result):
 
     condition: str
     plausible: bool
+    """Whether the perturbed prompt still specifies the task."""
     kept: int
+    """Number of pairs in which both episodes succeed."""
     count: int
     """Number of pairs whose control succeeds."""
     starts: int
+    """Number of starts (task and seed) with such a pair."""
     share: float
+    """Fraction of successes kept: kept / count."""
     interval: Interval
     """Wilson interval of `share`, clustered by start."""
     p: float
@@ -242,7 +242,9 @@ class Retried(Result):
     """Successful controls that needed more than the fewest actions; sweeping tasks are excluded."""
 
     again: int
+    """Number of successes that needed more than the fewest actions."""
     successes: int
+    """Number of successful controls, excluding sweeping tasks."""
     count: int
     """Number of controls, excluding sweeping tasks."""
     share: float
@@ -258,6 +260,7 @@ class Modalities(Result):
     """Success without the words and without the images of a prompt, over the same starts with successful controls."""
 
     starts: int
+    """Number of compared starts."""
     wordless: int
     """Number of successes without the words."""
     blind: int
@@ -267,7 +270,7 @@ class Modalities(Result):
     interval: Interval
     """Newcombe interval of `change`, over starts."""
     p: float
-    """Exact p-value, over starts."""
+    """Exact two-sided p-value of the paired difference, over starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,15 +278,19 @@ class Novelty(Result):
     """Comparison of a level with the first level, in controls; restricted to shared tasks if there are any."""
 
     level: str
+    """The compared level of novelty."""
     same_tasks: bool
     """Whether the same tasks are compared; different tasks may differ in difficulty."""
     tasks: int
+    """Number of compared tasks."""
     hits: int
     """Number of successes at the first level."""
     usual: MeanScore
     """Score at the first level."""
     score: MeanScore
+    """Score at the compared level."""
     change: float
+    """Score at the compared level minus score at the first level."""
     interval: Interval
     """Newcombe interval of `change`, from both means."""
     p: float
@@ -294,28 +301,25 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
     """Measure the fraction of successes kept under each condition; omit conditions without a successful control."""
     both = pairs(valid_rows(rows)).filter(pl.col("control_success") == 1)
     results = []
-    for (condition,), every in both.group_by("condition", maintain_order=True):
-        informative = [
-            kind
-            for part in str(condition).rpartition("/")[2].split(",")
-            for kind in STILL_INFORMED_TASKS.get(part, ())
-        ]
-        group = every.filter(~pl.col("kind").is_in(informative))
+    for (condition,), rows_of_condition in both.group_by("condition", maintain_order=True):
+        parts = str(condition).rpartition("/")[2].split(",")
+        still_specified = [kind for part in parts for kind in STILL_SPECIFIED_TASKS.get(part, ())]
+        group = rows_of_condition.filter(~pl.col("kind").is_in(still_specified))
         if not len(group):
             continue
         hits, counts = sums(group, START, kept=pl.col("success"), count=pl.col("success").is_not_null()).T
-        sensible = bool(group["plausible"].fill_null(True).all()) if "plausible" in group.columns else True
-        sure = int((hits == counts).sum())  # starts of which every variant is kept
+        plausible = bool(group["plausible"].fill_null(True).all()) if "plausible" in group.columns else True
+        all_kept = int((hits == counts).sum())  # starts that succeed in all variants of the condition
         results.append(
             KeptSuccess(
                 condition=str(condition),
-                plausible=sensible,
+                plausible=plausible,
                 kept=int(hits.sum()),
                 count=len(group),
                 starts=len(hits),
                 share=float(hits.sum() / len(group)),
                 interval=share_interval(hits, counts, len(group)),
-                p=binomial_at_least(sure, len(hits), TOLERATED),
+                p=binomial_at_least(all_kept, len(hits), TOLERATED),
             )
         )
     return tuple(results)
@@ -323,15 +327,15 @@ def measure_kept(rows: pl.DataFrame) -> tuple[KeptSuccess, ...]:
 
 def measure_retries(rows: pl.DataFrame) -> Retried:
     """Count the successes that took more than the fewest actions. Raise MeasureError if only those were allowed."""
-    usual = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
-    won, lost = (usual.filter(pl.col("success") == value) for value in (1, 0))
-    if len(lost) and (lost["steps"] <= lost["best"]).all():
+    unperturbed = controls(valid_rows(rows)).filter(~pl.col("kind").is_in(SWEEPS))
+    successes, failures = (unperturbed.filter(pl.col("success") == value) for value in (1, 0))
+    if len(failures) and (failures["steps"] <= failures["best"]).all():
         raise MeasureError("the episodes allowed only the minimum number of actions")
-    if not len(won):
+    if not len(successes):
         raise MeasureError("no control succeeds (sweeping tasks excluded)")
-    hits = int((won["steps"] > won["best"]).sum())
-    share, p = hits / len(won), binomial_at_least(hits, len(won), TOLERATED)
-    return Retried(hits, len(won), len(usual), share, wilson_interval(share, len(won)), p)
+    count, again = len(successes), int((successes["steps"] > successes["best"]).sum())
+    p = binomial_at_least(again, count, TOLERATED)
+    return Retried(again, count, len(unperturbed), again / count, wilson_interval(again / count, count), p)
 
 
 def compare_modalities(rows: pl.DataFrame) -> Modalities:
@@ -341,18 +345,17 @@ def compare_modalities(rows: pl.DataFrame) -> Modalities:
         both.filter(pl.col("condition") == name)
         .group_by(START, maintain_order=True)
         .agg(pl.col("success").first())
-        for name in (WORDLESS, BLIND)
+        for name in (NO_WORDS, NO_IMAGES)
     )
     shared = one.join(other, on=START, suffix="_blind", maintain_order="left")
     if not len(shared):
         raise MeasureError("no start has a successful control and both masked conditions")
-    first, second = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
-    ones = np.ones(len(shared))
-    difference = paired_difference((first, second), (ones, ones), (len(shared), len(shared)))
-    p = paired_p(first, ones, second, ones)
-    return Modalities(
-        len(shared), int(first.sum()), int(second.sum()), difference.difference, difference.interval, p
-    )
+    no_words, no_images = (shared[name].to_numpy().astype(float) for name in ("success", "success_blind"))
+    count, ones = len(shared), np.ones(len(shared))
+    change = paired_difference((no_words, no_images), (ones, ones), (count, count))
+    p = paired_p(no_words, ones, no_images, ones)
+    successes = int(no_words.sum()), int(no_images.sum())
+    return Modalities(count, *successes, change.difference, change.interval, p)
 
 
 def compare_levels(tasks: Sequence[TaskScore]) -> tuple[Novelty, ...]:
@@ -423,7 +426,9 @@ class Tabletop(Result):
     kept: tuple[KeptSuccess, ...]
     """Fraction of successes kept, by condition."""
     again: Retried | Missing
+    """Successes that needed retries."""
     modalities: Modalities | Missing
+    """Success without words compared with success without images."""
     novelty: tuple[Novelty, ...]
     """Comparison of every other level with the first level."""
 

@@ -9,7 +9,7 @@ import json
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def bins_to_fractions(positions: np.ndarray) -> np.ndarray:
     return np.concatenate([(metres - middle) / covered + 0.5, turns], axis=1).astype(np.float32)
 
 
-def target_shares(positions: np.ndarray, axis: int) -> np.ndarray:
+def target_distribution(positions: np.ndarray, axis: int) -> np.ndarray:
     """Return the smoothed target distribution over an axis's bins for true positions (n,): (n, bins)."""
     count, turns = BINS[axis], axis == len(BINS) - 1
     away = np.arange(count) + (0.0 if turns else 0.5) - positions[:, None]
@@ -119,9 +119,9 @@ class History:
         return replace(self, seen=tuple(tokens.permute(rng) for tokens in self.seen))
 
 
-STRANGE = 64
+UNKNOWN_SLOTS = 64
 """Number of hash slots for words that do not occur in training."""
-_PLACES = ("T4", "T5")
+_TASKS_WITH_POSITIONS = ("T4", "T5")
 """Tasks whose prompts show target positions."""
 
 
@@ -129,17 +129,12 @@ _PLACES = ("T4", "T5")
 class PromptVocabulary:
     """Word ids: 0 for no word, then words from training, then hashed slots for unknown words."""
 
-    known: tuple[str, ...]
+    words: tuple[str, ...]
 
     @property
     def size(self) -> int:
-        """The number of word ids."""
-        return 1 + len(self.known) + STRANGE
-
-    @staticmethod
-    def of(texts: Iterable[str]) -> PromptVocabulary:
-        """Create the vocabulary of all words in some texts."""
-        return PromptVocabulary(tuple(sorted({word for text in texts for word in split_words(text)})))
+        """Number of word ids."""
+        return 1 + len(self.words) + UNKNOWN_SLOTS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +153,7 @@ class Example:
 
     def translate_randomly(self, rng: np.random.Generator) -> Example:
         """Return a randomly translated copy; do not translate if the prompt shows positions or there is no room."""
-        if self.task in _PLACES or (self.room[0] > self.room[1]).any():
+        if self.task in _TASKS_WITH_POSITIONS or (self.room[0] > self.room[1]).any():
             return self
         way = rng.uniform(*self.room)
         return replace(self, history=self.history.translate(way), bins=move_bins(self.bins, way))
@@ -168,7 +163,7 @@ class Example:
 class Batch:
     """Padded examples. The tokens of all images are concatenated; slots index them from 1."""
 
-    sight: ViewTokens
+    images: ViewTokens
     words: np.ndarray
     """int64, (examples, length of prompts): word id; 0 for no word."""
     shown: np.ndarray
@@ -192,17 +187,18 @@ def make_batch(
     vocabulary: PromptVocabulary,
 ) -> Batch:
     """Convert prompts and histories to padded arrays."""
-    numbers = {word: index for index, word in enumerate(vocabulary.known, start=1)}
-    strange = 1 + len(vocabulary.known)
-    sights: list[ViewTokens] = []
+    numbers = {word: index for index, word in enumerate(vocabulary.words, start=1)}
+    first_unknown = 1 + len(vocabulary.words)
+    images: list[ViewTokens] = []
     count = 0
 
-    def slots(sight: ViewTokens) -> range:
+    def add_image(image: ViewTokens) -> range:
+        """Add the tokens of an image; return their slots."""
         nonlocal count
-        sight = cut_pieces(sight) if sight.form is TokenForm.PATCHES else sight
-        sights.append(sight)
-        count += len(sight)
-        return range(count - len(sight) + 1, count + 1)
+        image = cut_pieces(image) if image.form is TokenForm.PATCHES else image
+        images.append(image)
+        count += len(image)
+        return range(count - len(image) + 1, count + 1)
 
     word_ids: list[list[int]] = []
     slot_ids: list[list[int]] = []
@@ -210,30 +206,32 @@ def make_batch(
         tokens: list[tuple[int, int]] = []
         for part in prompt:
             if isinstance(part, str):
-                tokens.append((numbers.get(part) or strange + zlib.crc32(part.encode()) % STRANGE, 0))
+                tokens.append(
+                    (numbers.get(part) or first_unknown + zlib.crc32(part.encode()) % UNKNOWN_SLOTS, 0)
+                )
             else:
-                tokens.extend((0, slot) for slot in slots(part))
+                tokens.extend((0, slot) for slot in add_image(part))
         word_ids.append([word for word, _ in tokens])
         slot_ids.append([slot for _, slot in tokens])
-    laid: list[list[int]] = []
+    observed: list[list[int]] = []
     ages: list[list[int]] = []
     for history in histories:
         table_slots = [
             (slot, min(len(history.seen) - 1 - place, OLDEST))
             for place in history.remembered
-            for slot in slots(history.seen[place])
+            for slot in add_image(history.seen[place])
         ]
-        laid.append([slot for slot, _ in table_slots])
+        observed.append([slot for slot, _ in table_slots])
         ages.append([age for _, age in table_slots])
     counts = [len(history.done) for history in histories]
     done = np.zeros((len(histories), max(counts, default=0), 5), dtype=np.float32)
     for index, history in enumerate(histories):
         done[index, : counts[index]] = bins_to_fractions(history.done)
     return Batch(
-        ViewTokens.join(sights),
+        ViewTokens.join(images),
         _pad(word_ids),
         _pad(slot_ids),
-        _pad(laid),
+        _pad(observed),
         _pad(ages),
         done,
         _pad([np.minimum(np.arange(count, 0, -1), OLDEST).tolist() for count in counts]),
@@ -289,17 +287,15 @@ class Dataset:
                     examples.extend(_read(file.stem.split("_")[0], arrays, form, prompts))
                     texts.update(prompts)
             except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-                reason = (
-                    "the file contains no arrays" if "pickle" in str(error) else one_line(str(error), 120)
-                )
+                reason = one_line(str(error), 120)
                 raise DemonstrationError(
                     f"{file} was not written by assay tabletop demos: {reason}"
                 ) from None
         if not examples:
             raise DemonstrationError(f"{folder} contains no successful episodes; record more")
         examples.sort(key=lambda example: (int(example.task[1:]), example.seed))
-        vocabulary = PromptVocabulary.of(PLACEHOLDER.sub(" ", text) for text in texts)
-        return Dataset(form, tuple(examples), vocabulary, paraphrase)
+        words = {word for text in texts for word in split_words(PLACEHOLDER.sub(" ", text))}
+        return Dataset(form, tuple(examples), PromptVocabulary(tuple(sorted(words))), paraphrase)
 
 
 def _read(
@@ -309,7 +305,7 @@ def _read(
     seeds = arrays["seeds"]
     if not len(seeds):
         return []
-    sights, objects = _sights(arrays, form), _sights(arrays, TokenForm.OBJECTS)
+    images, objects = _read_images(arrays, form), _read_images(arrays, TokenForm.OBJECTS)
     pictures_shown = [json.loads(str(text)) for text in arrays["shown"]]
     actions, episodes = arrays["actions"], arrays["episodes"]
     bins = to_bins(actions)
@@ -319,13 +315,13 @@ def _read(
     for row in np.flatnonzero(~arrays["slips"]).tolist():
         episode = int(episodes[row])
         first = int(np.searchsorted(episodes, episode))
-        so_far = rooms[first : row + 1]
+        rooms_so_far = rooms[first : row + 1]
         history = History(
-            tuple(sights[seen] for seen in arrays["pictures"][first : row + 1]), bins[first:row]
+            tuple(images[seen] for seen in arrays["pictures"][first : row + 1]), bins[first:row]
         )
         segments: list[str | ViewTokens] = []
         for index, part in enumerate(PLACEHOLDER.split(prompts[episode])):
-            segments += [sights[pictures_shown[episode][part]]] if index % 2 else split_words(part)
+            segments += [images[pictures_shown[episode][part]]] if index % 2 else split_words(part)
         examples.append(
             Example(
                 task=task,
@@ -334,13 +330,13 @@ def _read(
                 history=history,
                 tool=int(arrays["tools"][row]),
                 bins=bins[row],
-                room=np.array([so_far[:, 0].max(axis=0), so_far[:, 1].min(axis=0)]),
+                room=np.array([rooms_so_far[:, 0].max(axis=0), rooms_so_far[:, 1].min(axis=0)]),
             )
         )
     return examples
 
 
-def _sights(arrays: Mapping[str, np.ndarray], form: TokenForm) -> list[ViewTokens]:
-    every = ViewTokens(form=form, **{name: arrays[f"{form}_{name}"] for name in TOKEN_FIELDS})
+def _read_images(arrays: Mapping[str, np.ndarray], form: TokenForm) -> list[ViewTokens]:
+    joined = ViewTokens(form=form, **{name: arrays[f"{form}_{name}"] for name in TOKEN_FIELDS})
     ends = arrays[f"{form}_ends"].tolist()
-    return [every.only(slice(first, end)) for first, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return [joined.only(slice(first, end)) for first, end in zip([0, *ends[:-1]], ends, strict=True)]

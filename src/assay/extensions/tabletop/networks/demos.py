@@ -52,7 +52,7 @@ class Teacher(TableOracle):
 
     def act(self, observation: TableObservation) -> np.ndarray:
         """Return one action, (1, 12)."""
-        self._saw = observation
+        self._observation = observation
         return super().act(observation)
 
     def _carry(self, put: Put) -> np.ndarray:
@@ -61,7 +61,7 @@ class Teacher(TableOracle):
         return self._move(item, np.array([put.x, put.y]), turn)
 
     def _grip(self, item: int) -> np.ndarray:
-        mask = self._saw.segmentation("top") == item + 1
+        mask = self._observation.segmentation("top") == item + 1
         if not mask.any():
             return super()._grip(item)
         rows, columns = np.nonzero(mask)
@@ -88,7 +88,7 @@ SLIP_FRACTION, MAX_SLIPS = 0.08, 2
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The seeds of one file."""
+    """The demonstrations of one file."""
 
     folder: Path
     task: str
@@ -96,35 +96,35 @@ class Job:
 
     @property
     def file(self) -> Path:
-        """The path of the file."""
+        """Path of the file."""
         return self.folder / f"{self.task}_{self.seeds.start}.npz"
 
 
 class _Recorder(Teacher):
-    """A teacher that records its observations and disturbances; its actions are in the episode."""
+    """A teacher that records its observations, and disturbs some of its actions."""
 
     def __init__(self, setting: Setting) -> None:
-        self.saw: list[TableObservation] = []
-        self.slipped: list[bool] = []
-        self._chance = stream("tabletop", "training", setting.id, "slips")
+        self.observations: list[TableObservation] = []
+        self.slips: list[bool] = []
+        self._slip_rng = stream("tabletop", "training", setting.id, "slips")
 
     def act(self, observation: TableObservation) -> np.ndarray:
-        self.saw.append(observation)
+        self.observations.append(observation)
         chosen = super().act(observation)
         # A disturbed push may touch the line, which cannot be undone.
-        able = observation.tool is Tool.SUCTION and sum(self.slipped) < MAX_SLIPS
-        self.slipped.append(able and bool(self._chance.random() < SLIP_FRACTION))
-        return slip(chosen, self._chance) if self.slipped[-1] else chosen
+        allowed = observation.tool is Tool.SUCTION and sum(self.slips) < MAX_SLIPS
+        self.slips.append(allowed and bool(self._slip_rng.random() < SLIP_FRACTION))
+        return slip(chosen, self._slip_rng) if self.slips[-1] else chosen
 
 
 def slip(chosen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return an action (1, 12) with its pick or place position displaced by 12 to 20 cm."""
     end = 6 * int(rng.integers(2))
-    way, far = rng.uniform(0, 2 * np.pi), rng.uniform(0.12, 0.20)
-    wrong = chosen.copy()
-    wrong[0, end : end + 2] += far * np.array([np.cos(way), np.sin(way)])
-    wrong[0, [end, end + 1]] = np.clip(wrong[0, [end, end + 1]], (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
-    return wrong
+    direction, distance = rng.uniform(0, 2 * np.pi), rng.uniform(0.12, 0.20)
+    disturbed = chosen.copy()
+    target = disturbed[0, end : end + 2] + distance * np.array([np.cos(direction), np.sin(direction)])
+    disturbed[0, end : end + 2] = np.clip(target, (X_LOW, Y_LOW), (X_HIGH, Y_HIGH))
+    return disturbed
 
 
 def record(folder: Path, tasks: Sequence[str], per_task: int, workers: int) -> Iterator[tuple[Job, int]]:
@@ -149,10 +149,8 @@ def record(folder: Path, tasks: Sequence[str], per_task: int, workers: int) -> I
                 yield job, count
             else:
                 missing.append(job)
-    if workers == 1 or len(missing) < 2:
-        yield from map(record_job, missing)
-    else:
-        yield from processes.results(record_job, missing, workers)
+    in_process = workers == 1 or len(missing) < 2
+    yield from map(record_job, missing) if in_process else processes.results(record_job, missing, workers)
 
 
 def record_job(job: Job) -> tuple[Job, int]:
@@ -171,7 +169,9 @@ def record_job(job: Job) -> tuple[Job, int]:
         if not played.success:
             continue
         tool = int(task.scene.tool is Tool.SPATULA)
-        for observation, slip, action in zip(teacher.saw, teacher.slipped, played.actions, strict=True):
+        for observation, slip, action in zip(
+            teacher.observations, teacher.slips, played.actions, strict=True
+        ):
             rows.append((len(seeds), len(sights[TokenForm.OBJECTS]), tool, slip, action))
             for form in TokenForm:
                 sights[form].append(tokenize_observation(observation, form))

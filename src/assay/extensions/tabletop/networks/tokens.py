@@ -95,10 +95,10 @@ class ViewTokens:
         return replace(self, crops=_split(pictures).reshape(self.crops.shape))
 
     @staticmethod
-    def join(sights: Sequence[ViewTokens]) -> ViewTokens:
+    def join(images: Sequence[ViewTokens]) -> ViewTokens:
         """Concatenate several sets of tokens of the same form."""
-        arrays = {name: np.concatenate([getattr(sight, name) for sight in sights]) for name in TOKEN_FIELDS}
-        return ViewTokens(form=sights[0].form, **arrays)
+        arrays = {name: np.concatenate([getattr(image, name) for image in images]) for name in TOKEN_FIELDS}
+        return ViewTokens(form=images[0].form, **arrays)
 
 
 Segments = tuple[str | ViewTokens, ...]
@@ -119,9 +119,8 @@ def tokenize_picture(picture: Picture, form: TokenForm) -> ViewTokens:
         return tokens_of_objects(
             [object_tokens(*views[camera], len(picture.scene.items)) for camera in VIEWS]
         )
-    sight = tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS])
-    is_not_plain = (sight.crops != sight.crops[:, :1, :1]).any(axis=(1, 2, 3))
-    return sight.only(is_not_plain)
+    tokens = tokens_of_patches([cut_patches(views[camera][0]) for camera in VIEWS])
+    return tokens.only((tokens.crops != tokens.crops[:, :1, :1]).any(axis=(1, 2, 3)))
 
 
 def split_words(text: str) -> list[str]:

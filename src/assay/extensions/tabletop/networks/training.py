@@ -29,7 +29,7 @@ from assay.extensions.tabletop.networks.dataset import (
     batch_examples,
     bins_to_fractions,
     nearest_bins,
-    target_shares,
+    target_distribution,
 )
 from assay.extensions.tabletop.networks.policy import MODELS
 from assay.extensions.tabletop.networks.tokens import MAX_PLACES, PIECE_SIDE, TokenForm, ViewTokens
@@ -188,7 +188,7 @@ class PromptNetwork(nn.Module):
 
     def _state(self, batch: Batch) -> Tensor:
         """Return the output of the layers at the last token, which is never padding, (examples, WIDTH)."""
-        seen = torch.cat([torch.zeros(1, WIDTH), self.pictures(batch.sight)])
+        seen = torch.cat([torch.zeros(1, WIDTH), self.pictures(batch.images)])
         words, shown = torch.from_numpy(batch.words), torch.from_numpy(batch.shown)
         positions = torch.arange(words.shape[1]).clamp(max=LONGEST - 1)
         tokens = self.words(words) + seen[shown] + self.positions(positions)
@@ -282,7 +282,7 @@ def train(
     seeds = [example.seed for example in dataset.examples]
     return network, NetworkDescription(
         model=model,
-        vocabulary=dataset.vocabulary.known,
+        vocabulary=dataset.vocabulary.words,
         episodes=dataset.episodes,
         first_seed=min(seeds),
         last_seed=max(seeds),
@@ -326,7 +326,9 @@ def train_step(
     positions = np.array([example.bins for example in examples])
     logits, _ = network(batch_examples(examples, vocabulary), torch.from_numpy(nearest_bins(positions)))
     terms = [
-        nn.functional.cross_entropy(logits[axis], torch.from_numpy(target_shares(positions[:, axis], axis)))
+        nn.functional.cross_entropy(
+            logits[axis], torch.from_numpy(target_distribution(positions[:, axis], axis))
+        )
         for axis in range(len(BINS))
     ]
     return descend(network, optimizer, torch.stack(terms).mean(), rate)

@@ -30,7 +30,7 @@ from assay.extensions.tabletop.tasks.learning import ADJECTIVES, NOUNS, STRANGE_
 from assay.extensions.tabletop.tasks.task import Difficulty, TableTask
 from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal
 from assay.extensions.tabletop.world.observation import TableObservation
-from assay.extensions.tabletop.world.scene import SOLIDS
+from assay.extensions.tabletop.world.scene import solids
 from assay.extensions.tabletop.world.textures import DARK, GREY, TEXTURES
 from assay.perturb.words.rewordings.corrupted import random_letters, random_tokens, sub_words
 from assay.perturb.words.stems import stem
@@ -272,7 +272,7 @@ def informative_stems() -> frozenset[str]:
     ]
     bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
     invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
-    vocabulary = " ".join([bare, *TEXTURES, DARK, *SOLIDS, *invented]).lower()
+    vocabulary = " ".join([bare, *TEXTURES, DARK, *solids(), *invented]).lower()
     return frozenset(stem(word) for word in re.findall("[a-z]+", vocabulary) if len(word) > 1)
 
 

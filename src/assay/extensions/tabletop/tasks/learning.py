@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.extensions.tabletop.prompts.prompt import Picture, original, portrait, scene_picture
 from assay.extensions.tabletop.tasks.placing import base_and_piece, into_goal, names_of
-from assay.extensions.tabletop.tasks.task import HELD_OUT, Draw, Drawn, table_task
+from assay.extensions.tabletop.tasks.task import Draw, Drawn
 from assay.extensions.tabletop.world.goals import Put, PutGoal
 from assay.extensions.tabletop.world.scene import TableItem
 from assay.extensions.tabletop.world.textures import DARK, GREY
@@ -43,29 +43,30 @@ def _examples(draw: Draw, lesson: _Lesson) -> dict[str, Picture]:
         shape = draw.one(draw.pools.pieces, but=["block"])
         texture = draw.one(draw.pools.textures_with_dark_version)
         for role, upper in (("more", lesson.upper), ("less", not lesson.upper)):
-            look, size = lesson.finish_at(texture, upper)
-            pictures[f"{role}_{number}"] = portrait(TableItem("demo", shape, look, 0.5, 0.0, size=size))
+            finish, size = lesson.finish_at(texture, upper)
+            pictures[f"{role}_{number}"] = portrait(TableItem("demo", shape, finish, 0.5, 0.0, size=size))
     return pictures
 
 
 def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableItem, TableItem]:
     """Draw the container, the piece at the wanted extreme and its twin at the other."""
-    base = draw.place("base_obj", draw.base(but=["block"]), draw.one(draw.pools.container_looks), fixed=True)
+    base = draw.place(
+        "base_obj", draw.base(but=["block"]), draw.one(draw.pools.container_textures), fixed=True
+    )
     shape = draw.one(draw.pools.pieces, but=["block", base.shape])
     texture = draw.one(draw.pools.textures_with_dark_version, but=[base.texture])
-    look, size = lesson.finish_at(texture, wanted)
-    piece = draw.place("dragged_obj", shape, look, size=size, clear=0.12)
-    look, size = lesson.finish_at(texture, not wanted)
-    return base, piece, draw.place("twin_obj", shape, look, size=size, clear=0.12)
+    finish, size = lesson.finish_at(texture, wanted)
+    piece = draw.place("dragged_obj", shape, finish, size=size, clear=0.12)
+    finish, size = lesson.finish_at(texture, not wanted)
+    return base, piece, draw.place("twin_obj", shape, finish, size=size, clear=0.12)
 
 
 def _strangers(draw: Draw, count: int, *known: TableItem) -> list[TableItem]:
     """Add distractors with shapes that are not part of the task."""
     shapes = [shape for shape in draw.pools.pieces if shape not in {item.shape for item in known} | {"block"}]
-    return draw.others(count, shapes, draw.pools.looks)
+    return draw.others(count, shapes, draw.pools.piece_textures)
 
 
-@table_task("T6", "novel_adj")
 def novel_adj(draw: Draw) -> Drawn:
     """Learn an adjective from comparisons, then put the object that it describes more (or less) into another."""
     lesson, less = _Lesson(draw), draw.chance()
@@ -77,7 +78,6 @@ def novel_adj(draw: Draw) -> Drawn:
     return draw.task(text, pictures, into_goal(piece, base, others))
 
 
-@table_task("T7", "novel_noun")
 def novel_noun(draw: Draw) -> Drawn:
     """Learn two nouns from images, then put one object into the other."""
     base, piece = base_and_piece(draw)
@@ -87,7 +87,6 @@ def novel_noun(draw: Draw) -> Drawn:
     return draw.task(text, _outlines(piece, base), into_goal(piece, base, others))
 
 
-@table_task("T8", "novel_adj_and_noun", HELD_OUT)
 def novel_adj_and_noun(draw: Draw) -> Drawn:
     """Learn nouns and an adjective, then follow a command that consists only of invented words."""
     lesson, less = _Lesson(draw), draw.chance()
@@ -114,48 +113,46 @@ _RADIUS = 0.19
 _MOVES = 2
 
 
-@table_task("T9", "twist")
 def twist(draw: Draw) -> Drawn:
     """Learn an angle from examples, then rotate every object with a texture."""
     total, count = (8 if draw.distracting else 3), int(draw.rng.integers(1, 3))
-    look = draw.one(draw.pools.any_look)
+    texture = draw.one(draw.pools.scene_textures)
     targets = [
-        draw.place(f"dragged_obj_{number}", draw.one(draw.pools.turnable), look, clear=0.1)
+        draw.place(f"dragged_obj_{number}", draw.one(draw.pools.turnable), texture, clear=0.1)
         for number in range(1, count + 1)
     ]
-    looks = [other for other in draw.pools.any_look if other != look]
-    others = draw.others(total - count, draw.pools.turnable, looks, clear=0.1)
+    textures = [other for other in draw.pools.scene_textures if other != texture]
+    others = draw.others(total - count, draw.pools.turnable, textures, clear=0.1)
     angles = range(20, 161, 20) if draw.extreme else range(30, 331, 30)
     turn = math.radians(int(draw.rng.choice(list(angles))))
     pictures = {}
     for number in range(1, EXAMPLES + 1):
         x, y = 0.5 + draw.rng.uniform(-0.0625, 0.0625), draw.rng.uniform(-0.375, 0.375)
-        example = TableItem("demo", draw.one(draw.pools.turnable), draw.one(looks), x, y, draw.yaw())
+        example = TableItem("demo", draw.one(draw.pools.turnable), draw.one(textures), x, y, draw.yaw())
         pictures[f"before_{number}"] = scene_picture(example)
         pictures[f"after_{number}"] = scene_picture(example.at(x, y, example.yaw - turn))
     puts = tuple(
         Put(target.name, target.x, target.y, target.yaw - turn, 0.05, turned=True) for target in targets
     )
-    return draw.task(original("T9", look=look), pictures, PutGoal((puts,), names_of(others)))
+    return draw.task(original("T9", look=texture), pictures, PutGoal((puts,), names_of(others)))
 
 
-@table_task("T10", "follow_motion", HELD_OUT)
 def follow_motion(draw: Draw) -> Drawn:
     """Move an object along the motion shown in frames."""
     points = 10 if draw.extreme else 5
-    shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.any_look)
+    shape, texture = draw.one(draw.pools.pieces), draw.one(draw.pools.scene_textures)
     where = [int(draw.rng.integers(points))]
     for _ in range(_MOVES):
         where.append((where[-1] + (1 if draw.chance() else -1)) % points)
     path = [_on_circle(step, points) for step in where]
-    piece = draw.add(TableItem("dragged_obj", shape, look, *path[0]))
+    piece = draw.add(TableItem("dragged_obj", shape, texture, *path[0]))
     circle = [piece.at(*_on_circle(step, points)) for step in range(points)]
-    looks = [other for other in draw.pools.any_look if other != look]
+    textures = [other for other in draw.pools.scene_textures if other != texture]
     others: list[TableItem] = []
     extras: list[TableItem] = []
     for number in range(3 if draw.distracting else 1):
         for items, at in ((others, f"distractor_{number + 1}"), (extras, f"other_{number + 1}")):
-            item = TableItem(at, draw.one(draw.pools.pieces), draw.one(looks), 0.5, 0.0)
+            item = TableItem(at, draw.one(draw.pools.pieces), draw.one(textures), 0.5, 0.0)
             items.append(item if number == 0 else draw.spot(item, [*circle, *items], clear=0.125))
     for item in others:
         draw.add(item)
@@ -170,7 +167,6 @@ def _on_circle(step: int, points: int) -> tuple[float, float]:
     return 0.5 + _RADIUS * float(np.cos(angle)), _RADIUS * float(np.sin(angle))
 
 
-@table_task("T11", "follow_order")
 def follow_order(draw: Draw) -> Drawn:
     """Stack objects in the order shown in frames."""
     count = 5 if draw.extreme else 3
@@ -179,11 +175,11 @@ def follow_order(draw: Draw) -> Drawn:
     ]
     shape = draw.one(draw.pools.pieces)
     row = [
-        draw.add(TableItem(f"dragged_obj_{i + 1}", shape, look, *slots[i]))
-        for i, look in enumerate(draw.some(draw.pools.any_look, count))
+        draw.add(TableItem(f"dragged_obj_{i + 1}", shape, texture, *slots[i]))
+        for i, texture in enumerate(draw.some(draw.pools.scene_textures, count))
     ]
     shapes = [piece for piece in draw.pools.pieces if piece != shape] or list(draw.pools.pieces)
-    others = draw.others(3 if draw.distracting else 1, shapes, draw.pools.any_look, clear=0.125)
+    others = draw.others(3 if draw.distracting else 1, shapes, draw.pools.scene_textures, clear=0.125)
     piles = [[item] for item in row]
     frames, stages = [_draw_piles(piles, slots)], []
     for _ in range(_MOVES):

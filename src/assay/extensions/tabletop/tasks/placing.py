@@ -9,9 +9,9 @@ import numpy as np
 
 from assay.errors import PlacementError
 from assay.extensions.tabletop.prompts.prompt import original, portrait, scene_picture
-from assay.extensions.tabletop.tasks.task import HELD_OUT, Difficulty, Draw, Drawn, Level, table_task
+from assay.extensions.tabletop.tasks.task import Difficulty, Draw, Drawn
 from assay.extensions.tabletop.world.goals import Put, PutGoal, Rectangle, SweepGoal, reaches_straight
-from assay.extensions.tabletop.world.scene import SOLIDS, TableItem, Tool
+from assay.extensions.tabletop.world.scene import TableItem, Tool, solid
 from assay.extensions.tabletop.world.textures import TEXTURES
 
 
@@ -33,27 +33,27 @@ def names_of(items: list[TableItem]) -> tuple[str, ...]:
 def base_and_piece(draw: Draw) -> tuple[TableItem, TableItem]:
     """Draw a container and a piece of different shape."""
     shape = draw.base()
-    base = draw.place("base_obj", shape, draw.one(draw.pools.container_looks), fixed=True)
-    texture = draw.one(draw.pools.looks, but=[base.texture])
+    base = draw.place("base_obj", shape, draw.one(draw.pools.container_textures), fixed=True)
+    texture = draw.one(draw.pools.piece_textures, but=[base.texture])
     return base, draw.place("dragged_obj", draw.one(draw.pools.pieces, but=[shape]), texture, clear=0.12)
 
 
-@table_task("T1", "visual_manipulation")
 def visual_manipulation(draw: Draw) -> Drawn:
     """Put one object into another."""
     base, piece = base_and_piece(draw)
     count = 6 if draw.distracting else 1
     shapes = draw.pools.pieces if draw.distracting else draw.pools.pieces + draw.pools.containers
-    others = draw.others(count, shapes, draw.pools.looks + draw.pools.container_looks, but=[base, piece])
+    others = draw.others(
+        count, shapes, draw.pools.piece_textures + draw.pools.container_textures, but=[base, piece]
+    )
     pictures = {"dragged_obj": portrait(piece), "base_obj": portrait(base)}
     return draw.task(original("T1"), pictures, into_goal(piece, base, others))
 
 
-@table_task("T2", "scene_understanding")
 def scene_understanding(draw: Draw) -> Drawn:
     """Put an object shown in an image into an object with a given texture."""
     base, piece = base_and_piece(draw)
-    looks = draw.pools.looks + draw.pools.container_looks
+    textures = draw.pools.piece_textures + draw.pools.container_textures
     others = []
     for number in range(3 if draw.distracting else 1):
         name = f"distractor_{number + 1}"
@@ -62,23 +62,22 @@ def scene_understanding(draw: Draw) -> Drawn:
             others.append(draw.place(name, shape, piece.texture, clear=0.12))
         else:
             shape = base.shape if number == 0 else draw.one(draw.pools.pieces, but=[piece.shape])
-            texture = draw.one(looks, but=[base.texture, piece.texture])
+            texture = draw.one(textures, but=[base.texture, piece.texture])
             others.append(draw.place(name, shape, texture, clear=0.12, fixed=shape == base.shape))
     frame = Draw(draw.rng, draw.level, Difficulty.DEFAULT)
     frame.place(piece.name, piece.shape, piece.texture)
     frame.others(3 if draw.distracting else 1, draw.pools.pieces,
-                 [look for look in looks if look != piece.texture])  # fmt: skip
+                 [texture for texture in textures if texture != piece.texture])  # fmt: skip
     text = original("T2", look=piece.texture, base_look=base.texture)
     return draw.task(text, {"scene": scene_picture(*frame.items)}, into_goal(piece, base, others))
 
 
-@table_task("T3", "rotate")
 def rotate(draw: Draw) -> Drawn:
     """Rotate an object by an angle."""
-    shape, look = draw.one(draw.pools.turnable), draw.one(draw.pools.any_look)
-    piece = draw.place("dragged_obj", shape, look)
-    looks = [other for other in draw.pools.any_look if other != look]
-    others = draw.others(8 if draw.distracting else 1, draw.pools.pieces, looks, clear=0.125)
+    shape, texture = draw.one(draw.pools.turnable), draw.one(draw.pools.scene_textures)
+    piece = draw.place("dragged_obj", shape, texture)
+    textures = [other for other in draw.pools.scene_textures if other != texture]
+    others = draw.others(8 if draw.distracting else 1, draw.pools.pieces, textures, clear=0.125)
     angles = range(20, 161, 20) if draw.extreme else range(30, 151, 30)
     angle = int(draw.rng.choice(list(angles)))
     put = Put(piece.name, piece.x, piece.y, piece.yaw - math.radians(angle), turned=True)
@@ -95,18 +94,18 @@ def _draw_arrangement(draw: Draw) -> tuple[list[TableItem], list[TableItem], lis
     starts: list[TableItem] = []
     goals: list[TableItem] = []
     while len(starts) < PIECES:
-        shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.any_look)
-        if f"{look} {shape}" in kinds:
+        shape, texture = draw.one(draw.pools.pieces), draw.one(draw.pools.scene_textures)
+        if f"{texture} {shape}" in kinds:
             continue
-        kinds.add(f"{look} {shape}")
-        start = draw.place(f"dragged_obj_{len(starts) + 1}", shape, look, clear=0.12, keep_off=goals)
+        kinds.add(f"{texture} {shape}")
+        start = draw.place(f"dragged_obj_{len(starts) + 1}", shape, texture, clear=0.12, keep_off=goals)
         starts.append(start)
         goals.append(draw.spot(replace(start, yaw=draw.yaw()), [*draw.items, *goals], clear=0.12))
     others = []
     for number in range(3 if draw.distracting else 2):
         shape = draw.one(draw.pools.pieces)
-        look = draw.one([other for other in draw.pools.any_look if f"{other} {shape}" not in kinds])
-        other = TableItem(f"distractor_{number + 1}", shape, look, 0.5, 0.0, draw.yaw())
+        texture = draw.one([other for other in draw.pools.scene_textures if f"{other} {shape}" not in kinds])
+        other = TableItem(f"distractor_{number + 1}", shape, texture, 0.5, 0.0, draw.yaw())
         if number == 0 and draw.extreme:
             blocked = goals[int(draw.rng.integers(PIECES))]
             others.append(draw.add(other.at(blocked.x, blocked.y)))
@@ -119,7 +118,6 @@ def _puts_at(items: list[TableItem]) -> tuple[Put, ...]:
     return tuple(Put(item.name, item.x, item.y, item.yaw) for item in items)
 
 
-@table_task("T4", "rearrange")
 def rearrange(draw: Draw) -> Drawn:
     """Rearrange the table as in an image."""
     _, goals, others = _draw_arrangement(draw)
@@ -127,7 +125,6 @@ def rearrange(draw: Draw) -> Drawn:
     return draw.task(original("T4"), {"scene": scene_picture(*goals)}, goal)
 
 
-@table_task("T5", "rearrange_then_restore")
 def rearrange_then_restore(draw: Draw) -> Drawn:
     """Rearrange the table as in an image, then restore it."""
     starts, goals, others = _draw_arrangement(draw)
@@ -143,43 +140,41 @@ _NEIGHBOURS = 3
 """Number of bystanders in addition to the two moved objects in a grid of nine cells, as in VIMA-Bench."""
 
 
-@table_task("T14", "same_texture", HELD_OUT)
 def same_texture(draw: Draw) -> Drawn:
     """Put all objects with the texture of a container into it."""
-    look = draw.one(TEXTURES)
-    base = _large_base(draw, draw.base(), look)
+    texture = draw.one(TEXTURES)
+    base = _large_base(draw, draw.base(), texture)
     targets = [
-        draw.place(f"dragged_obj_{number}", draw.one(draw.pools.pieces), look, clear=0.13)
+        draw.place(f"dragged_obj_{number}", draw.one(draw.pools.pieces), texture, clear=0.13)
         for number in (1, 2)
     ]
-    looks = [texture for texture in TEXTURES if texture != look]
-    others = draw.others(5 if draw.distracting else 1, draw.pools.pieces, looks, clear=0.14)
+    textures = [other for other in TEXTURES if other != texture]
+    others = draw.others(5 if draw.distracting else 1, draw.pools.pieces, textures, clear=0.14)
     return _gather(draw, base, targets, others, original("T14"))
 
 
-@table_task("T15", "same_shape")
 def same_shape(draw: Draw) -> Drawn:
     """Put all objects with the profile of a container into it."""
-    containers = [shape for shape in draw.pools.containers if SOLIDS[shape].profile]
+    containers = [shape for shape in draw.pools.containers if solid(shape).profile]
     if draw.extreme:
         containers = [*draw.pools.with_profile("circle"), *draw.pools.with_profile("square")]
-    base = _large_base(draw, draw.one(containers), draw.one(draw.pools.container_looks))
-    profile = SOLIDS[base.shape].profile
-    looks = draw.some(draw.pools.looks, 2, but=[base.texture])
+    base = _large_base(draw, draw.one(containers), draw.one(draw.pools.container_textures))
+    profile = base.solid.profile
+    textures = draw.some(draw.pools.piece_textures, 2, but=[base.texture])
     targets = [
-        draw.place(f"dragged_obj_{i + 1}", draw.one(draw.pools.with_profile(profile)), look, clear=0.13)
-        for i, look in enumerate(looks)
+        draw.place(f"dragged_obj_{i + 1}", draw.one(draw.pools.with_profile(profile)), texture, clear=0.13)
+        for i, texture in enumerate(textures)
     ]
     flat = ["shorter block" if shape == "block" else shape for shape in draw.pools.pieces]
-    shapes = [shape for shape in flat if SOLIDS[shape].profile != profile]
-    unused = [look for look in draw.pools.looks if look not in looks]
+    shapes = [shape for shape in flat if solid(shape).profile != profile]
+    unused = [texture for texture in draw.pools.piece_textures if texture not in textures]
     others = draw.others(5 if draw.distracting else 1, shapes, unused, clear=0.14)
     return _gather(draw, base, targets, others, original("T15"))
 
 
-def _large_base(draw: Draw, shape: str, look: str) -> TableItem:
-    size = (1.0, 1.0, 1.0) if SOLIDS[shape].container else _LARGE
-    return draw.place("base_obj", shape, look, fixed=True, size=size)
+def _large_base(draw: Draw, shape: str, texture: str) -> TableItem:
+    size = (1.0, 1.0, 1.0) if solid(shape).container else _LARGE
+    return draw.place("base_obj", shape, texture, fixed=True, size=size)
 
 
 def _gather(
@@ -190,7 +185,6 @@ def _gather(
     return draw.task(text, {"base_obj": portrait(base)}, goal)
 
 
-@table_task("T16", "manipulate_old_neighbor")
 def manipulate_old_neighbor(draw: Draw) -> Drawn:
     """Put an object and then its former neighbour into a container."""
     side, step, size = (4, 0.12, (0.8, 0.8, 1.0)) if draw.extreme else (3, 0.15, (1.0, 1.0, 1.0))
@@ -206,15 +200,17 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
     words: set[str] = set()
     roles = {target: "dragged_obj", neighbour: "neighbour_obj"}
     for row, column in sorted(filled):
-        item = TableItem("", draw.one(draw.pools.pieces), draw.one(draw.pools.looks), 0.5, 0.0)
+        item = TableItem("", draw.one(draw.pools.pieces), draw.one(draw.pools.piece_textures), 0.5, 0.0)
         while item.words in words:
-            item = replace(item, shape=draw.one(draw.pools.pieces), texture=draw.one(draw.pools.looks))
+            item = replace(
+                item, shape=draw.one(draw.pools.pieces), texture=draw.one(draw.pools.piece_textures)
+            )
         words.add(item.words)
         x, y = 0.5 + (row - (side - 1) / 2) * step, -0.44 + 0.08 * (side == 3) + column * 0.15
         name = roles.get((row, column), f"distractor_{row}{column}")
         draw.add(replace(item, name=name, x=x, y=y, size=size))
     base = draw.add(
-        TableItem("base_obj", draw.base(), draw.one(draw.pools.container_looks), 0.5, 0.3, fixed=True)
+        TableItem("base_obj", draw.base(), draw.one(draw.pools.container_textures), 0.5, 0.3, fixed=True)
     )
     piece = next(item for item in draw.items if item.name == "dragged_obj")
     others = [item for item in draw.items if item.name.startswith("distractor")]
@@ -223,26 +219,25 @@ def manipulate_old_neighbor(draw: Draw) -> Drawn:
     return draw.task(original("T16", way=way), pictures, PutGoal(stages, names_of(others), in_order=True))
 
 
-@table_task("T17", "pick_in_order_then_restore")
 def pick_in_order_then_restore(draw: Draw) -> Drawn:
     """Put an object into one container, into another and back."""
     kinds = [shape for shape in draw.pools.containers if shape != "pan"]
     common = draw.one(kinds)
-    looks = draw.some(draw.pools.container_looks, 6)
+    textures = draw.some(draw.pools.container_textures, 6)
     places = [(x, y) for x in (0.375, 0.625) for y in (-0.25, 0.0, 0.25)]
     bases = []
     for number, index in enumerate(draw.rng.permutation(6)):
         shape = draw.one(kinds) if draw.extreme else common
         x, y = places[index]
-        bases.append(TableItem(f"base_obj_{number}", shape, looks[number], x, y, fixed=True))
-    shape, look = draw.one(draw.pools.pieces), draw.one(draw.pools.looks, but=looks)
-    piece = draw.add(TableItem("dragged_obj", shape, look, bases[0].x, bases[0].y, z=_rest(bases[0])))
+        bases.append(TableItem(f"base_obj_{number}", shape, textures[number], x, y, fixed=True))
+    shape, texture = draw.one(draw.pools.pieces), draw.one(draw.pools.piece_textures, but=textures)
+    piece = draw.add(TableItem("dragged_obj", shape, texture, bases[0].x, bases[0].y, z=_rest(bases[0])))
     for base in bases:
         draw.add(base)
     others = []
     for number, base in enumerate(bases[3:] if draw.distracting else []):
-        kind, look = draw.one(draw.pools.pieces, but=[shape]), draw.one(draw.pools.looks)
-        item = TableItem(f"distractor_{number + 1}", kind, look, base.x, base.y, z=_rest(base))
+        kind, texture = draw.one(draw.pools.pieces, but=[shape]), draw.one(draw.pools.piece_textures)
+        item = TableItem(f"distractor_{number + 1}", kind, texture, base.x, base.y, z=_rest(base))
         others.append(draw.add(item))
     stages = tuple(
         (Put("dragged_obj", base.x, base.y, base.yaw, 0.05),) for base in (bases[1], bases[2], bases[0])
@@ -262,7 +257,6 @@ _SHAPES = ("cross", "diamond", "triangle", "flower", "heart", "hexagon", "pentag
 _SPREAD = 0.16
 
 
-@table_task("T12", "sweep_without_exceeding", (Level.L1, Level.L2))
 def sweep_without_exceeding(draw: Draw) -> Drawn:
     """Sweep blocks into a rectangle without exceeding a line."""
     x = float(draw.rng.uniform(0.3425, 0.437))
@@ -272,7 +266,6 @@ def sweep_without_exceeding(draw: Draw) -> Drawn:
     return _sweep(draw, bounds, line, zone, (x - 0.02, -0.169, x + 0.02, 0.169), "T12")
 
 
-@table_task("T13", "sweep_without_touching", HELD_OUT)
 def sweep_without_touching(draw: Draw) -> Drawn:
     """Sweep blocks into a rectangle, going around a line in front of it."""
     bounds = TableItem("bounds", "three-sided rectangle", "", 0.39, 0.0, size=(0.172, 0.30, 1.0), fixed=True)
@@ -286,22 +279,26 @@ def _sweep(
 ) -> Drawn:
     counts, shares = ((3, 4, 5), (0.2, 0.4, 0.4)) if draw.distracting else ((1, 2, 3), (0.5, 0.25, 0.25))
     count = int(draw.rng.choice(counts, p=shares))
-    looks = draw.some(draw.pools.any_look, 4)
-    bounds, line = draw.add(replace(bounds, texture=looks[0])), draw.add(replace(line, texture=looks[1]))
+    textures = draw.some(draw.pools.scene_textures, 4)
+    bounds, line = (
+        draw.add(replace(bounds, texture=textures[0])),
+        draw.add(replace(line, texture=textures[1])),
+    )
     shape = draw.one(_SHAPES) if draw.extreme else "small block"
     scale = draw.rng.uniform(0.4, 0.7, 2) if draw.extreme else np.ones(2)
     size = (float(scale[0]), float(scale[1]), 1.0)
     corners = [_CORNERS[i] for i in draw.rng.permutation(2)]
     groups: list[list[TableItem]] = []
-    for role, look, corner in zip(("swept_obj", "distractor"), looks[2:], corners, strict=True):
+    for role, texture, corner in zip(("swept_obj", "distractor"), textures[2:], corners, strict=True):
         blocks: list[TableItem] = []
         for number in range(1, count + 1):
-            item = TableItem(f"{role}_{number}", shape, look, 0.5, 0.0, draw.yaw(), size=size)
+            item = TableItem(f"{role}_{number}", shape, texture, 0.5, 0.0, draw.yaw(), size=size)
             for _ in range(300):
                 x, y = (float(at + draw.rng.uniform(0, _SPREAD)) for at in corner)
-                solid = [other for other in draw.items if not other.solid.flat]
+                obstacles = [other for other in draw.items if not other.solid.flat]
                 if x + item.radius <= 0.75 and all(
-                    np.hypot(x - other.x, y - other.y) > item.radius + other.radius + 0.008 for other in solid
+                    np.hypot(x - other.x, y - other.y) > item.radius + other.radius + 0.008
+                    for other in obstacles
                 ):
                     break
             else:

@@ -13,8 +13,6 @@ from assay.errors import PlacementError, TaskError, did_you_mean
 from assay.extensions.tabletop.prompts.prompt import Picture, Prompt
 from assay.extensions.tabletop.world.goals import Goal
 from assay.extensions.tabletop.world.scene import (
-    SOLIDS,
-    TURNABLE,
     X_HIGH,
     X_LOW,
     Y_HIGH,
@@ -70,10 +68,8 @@ def parse_level(kind: type[T], text: str) -> T:
     return kind(text)
 
 
-def _pairs(pattern: str, text: str) -> tuple[str, ...]:
-    return tuple(f"{a} and {b} {pattern}" for a, b in (pair.split("-") for pair in text.split()))
-
-
+TURNABLE = (*(f"letter {letter}" for letter in "AEGMRTV"), "heart", "L-shaped block")
+"""Pieces whose yaw is visible."""
 HELD_BACK = ("letter R", "diamond", "hexagon", "round", "star")
 SEEN_PIECES = (
     "letter A", "letter E", "letter G", "letter M", "letter T", "letter V", "block", "cross", "triangle",
@@ -82,14 +78,16 @@ SEEN_PIECES = (
 SEEN_CONTAINERS, NEW_CONTAINERS = ("bowl", "frame", "container", "square"), ("pallet", "pan")
 SET_1 = (
     "red", "green", "yellow", "granite", "polka dot", "tiger", "rainbow",
-    *_pairs("stripe", "red-yellow yellow-green"),
-    *_pairs("polka dot", "red-yellow red-green red-blue yellow-blue green-blue"),
+    "red and yellow stripe", "yellow and green stripe",
+    "red and yellow polka dot", "red and green polka dot", "red and blue polka dot",
+    "yellow and blue polka dot", "green and blue polka dot",
     "red swirl", "green swirl", "red paisley", "yellow paisley", "green paisley",
 )  # fmt: skip
 SET_2 = (
     "blue", "purple", "cyan", "olive", "tiles", "wooden", "plastic", "checkerboard",
-    *_pairs("stripe", "red-blue yellow-blue red-purple yellow-purple green-purple blue-purple"),
-    *_pairs("polka dot", "yellow-purple green-purple blue-purple"),
+    "red and blue stripe", "yellow and blue stripe", "red and purple stripe",
+    "yellow and purple stripe", "green and purple stripe", "blue and purple stripe",
+    "yellow and purple polka dot", "green and purple polka dot", "blue and purple polka dot",
     "purple swirl", "blue swirl", "blue paisley",
 )  # fmt: skip
 NEW_TEXTURES = tuple(name for name in TEXTURES if name not in SET_1 + SET_2)
@@ -102,28 +100,27 @@ class Pools:
 
     pieces: tuple[str, ...]
     containers: tuple[str, ...]
-    looks: tuple[str, ...]
-    """Textures of pieces."""
-    container_looks: tuple[str, ...]
-    any_look: tuple[str, ...]
-    """Textures in tasks without a container."""
+    piece_textures: tuple[str, ...]
+    container_textures: tuple[str, ...]
+    scene_textures: tuple[str, ...]
+    """Textures of all objects in tasks without a container."""
 
     @property
     def turnable(self) -> tuple[str, ...]:
-        """Pieces that look different at every yaw."""
+        """Pieces whose yaw is visible in an image."""
         return tuple(name for name in self.pieces if name in TURNABLE)
 
     @property
     def textures_with_dark_version(self) -> tuple[str, ...]:
         """Textures of pieces that exist in a light and a dark version."""
-        return tuple(name for name in self.looks if name in TWINNED)
+        return tuple(name for name in self.piece_textures if name in TWINNED)
 
     def with_profile(self, profile: str) -> tuple[str, ...]:
         """Return the pieces with a profile, with the flat block in place of the tall one."""
         names = dict.fromkeys(
             "shorter block" if name == "block" else name for name in (*self.pieces, "block")
         )
-        return tuple(name for name in names if SOLIDS[name].profile == profile)
+        return tuple(name for name in names if solid(name).profile == profile)
 
 
 POOLS = {
@@ -205,18 +202,18 @@ class Draw:
         raise PlacementError(f"no room on the table for a {item.words}")
 
     def others(
-        self, count: int, shapes: Sequence[str], looks: Sequence[str], *, but: Sequence[TableItem] = (),
+        self, count: int, shapes: Sequence[str], textures: Sequence[str], *, but: Sequence[TableItem] = (),
         clear: float = 0.12,
     ) -> list[TableItem]:  # fmt: skip
         """Add distractors whose descriptions differ from those of the items in ``but``."""
         distractors: list[TableItem] = []
         taken = {item.words for item in but}
         while len(distractors) < count:
-            shape, look = self.one(shapes), self.one(looks)
-            if f"{look} {shape}" in taken:
+            shape, texture = self.one(shapes), self.one(textures)
+            if f"{texture} {shape}" in taken:
                 continue
             name, fixed = f"distractor_{len(distractors) + 1}", solid(shape).container
-            distractors.append(self.place(name, shape, look, clear=clear, fixed=fixed))
+            distractors.append(self.place(name, shape, texture, clear=clear, fixed=fixed))
         return distractors
 
     def task(
@@ -283,32 +280,24 @@ class TableTask:
         return max(MAX_ACTIONS, 2 * self.best)
 
 
+TRAINED = (Level.L1, Level.L2, Level.L3)
+"""Levels of the training tasks."""
+HELD_OUT = (Level.L4,)
+"""Levels of the tasks held out from training."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskKind:
     """One of the seventeen kinds of task."""
 
     id: str
     """Identifier, ``T1`` to ``T17``."""
-    name: str
-    """Name in VIMA-Bench."""
     make: Callable[[Draw], Drawn]
-    levels: tuple[Level, ...]
+    """Function that draws a task of this kind; its name is that of the task in VIMA-Bench."""
+    levels: tuple[Level, ...] = TRAINED
+    """Levels of novelty at which the task exists."""
 
-
-TRAINED = (Level.L1, Level.L2, Level.L3)
-"""Levels of the training tasks."""
-HELD_OUT = (Level.L4,)
-"""Levels of the tasks held out from training."""
-REGISTERED_KINDS: dict[str, TaskKind] = {}
-
-
-def table_task(
-    task_id: str, name: str, levels: tuple[Level, ...] = TRAINED
-) -> Callable[[Callable[[Draw], Drawn]], Callable[[Draw], Drawn]]:
-    """Register a function that draws tasks of one kind."""
-
-    def register(make: Callable[[Draw], Drawn]) -> Callable[[Draw], Drawn]:
-        REGISTERED_KINDS[task_id] = TaskKind(task_id, name, make, levels)
-        return make
-
-    return register
+    @property
+    def name(self) -> str:
+        """The task's name in VIMA-Bench."""
+        return self.make.__name__

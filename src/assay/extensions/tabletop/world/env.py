@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,18 +100,18 @@ TABLETOP_WORLD = TabletopWorld()
 
 
 class TableEnv(Env):
-    """Runs episodes on the table, all of one ``task`` if given. Building a table takes milliseconds."""
+    """Environment of the table; with ``task``, every episode runs this task instead of its spec's."""
 
     world = TABLETOP_WORLD
     simulation: TableSimulation
     task: TableTask
 
     def __init__(self, task: TableTask | None = None) -> None:
-        self._given = task
+        self._fixed_task = task
 
     def reset(self, spec: EpisodeSpec) -> TableObservation:
         """Build the table and let all objects come to rest."""
-        self.task = self._given or TABLETOP_WORLD.task(spec)
+        self.task = self._fixed_task or TABLETOP_WORLD.task(spec)
         self.simulation = TableSimulation(self.task.scene)
         self.progress = TableGoalProgress(self.task.goal, self.task.scene)
         self.effects: list[ActionEffect] = []
@@ -122,7 +122,7 @@ class TableEnv(Env):
         """Mistake after each action; empty for none."""
         self._moved: str | None = None
         self._start = self.simulation.poses()[:, :2]
-        self._places = [START_XY]
+        self._releases = [START_XY]
         self._rendered = TableRenderer.shared().count
         return self.simulation.observe()
 
@@ -143,10 +143,10 @@ class TableEnv(Env):
         self.effects.append(report.effect)
         self.held.append(items[report.held].name if report.held >= 0 else "")
         self.mistakes.append(self.progress.update(report.trail).mistake)
-        self._places.append((float(action[6]), float(action[7])))
+        self._releases.append((float(action[6]), float(action[7])))
         if self._moved is None:
-            gone = np.linalg.norm(self.simulation.poses()[:, :2] - self._start, axis=1)
-            self._moved = items[int(gone.argmax())].name if gone.max() > MOVED_DISTANCE else None
+            distances = np.linalg.norm(self.simulation.poses()[:, :2] - self._start, axis=1)
+            self._moved = items[int(distances.argmax())].name if distances.max() > MOVED_DISTANCE else None
         return self.simulation.observe()
 
     def succeeded(self) -> bool:
@@ -155,7 +155,7 @@ class TableEnv(Env):
 
     def record(self) -> Record:
         """Return the release position of each action, the first objects carried and moved, and the mistakes."""
-        places = np.column_stack([self._places, np.zeros(len(self._places))]).astype(np.float32)
+        places = np.column_stack([self._releases, np.zeros(len(self._releases))]).astype(np.float32)
         path = Trajectory(places, np.zeros(len(places), np.float32), np.zeros((0, ACTION_SIZE), np.float32))
         return Record(
             path,
@@ -211,23 +211,24 @@ def play(
     perturbations: Sequence[Perturbation] = (),
 ) -> PlayedTable:
     """Run a policy on a task for at most ``most`` actions, with the observation filters in ``perturbations``."""
-    env = TableEnv(task)
-    spec = EpisodeSpec(
-        task.id,
-        task.setting.seed if seed is None else seed,
-        PACK,
-        perturbations=tuple(perturbations),
-        steps=most or task.most,
-    )
+    env, seed = TableEnv(task), task.setting.seed if seed is None else seed
+    spec = EpisodeSpec(task.id, seed, PACK, perturbations=tuple(perturbations), steps=most or task.most)
     return PlayedTable(rollout(env, policy, spec), env)
 
 
-def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Path:
-    """Write a sheet as a PNG: for each task its prompt, and the table before and after the oracle's actions."""
+def experiment_sheet(
+    path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
+) -> list[str]:
+    """Draw a PNG with the prompt of each episode and the table before and after the oracle's actions.
+
+    Returns the reasons why some episodes cannot be drawn, which is always empty.
+    """
     from assay.report.sheets import SheetCell, save_sheet
 
     cells = []
-    for title, task in titled:
+    for spec in specs:
+        on_condition(f"{spec.task} {spec.condition}")
+        task = TABLETOP_WORLD.task(spec)
         played = play(task, TableOracle())
         outcome = "solved" if played.success else "NOT solved"
         ending = f"{outcome} in {len(played.actions)} actions (minimum: {task.best})"
@@ -236,19 +237,6 @@ def save_table_sheet(path: Path, titled: Iterable[tuple[str, TableTask]]) -> Pat
         views = [table.image(camera) for table in tables for camera in VIEWS]
         lines = [task.prompt.text, f"Images in the prompt; start (front, top); end (front, top): {ending}"]
         rows = [pictures[first : first + len(views)] for first in range(0, len(pictures), len(views))]
-        cells.append(SheetCell(title, lines, [*rows, views]))
-    return save_sheet(path, "Tabletop tasks", cells, columns=1)
-
-
-def experiment_sheet(
-    path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
-) -> list[str]:
-    """Draw a sheet of episodes; return the reasons why some cannot be drawn, which is always empty."""
-
-    def rows() -> Iterator[tuple[str, TableTask]]:
-        for spec in specs:
-            on_condition(f"{spec.task} {spec.condition}")
-            yield f"{spec.task}  {spec.condition}", TABLETOP_WORLD.task(spec)
-
-    save_table_sheet(path, rows())
+        cells.append(SheetCell(f"{spec.task}  {spec.condition}", lines, [*rows, views]))
+    save_sheet(path, "Tabletop tasks", cells, columns=1)
     return []

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -100,95 +99,92 @@ def _bars(width: float, depth: float, bar: float, sides: str = "nesw") -> list[n
     return [_box(*places[side]) for side in sides]
 
 
-_STAR_TIPS, _STAR_NOTCHES = _regular(5), _regular(5, 0.22, np.pi / 2 + np.pi / 5)
-_OUTLINES: dict[str, tuple[list[np.ndarray], tuple[float, float, float]]] = {
-    # name: convex pieces in any unit, then the size they are brought to: x, y, height, metres
-    "block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.064)),
-    "shorter block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.027)),
-    "small block": ([_box(0, 0, 1, 1)], (0.03, 0.03, 0.03)),
-    "L-shaped block": ([_box(-0.3, 0, 0.4, 1), _box(0, -0.3, 1, 0.4)], (0.096, 0.096, 0.029)),
-    "letter A": (
-        [_stroke((-0.4, -0.5), (0, 0.45)), _stroke((0.4, -0.5), (0, 0.45)), _box(0, -0.15, 0.5, 0.18)],
-        (0.09, 0.103, 0.033),
-    ),
-    "letter E": (
-        [_box(-0.4, 0, 0.3, 1), *(_box(0, y, 1, 0.2) for y in (-0.4, 0, 0.4))],
-        (0.065, 0.102, 0.033),
-    ),
-    "letter G": (
-        [
-            _box(-0.39, 0, 0.22, 1),
-            *(_box(0, y, 1, 0.2) for y in (0.4, -0.4)),
-            _box(0.4, -0.25, 0.2, 0.5),
-            _box(0.25, -0.08, 0.4, 0.16),
-        ],
-        (0.082, 0.105, 0.033),
-    ),
-    "letter M": (
-        [
-            *(_box(x, 0, 0.2, 1) for x in (-0.4, 0.4)),
-            *(_stroke((x, 0.42), (0, -0.1)) for x in (-0.4, 0.4)),
-        ],
-        (0.1, 0.097, 0.031),
-    ),
-    "letter R": (
-        [
-            _box(-0.37, 0, 0.26, 1),
-            _box(0, 0.41, 0.9, 0.18),
-            _box(0.37, 0.22, 0.26, 0.5),
-            _box(0, 0.02, 0.9, 0.18),
-            _stroke((0, 0), (0.36, -0.45), 0.25),
-        ],
-        (0.075, 0.102, 0.033),
-    ),
-    "letter T": ([_box(0, 0.39, 1, 0.22), _box(0, 0, 0.24, 1)], (0.108, 0.108, 0.033)),
-    "letter V": ([_stroke((x, 0.5), (0, -0.42)) for x in (-0.4, 0.4)], (0.085, 0.102, 0.033)),
-    "cross": ([_box(0, 0, 1, 0.34), _box(0, 0, 0.34, 1)], (0.096, 0.096, 0.029)),
-    "diamond": ([_regular(4)], (0.12, 0.096, 0.029)),
-    "triangle": ([_regular(3)], (0.108, 0.096, 0.029)),
-    "flower": (
-        [_regular(10, 0.24) + spot for spot in _regular(4, 0.27, 0.0)] + [_regular(4, 0.3)],
-        (0.108, 0.108, 0.033),
-    ),
-    "heart": (
-        [
-            _hull(np.vstack([_regular(14, 0.27) + (side * 0.23, 0.2), [(0, -0.5), (0, 0.2)]]))
-            for side in (-1, 1)
-        ],
-        (0.103, 0.095, 0.033),
-    ),
-    "hexagon": ([_regular(6)], (0.094, 0.108, 0.033)),
-    "pentagon": ([_regular(5)], (0.103, 0.098, 0.033)),
-    "star": (
-        [np.array([(0.0, 0.0), _STAR_NOTCHES[i - 1], _STAR_TIPS[i], _STAR_NOTCHES[i]]) for i in range(5)],
-        (0.112, 0.109, 0.033),
-    ),
-    "ring": (_annulus(0.27, 0.5, 10), (0.096, 0.096, 0.029)),
-    "round": ([_regular(20)], (0.096, 0.096, 0.029)),
-}
-_PROFILES: dict[str, Profile] = {
-    "ring": "circle", "round": "circle", "block": "square", "shorter block": "square", "small block": "square"
-}  # fmt: skip
-
-
 def _prism(outline: np.ndarray, high: float, low: float = 0.0) -> ConvexPiece:
     return ConvexPiece(outline, outline, low, high)
 
 
-def _extrude(outlines: list[np.ndarray], size: tuple[float, float, float]) -> tuple[ConvexPiece, ...]:
-    points = np.vstack(outlines)
-    low, high = points.min(axis=0), points.max(axis=0)
-    fitted = [(outline - (low + high) / 2) / (high - low) * size[:2] for outline in outlines]
-    return tuple(_prism(outline, size[2]) for outline in fitted)
+def _marking(outlines: list[np.ndarray], *, container: bool = False, profile: Profile = "") -> Solid:
+    return Solid(tuple(_prism(outline, 0.0015) for outline in outlines), True, container, profile)
 
 
-def _marking(outlines: list[np.ndarray]) -> Solid:
-    return Solid(tuple(_prism(outline, 0.0015) for outline in outlines), flat=True)
-
-
-SOLIDS: Mapping[str, Solid] = MappingProxyType(
-    {name: Solid(_extrude(*outline), profile=_PROFILES.get(name, "")) for name, outline in _OUTLINES.items()}
-    | {
+@cache
+def solids() -> Mapping[str, Solid]:
+    """Return all shapes by name; ``three-sided rectangle`` and ``line`` are one metre wide before scaling."""
+    tips, notches = _regular(5), _regular(5, 0.22, np.pi / 2 + np.pi / 5)
+    outlines: dict[str, tuple[list[np.ndarray], tuple[float, float, float]]] = {
+        # Convex parts of the outline in any unit, and the size to which they are scaled: x, y, height in metres.
+        "block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.064)),
+        "shorter block": ([_box(0, 0, 1, 1)], (0.07, 0.07, 0.027)),
+        "small block": ([_box(0, 0, 1, 1)], (0.03, 0.03, 0.03)),
+        "L-shaped block": ([_box(-0.3, 0, 0.4, 1), _box(0, -0.3, 1, 0.4)], (0.096, 0.096, 0.029)),
+        "letter A": (
+            [_stroke((-0.4, -0.5), (0, 0.45)), _stroke((0.4, -0.5), (0, 0.45)), _box(0, -0.15, 0.5, 0.18)],
+            (0.09, 0.103, 0.033),
+        ),
+        "letter E": (
+            [_box(-0.4, 0, 0.3, 1), *(_box(0, y, 1, 0.2) for y in (-0.4, 0, 0.4))],
+            (0.065, 0.102, 0.033),
+        ),
+        "letter G": (
+            [
+                _box(-0.39, 0, 0.22, 1),
+                *(_box(0, y, 1, 0.2) for y in (0.4, -0.4)),
+                _box(0.4, -0.25, 0.2, 0.5),
+                _box(0.25, -0.08, 0.4, 0.16),
+            ],
+            (0.082, 0.105, 0.033),
+        ),
+        "letter M": (
+            [
+                *(_box(x, 0, 0.2, 1) for x in (-0.4, 0.4)),
+                *(_stroke((x, 0.42), (0, -0.1)) for x in (-0.4, 0.4)),
+            ],
+            (0.1, 0.097, 0.031),
+        ),
+        "letter R": (
+            [
+                _box(-0.37, 0, 0.26, 1),
+                _box(0, 0.41, 0.9, 0.18),
+                _box(0.37, 0.22, 0.26, 0.5),
+                _box(0, 0.02, 0.9, 0.18),
+                _stroke((0, 0), (0.36, -0.45), 0.25),
+            ],
+            (0.075, 0.102, 0.033),
+        ),
+        "letter T": ([_box(0, 0.39, 1, 0.22), _box(0, 0, 0.24, 1)], (0.108, 0.108, 0.033)),
+        "letter V": ([_stroke((x, 0.5), (0, -0.42)) for x in (-0.4, 0.4)], (0.085, 0.102, 0.033)),
+        "cross": ([_box(0, 0, 1, 0.34), _box(0, 0, 0.34, 1)], (0.096, 0.096, 0.029)),
+        "diamond": ([_regular(4)], (0.12, 0.096, 0.029)),
+        "triangle": ([_regular(3)], (0.108, 0.096, 0.029)),
+        "flower": (
+            [_regular(10, 0.24) + spot for spot in _regular(4, 0.27, 0.0)] + [_regular(4, 0.3)],
+            (0.108, 0.108, 0.033),
+        ),
+        "heart": (
+            [
+                _hull(np.vstack([_regular(14, 0.27) + (side * 0.23, 0.2), [(0, -0.5), (0, 0.2)]]))
+                for side in (-1, 1)
+            ],
+            (0.103, 0.095, 0.033),
+        ),
+        "hexagon": ([_regular(6)], (0.094, 0.108, 0.033)),
+        "pentagon": ([_regular(5)], (0.103, 0.098, 0.033)),
+        "star": (
+            [np.array([(0.0, 0.0), notches[i - 1], tips[i], notches[i]]) for i in range(5)],
+            (0.112, 0.109, 0.033),
+        ),
+        "ring": (_annulus(0.27, 0.5, 10), (0.096, 0.096, 0.029)),
+        "round": ([_regular(20)], (0.096, 0.096, 0.029)),
+    }
+    profiles: dict[str, Profile] = {"ring": "circle", "round": "circle"}
+    profiles |= dict.fromkeys(("block", "shorter block", "small block"), "square")
+    shapes: dict[str, Solid] = {}
+    for name, (parts, size) in outlines.items():
+        points = np.vstack(parts)
+        low, high = points.min(axis=0), points.max(axis=0)
+        fitted = [(part - (low + high) / 2) / (high - low) * size[:2] for part in parts]
+        shapes[name] = Solid(tuple(_prism(part, size[2]) for part in fitted), profile=profiles.get(name, ""))
+    return shapes | {
         "bowl": Solid(
             (
                 _prism(_regular(12, 0.062), 0.006),
@@ -217,7 +213,7 @@ SOLIDS: Mapping[str, Solid] = MappingProxyType(
             container=True,
             profile="square",
         ),
-        "frame": replace(_marking(_bars(0.18, 0.18, 0.014)), container=True, profile="square"),
+        "frame": _marking(_bars(0.18, 0.18, 0.014), container=True, profile="square"),
         "container": Solid(
             (
                 _prism(_box(0, 0, 0.16, 0.16), 0.003),
@@ -226,29 +222,24 @@ SOLIDS: Mapping[str, Solid] = MappingProxyType(
             container=True,
             profile="square",
         ),
-        "square": replace(_marking(_bars(0.24, 0.24, 0.04)), container=True, profile="square"),
+        "square": _marking(_bars(0.24, 0.24, 0.04), container=True, profile="square"),
         "three-sided rectangle": _marking(_bars(1.0, 1.0, 0.07, "nwe")),
         "line": _marking([_box(0, 0, 1.0, 1.0)]),
     }
-)
-"""All shapes by name; the last two are one metre wide before scaling."""
-
-CONTAINERS = tuple(name for name, solid in SOLIDS.items() if solid.container)
-TURNABLE = (*(name for name in _OUTLINES if name.startswith("letter")), "heart", "L-shaped block")
-"""Pieces that look different at every yaw."""
 
 
 @cache
 def solid(name: str, size: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Solid:
     """Return the shape with a name, scaled along x, y and z. Raise TaskError with the valid names if it is unknown."""
-    if name not in SOLIDS:
-        raise TaskError(f"unknown shape '{name}': {did_you_mean(name, SOLIDS)}")
+    shapes = solids()
+    if name not in shapes:
+        raise TaskError(f"unknown shape '{name}': {did_you_mean(name, shapes)}")
     scale, up = np.array(size[:2]), size[2]
     pieces = tuple(
         ConvexPiece(piece.bottom * scale, piece.top * scale, piece.low * up, piece.high * up)
-        for piece in SOLIDS[name].pieces
+        for piece in shapes[name].pieces
     )
-    return replace(SOLIDS[name], pieces=pieces)
+    return replace(shapes[name], pieces=pieces)
 
 
 X_LOW, X_HIGH, Y_LOW, Y_HIGH = 0.25, 0.75, -0.5, 0.5
@@ -269,7 +260,7 @@ class TableItem:
     name: str
     """Name, unique in the scene, such as ``dragged_obj``."""
     shape: str
-    """Key of `SOLIDS`."""
+    """Name of the shape, one of `solids`."""
     texture: str
     x: float
     """Position along x, in metres."""
