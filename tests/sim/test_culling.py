@@ -16,9 +16,7 @@ Compiled = Callable[[str], CompiledScene]
 
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.parametrize("pack", ["compiled", "compiled_libero"])
-def test_culling_changes_no_pixel(
-    pack: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-):
+def test_culling_changes_no_pixel(pack: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch):
     simulation = Simulation(request.getfixturevalue(pack)("libero_goal/0"))
     simulation.reset(simulation.sample(0))
     seen = simulation.step(np.array([1, -1, -1, 1, 0, 1, 1.0]))

@@ -129,7 +129,8 @@ class LiberoPack(AssetPack):
             _size_table(root, friction="1 0.005 0.0001")
         return root
 
-    def _part(self, name: str) -> Element:
+    def part(self, name: str) -> Element:
+        """Return a new XML document for the arm, the gripper or the pedestal, from robosuite's files."""
         return read_mjcf(_existing(self.robosuite / _ROBOT_FILES[name], _ROBOSUITE_ORIGIN))
 
 
