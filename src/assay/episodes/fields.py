@@ -29,7 +29,7 @@ def check(value: Any) -> None:
 
     Number fields are created by `within` or with `between`; choice fields have an Enum as their type.
     """
-    choices, lengths = _types(type(value))
+    choices, lengths = _types(value.__class__)
     for attribute in fields(value):
         name, content = attribute.name, getattr(value, attribute.name)
         if content is None and attribute.default is None:

@@ -88,7 +88,7 @@ class Stepwise:
     @property
     def over(self) -> bool:
         """Whether the episode has ended."""
-        return self.succeeded or self.truncated
+        return self.succeeded or self.steps >= self.horizon
 
     def step(self, action: object, *, absolute: bool = False) -> Any:
         """Execute one action, (action size,), which is an absolute pose if ``absolute`` is True.

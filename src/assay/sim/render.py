@@ -68,8 +68,6 @@ class Renderer:
         """Whether the GL context has a shadow map."""
         self._gl: Any = None
         self._release: Callable[[], object] = lambda: None
-        self._size = (0, 0)
-        """Width and height of GL's multisampled buffer, in pixels."""
         self.count = 0
         """Number of images rendered so far."""
 
@@ -79,11 +77,6 @@ class Renderer:
         An MjData is rendered with its current kinematics.
         """
         self._draw(moment, camera, height, width, segmented=False)
-        return self._read_pixels()
-
-    def sketch(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
-        """Render a colour image without antialiasing, in half the time of `colour`; for videos, not for policies."""
-        self._draw(moment, camera, height, width, segmented=False, smooth=False)
         return self._read_pixels()
 
     def raw_depth(self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int) -> np.ndarray:
@@ -151,14 +144,7 @@ class Renderer:
         self._context = self._gl = None
 
     def _draw(
-        self,
-        moment: Snapshot | mujoco.MjData,
-        camera: str,
-        height: int,
-        width: int,
-        *,
-        segmented: bool,
-        smooth: bool = True,
+        self, moment: Snapshot | mujoco.MjData, camera: str, height: int, width: int, *, segmented: bool
     ) -> None:
         if not isinstance(camera, str):
             raise RenderingError(f"a camera's name must be a string, not {camera!r}")
@@ -174,11 +160,8 @@ class Renderer:
         _make_current(self._gl)
         # All renderers of a thread share its GL context, so another one may have selected its buffer.
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
-        self._size = (max(width, self._size[0]), max(height, self._size[1]))
-        # MuJoCo applies a changed number of samples only if the size changes as well: use an extra column.
-        size = (self._size[0] + (not smooth), self._size[1])
-        if size != (self._context.offWidth, self._context.offHeight):
-            self._context.offSamples = self._samples if smooth else 0
+        if width > self._context.offWidth or height > self._context.offHeight:
+            size = (max(width, self._context.offWidth), max(height, self._context.offHeight))
             mujoco.mjr_resizeOffscreen(*size, self._context)
         self._viewport = mujoco.MjrRect(0, 0, width, height)
         data = self._pose(moment) if isinstance(moment, Snapshot) else moment
@@ -239,8 +222,6 @@ class Renderer:
         self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
         quality.shadowsize, self._shadows = shadow_size, shadows
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
-        self._size = (self._context.offWidth, self._context.offHeight)
-        self._samples = self._context.offSamples
         self._scene = mujoco.MjvScene(self._model, maxgeom=MAX_GEOMS)
         self._options = mujoco.MjvOption()
         self._options.geomgroup[HIDDEN_GROUP] = 0

@@ -93,8 +93,8 @@ class LiberoPack(AssetPack):
         """The categories that cannot be moved, the same as in the primitives pack."""
         return self.categories & AssetPack().fixtures
 
-    @cached_property
-    def _digest(self) -> str:
+    def digest(self) -> str:
+        """Return the hexadecimal SHA-256 of the pack's files."""
         sources = [(self.robosuite, self.robosuite / file) for file in _ROBOT_FILES.values()]
         sources += [(self.libero, self.libero / "scenes" / f"{scene}.xml") for scene, *_ in _ROOMS.values()]
         sources += [(self.libero, file) for _, file in sorted(self._own_files.items())]

@@ -92,10 +92,6 @@ class AssetPack:
 
     def digest(self) -> str:
         """Return the hexadecimal SHA-256 of the pack's files and its table of variants."""
-        return self._digest
-
-    @cached_property
-    def _digest(self) -> str:
         files = [(self.folder, file) for file in sorted(self.folder.rglob("*.xml"))]
         return hash_files(files, extra=repr(sorted(self.variants.items())))
 
