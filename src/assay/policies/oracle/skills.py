@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -55,11 +54,11 @@ SIMILAR_DISTANCE_M, SIMILAR_COSINE = 0.012, 0.97
 MAX_GRASP_ERROR_M = 0.03
 """Distance from a grasp, in metres, beyond which the gripper is not closed."""
 CROWDING_COST = 0.005
-"""Cost per gripper point that touches an obstacle at the spot."""
+"""Cost per gripper point that touches an obstacle when the object is at its spot."""
 LOW_OBJECT_M = 0.05
 """Maximum height, in metres, of an object that is first slid into the open if it has no free space around it."""
 MIN_CONTACTS = 8
-"""Minimum number of gripper points in contact at which an object is slid into the open."""
+"""Minimum number of gripper points that touch obstacles for an object to be slid into the open."""
 SLIDE_DISTANCE_M = 0.08
 """Distance, in metres, by which an object is slid into the open."""
 PRESS_DEPTH_M = 0.008
@@ -74,29 +73,11 @@ EXTRA_CLOSING_STEPS = 8
 """Maximum number of additional closing steps for thin objects, until both fingers touch the object."""
 
 
-class FailedGrasps:
-    """Failed grasps of each object, in the object's frame, so that other grasps are tried first."""
-
-    def __init__(self) -> None:
-        self._grasps: defaultdict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
-
-    def add(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> None:
-        """Record a failed grasp."""
-        self._grasps[entity.name].append(_relative_grasp(scene, entity, grasp))
-
-    def cost(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> float:
-        """Return the additional cost of a grasp that is similar to failed ones."""
-        position, approach = _relative_grasp(scene, entity, grasp)
-        similar = (
-            np.linalg.norm(position - failed_position) < SIMILAR_DISTANCE_M
-            and approach @ failed_approach > SIMILAR_COSINE
-            for failed_position, failed_approach in self._grasps[entity.name]
-        )
-        return REPEAT_COST * sum(map(bool, similar))
+RelativeGrasp = tuple[np.ndarray, np.ndarray]
+"""Position (3,) and approach direction (3,) of a grasp in the frame of its object."""
 
 
-def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position (3,) and approach direction (3,) of a grasp in the frame of its object."""
+def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> RelativeGrasp:
     origin, frame = scene.pose(entity)
     return (grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame
 
@@ -105,9 +86,12 @@ def pick_and_place(
     scene: SceneState,
     entity: EntityIndex,
     spots: Callable[[], Sequence[PlacementSpot]],
-    failures: FailedGrasps,
+    failures: list[RelativeGrasp],
 ) -> Motion:
-    """Move an object to the best spot returned by ``spots``; try other grasps if one fails."""
+    """Move an object to the best spot returned by ``spots``; try other grasps if one fails.
+
+    Grasps are added to ``failures``, so that later attempts try different ones first.
+    """
     for attempt in range(MAX_ATTEMPTS):
         yield from _settle(scene, entity)
         choice = _choose(scene, entity, spots(), failures)
@@ -118,7 +102,7 @@ def pick_and_place(
             yield from slide(scene, entity, open_place, near=SLIDE_DISTANCE_M / 3)
             choice = _choose(scene, entity, spots(), failures) or choice
         grasp, spot = choice
-        failures.add(scene, entity, grasp)
+        failures.append(_relative_grasp(scene, entity, grasp))
         origin, standing = scene.pose(entity)
         if (yield from _take(scene, entity, grasp)):
             if (yield from place(scene, entity, spot, standing)):
@@ -153,8 +137,8 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
         grasp = next(islice(ranked_grasps(scene, entity), attempt, None), None)
         if grasp is None:
             return False
-        grasp, _ = _with_easier_flip(Reach(scene, entity), grasp)
-        if (yield from _take(scene, entity, grasp)):
+        rotation, _ = Reach(scene, entity).easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
+        if (yield from _take(scene, entity, replace(grasp, rotation=rotation))):
             here, rotation = scene.gripper_pose()
             left = height + 0.02 - scene.pose(entity)[0][2]
             yield from move(scene, here + (0.0, 0.0, max(left, 0.0)), rotation, CLOSED)
@@ -174,7 +158,7 @@ def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
 
 
 def _choose(
-    scene: SceneState, entity: EntityIndex, spots: Sequence[PlacementSpot], failures: FailedGrasps
+    scene: SceneState, entity: EntityIndex, spots: Sequence[PlacementSpot], failures: Sequence[RelativeGrasp]
 ) -> tuple[Grasp, PlacementSpot] | None:
     """Return the grasp and the spot with the lowest total cost.
 
@@ -185,14 +169,19 @@ def _choose(
     origin, _ = scene.pose(entity)
     grasps = islice(ranked_grasps(scene, entity), MAX_CANDIDATES)
     coming = next(grasps, None)
-    flipped: dict[Grasp, tuple[Grasp, float]] = {}
-    number = count()
+    flips: dict[Grasp, tuple[Grasp, float]] = {}
+    number = count()  # breaks ties in the queue
     queue: list[tuple[float, int, int, Grasp, PlacementSpot]] = []
     while queue or coming is not None:
         if coming is not None and (not queue or coming.cost <= queue[0][0]):
-            stage = failures.cost(scene, entity, coming)
+            position, approach = _relative_grasp(scene, entity, coming)
+            similar = [
+                np.linalg.norm(position - failed_position) < SIMILAR_DISTANCE_M
+                and approach @ failed_approach > SIMILAR_COSINE
+                for failed_position, failed_approach in failures
+            ]
             for spot in spots:
-                cost = coming.cost + stage + spot.cost
+                cost = coming.cost + REPEAT_COST * sum(map(bool, similar)) + spot.cost
                 heappush(queue, (cost, next(number), 0, coming, spot))
             coming = next(grasps, None)
             continue
@@ -203,9 +192,10 @@ def _choose(
         if stage == 0:
             cost += CROWDING_COST * around.count_contacts(*hand)
         elif stage == 1:
-            if grasp not in flipped:
-                flipped[grasp] = _with_easier_flip(reach, grasp)
-            grasp, strain = flipped[grasp]
+            if grasp not in flips:
+                rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
+                flips[grasp] = replace(grasp, rotation=rotation), strain
+            grasp, strain = flips[grasp]
             cost += strain
         else:
             strain = reach.cost(*hand, grasp.width)
@@ -215,12 +205,6 @@ def _choose(
             cost += strain
         heappush(queue, (cost, next(number), stage + 1, grasp, spot))
     return None
-
-
-def _with_easier_flip(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
-    """Return a grasp, with the fingers swapped if that is easier, and the cost of its pose."""
-    rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
-    return replace(grasp, rotation=rotation), strain
 
 
 def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
@@ -251,16 +235,14 @@ def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
         here, _ = scene.gripper_pose()
         yield from move(scene, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
         yield from move(scene, here + aside + (0.0, 0.0, 0.02), rotation, CLOSED, steps=30, near=0.01)
-    others = [other for other in scene.movable_objects() if other is not entity]
+    others = [other for other in scene.movable_objects if other is not entity]
     start, lying = scene.pose(entity)[0][2], [scene.pose(other)[0][2] for other in others]
     here, _ = scene.gripper_pose()
     yield from move(scene, here + (0.0, 0.0, 0.07), rotation, CLOSED, steps=16, near=0.02)
-    hanging_on = [
-        other
+    if any(  # another object, which was lower, was lifted as well
+        height < start and scene.pose(other)[0][2] - height > MIN_LIFT_M / 2
         for other, height in zip(others, lying, strict=True)
-        if height < start and scene.pose(other)[0][2] - height > MIN_LIFT_M / 2
-    ]
-    if hanging_on:
+    ):
         yield from move(scene, here, rotation, CLOSED, steps=16, near=0.01)
         return False
     return bool(scene.pose(entity)[0][2] - start > MIN_LIFT_M)

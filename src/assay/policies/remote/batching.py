@@ -73,7 +73,9 @@ class BatchCodec:
         except (codec.CodecError, LookupError, TypeError):
             return None
         arrays = actions if isinstance(actions, dict) else {"": actions}
-        if not all(isinstance(array, np.ndarray) and array.shape[:1] == (count,) for array in arrays.values()):
+        if not all(
+            isinstance(array, np.ndarray) and array.shape[:1] == (count,) for array in arrays.values()
+        ):
             return None
         parts = []
         for index in range(count):
@@ -100,8 +102,8 @@ class RelayTransport(Transport):
         super().__init__(address)
         self._socket = socket
         self._greeting: bytes | str = b""
-        timeouts = address.timeouts  # a request is sent after another one, joined, and then alone
-        self._reply_timeout = timeouts.connect + 3 * timeouts.timeout
+        # A request may wait for another one, be sent as part of a batch, and then be sent alone.
+        self._reply_timeout = address.options.connect + 3 * address.options.timeout
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
         """Open a new connection; the relay connects to copy number ``turn`` of the server."""

@@ -60,9 +60,11 @@ class RemotePolicy(ABC):
 
     def __init__(self, address: str) -> None:
         extra = (*self.options, "batch", "relay")
-        self.address = Address.parse(address, self.scheme, port=self.port, path=self.paths, extra=extra)
+        self.address = Address.parse(
+            address, self.scheme, port=self.port, allows_path=self.paths, extra=extra
+        )
         text = self.address.text
-        self.address.access.secret(text)  # report a missing key before anything is run
+        self.address.secret()  # report a missing key before anything is run
         self.convention = self.default.adjusted(self.address.adjusted)
         for name, valid in (("layout", self.layouts), ("rotation", self.rotations)):
             value = getattr(self.convention, name)
