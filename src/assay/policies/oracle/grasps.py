@@ -146,7 +146,7 @@ def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
 
     The open gripper and its closing fingers need free space. Contacts are computed only for grasps that may be next.
     """
-    around = Obstacles(scene, scene.solid_geoms)
+    obstacles = Obstacles(scene, scene.solid_geoms)
     weighed: list[tuple[float, int, Grasp]] = []
     for number, grasp in enumerate(all_grasps(scene, entity)):
         while weighed and weighed[0][0] <= grasp.cost:
@@ -156,7 +156,7 @@ def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
         closing = _grid(np.concatenate([inner, -inner]), (-0.006, 0.006), tips)
         pose = grasp.position, grasp.rotation
         cost = grasp.cost + CONTACT_COST * (
-            around.count_contacts(*pose) + around.count_contacts(*pose, closing)
+            obstacles.count_contacts(*pose) + obstacles.count_contacts(*pose, closing)
         )
         heappush(weighed, (cost, number, replace(grasp, cost=cost)))
     while weighed:

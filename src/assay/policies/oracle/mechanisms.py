@@ -113,7 +113,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
 
     The cost is the number of palm points inside obstacles.
     """
-    around = Obstacles(scene, scene.solid_geoms)
+    obstacles = Obstacles(scene, scene.solid_geoms)
     box = scene.geom_box(handle)
     is_vertical = int(np.argmax(box.size)) == 2
     across = cross(outward, DOWN)
@@ -121,7 +121,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, cross(approach, DOWN if is_vertical else across))
         position = box.centre + approach * 0.006
-        yield Grasp(position, rotation, OPEN_WIDTH_M, around.count_contacts(position, rotation, PALM))
+        yield Grasp(position, rotation, OPEN_WIDTH_M, obstacles.count_contacts(position, rotation, PALM))
     for tilt in () if is_vertical else HOOK_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, across)
@@ -130,7 +130,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
         behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK_DEPTH_M)
         behind[2] = box.high[2] - HOOK_DEPTH_M
         position = behind - lowest
-        yield Grasp(position, rotation, CLOSED_WIDTH_M, around.count_contacts(position, rotation, PALM))
+        yield Grasp(position, rotation, CLOSED_WIDTH_M, obstacles.count_contacts(position, rotation, PALM))
 
 
 def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:

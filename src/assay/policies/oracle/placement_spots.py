@@ -85,9 +85,9 @@ class PlacementArea:
         self._shared = inside and any(np.all((low < origin) & (origin < high)) for origin in others)
         middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
         self._box = Box(middle - half, middle + half)
-        around = Obstacles(scene, scene.solid_geoms_except(entity))
-        reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ around.rotations), around.halves)
-        centres = around.centres @ self._axes
+        obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+        reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ obstacles.rotations), obstacles.halves)
+        centres = obstacles.centres @ self._axes
         self._low, self._high = centres - reach, centres + reach
         self._outward = self._find_exit() if inside else None
         self.outward = None if self._outward is None else self._axes @ self._outward

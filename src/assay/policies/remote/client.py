@@ -124,7 +124,7 @@ class RemotePolicy(ABC):
             self.connect()
 
     @abstractmethod
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         """Request actions for an observation and return them undecoded."""
 
     def act(self, observation: Observation) -> np.ndarray:
@@ -144,7 +144,7 @@ class RemotePolicy(ABC):
     def reply(self, observation: Observation) -> np.ndarray:
         """Return the server's undecoded actions for an observation, shape (k, 7). Raises RemoteError."""
         try:
-            return check_actions(self._ask(observation))
+            return check_actions(self._request_actions(observation))
         except ValueError as error:
             raise self._reject(str(error)) from None
 

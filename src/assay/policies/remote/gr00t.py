@@ -77,7 +77,7 @@ class Gr00t(RemotePolicy):
         super()._begin(instruction, spec)
         self._check(self._transport.ask(self._encode("reset", {"options": None})))
 
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         convention = self.convention
         video = {name: image[None, None] for name, image in convention.images(observation).items()}
         state: dict[str, np.ndarray] = {}
