@@ -158,7 +158,7 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 def check(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="A BDDL file, a tar archive, or a folder of either."),
+        typer.Argument(metavar="PATH", help="A BDDL file, or a folder with BDDL files."),
     ],
 ) -> None:
     """Check that every task file below a path can be read, and is unchanged after being written and read again.
