@@ -126,11 +126,11 @@ def labels(
     from assay.experiments.labels import label_sets
     from assay.measures.task_statistics import flow_figure, frequency_table, label_table, tree_figure
     from assay.report.page import write_files
-    from assay.tasks.labels import Asked, census
+    from assay.tasks.labels import LabelledTask, census
 
     with working("reading tasks"):
         counts = census(
-            Asked(tuple(map(str, task.goal.atoms)), label_sets(task), task.scene)
+            LabelledTask(tuple(map(str, task.goal.atoms)), label_sets(task), task.scene)
             for task in tasks.resolve(selection)
         )
     if out is not None:
