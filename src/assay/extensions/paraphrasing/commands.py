@@ -248,7 +248,9 @@ def llm(
     lexicon: Lexicon = None,
     rules: Annotated[
         Literal["filter", "off"],
-        typer.Option(help="filter: drop lines that break a rule of `words verify`; off: let only the model judge."),
+        typer.Option(
+            help="filter: drop lines that break a rule of `words verify`; off: let only the model judge."
+        ),
     ] = "filter",
     prompts: Annotated[
         Path | None,

@@ -153,7 +153,9 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
             for name, cell in row.items():
                 if name not in _OWN_COLUMNS:
                     if (mark := cell.strip().lower()) not in values:
-                        hint = "; pass --marks 0X (0 means same) or --marks 10 (0 means different)" * (mark == "0")
+                        hint = "; pass --marks 0X (0 means same) or --marks 10 (0 means different)" * (
+                            mark == "0"
+                        )
                         raise PerturbationError(
                             f"{path}:{line}: {name}: '{cell[:40]}' is neither yes nor no{hint}"
                         )
