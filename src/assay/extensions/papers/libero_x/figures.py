@@ -52,7 +52,7 @@ from assay.measures.views.wording import plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, of_each, unnamed_if_single
 from assay.support.stats.intervals import Interval
-from assay.tasks.language.lexicon import thing_of
+from assay.tasks.language.lexicon import object_of
 
 CELL_M = 0.015
 """Cell size of the path heat map, in metres."""
@@ -298,7 +298,7 @@ def contacts_of(text: str | None) -> dict[str, Intervals]:
 
 def asked_for(truth: str) -> set[str]:
     """Return the objects that a goal names directly or through their regions."""
-    return {thing_of(name) for atom in atoms(truth) for name in atom.split()[1:]}
+    return {object_of(name) for atom in atoms(truth) for name in atom.split()[1:]}
 
 
 def _within(row: dict[str, object]) -> dict[str, int | bool]:
