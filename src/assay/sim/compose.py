@@ -18,7 +18,7 @@ from assay.sim.appearance import dress, format_numbers, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
 from assay.sim.texture_coordinates import parse_numbers
-from assay.tasks.scene import Entity, Lighting, Scene, Surface
+from assay.tasks.scene import Entity, Finish, Lighting, Scene, Surface
 
 ROBOT = "robot0_"
 GRIPPER = "gripper0_"
@@ -116,7 +116,7 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
             ]
         dress(root, geoms, finish, f"staging_{surface}")
     for entity in scene.entities:
-        if not entity.finish.usual:
+        if entity.finish != Finish():
             body = next(body for body in root.iter("body") if body.get("name") == f"{entity.name}_main")
             visible = [geom for geom in body.iter("geom") if geom.get("group") == "1"]
             dress(root, visible, entity.finish, f"{entity.name}_finish")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -15,9 +15,9 @@ from assay.extensions.eqa.annotations import (
     HAND,
     VERDICTS,
     Annotations,
-    HumanAnswer,
+    ByPerson,
+    HumanChoice,
     Mistake,
-    Review,
     category_group,
     error_categories,
     normalise_name,
@@ -50,27 +50,15 @@ class AnnotationDesk:
     review: bool = False
     """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
-    def results(self) -> Mapping[str, Mapping[str, HumanAnswer | Review]]:
-        """Return the answers or, in review mode, the reviews, by person and question."""
-        if not self.review:
-            return self.annotations.answers()
-        reviews: dict[str, dict[str, Review]] = {}
-        for review in self.annotations.reviews():
-            reviews.setdefault(review.reviewer, {})[review.question] = review
-        return reviews
-
-    def results_of(self, name: str) -> Mapping[str, HumanAnswer | Review]:
-        """Return a person's answers or reviews by question."""
-        return self.results().get(name, {})
+    def choices(self) -> ByPerson:
+        """Return the answers or, in review mode, the verdicts."""
+        return self.annotations.reviews() if self.review else self.annotations.answers()
 
     def done(self, name: str) -> set[str]:
         """Return the ids of the questions that a person has answered or, in review mode, given a verdict on."""
-        results = self.results_of(name)
-        return {
-            question.id
-            for question in self.questions
-            if question.id in results and results[question.id].choice
-        }
+        choices = self.choices().get(name, {})
+        ids = {question.id for question in self.questions}
+        return {question for question, choice in choices.items() if choice.choice and question in ids}
 
     def marks(self, name: str) -> dict[tuple[str, str], Mistake]:
         """Return the categories that a person has assigned, by model and question."""
@@ -127,7 +115,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
     """Show the page that asks for a name; with a name, resume that person's work."""
     if name.strip():
         return _redirect(normalise_name(name))
-    people = {person: len(desk.done(person)) for person in desk.results()}
+    people = {person: len(desk.done(person)) for person in desk.choices()}
     return render_page(request, "annotate_start.html", desk=desk, people=people)
 
 
@@ -154,7 +142,7 @@ def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
         "annotate_list.html",
         desk=desk,
         name=name,
-        given=desk.results_of(name),
+        given=desk.choices().get(name, {}),
         marked=desk.marks(name),
     )
 
@@ -207,7 +195,7 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
         question=question,
         letters=LETTERS,
         verdicts=VERDICTS,
-        given=desk.results_of(name).get(question.id, HumanAnswer()),
+        given=desk.choices().get(name, {}).get(question.id, HumanChoice()),
     )
 
 
@@ -219,11 +207,9 @@ def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     choice = form.get(field, "")
     if choice not in (*valid, ""):
         raise HTTPException(400, f"{field}: choose from {', '.join(valid)}")
-    choice = choice or desk.results_of(name).get(question.id, HumanAnswer()).choice
-    if desk.review:
-        desk.annotations.review(Review(name, question.id, choice, comment))
-    else:
-        desk.annotations.answer(name, question.id, choice, comment)
+    choice = choice or desk.choices().get(name, {}).get(question.id, HumanChoice()).choice
+    store = desk.annotations.review if desk.review else desk.annotations.answer
+    store(name, question.id, choice, comment)
     return _next_open(desk, name, number)
 
 

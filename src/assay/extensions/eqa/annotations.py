@@ -45,32 +45,28 @@ CREATE TABLE IF NOT EXISTS reviews (
 """
 
 
-class HumanAnswer(NamedTuple):
-    """Answer given by an annotator."""
+class HumanChoice(NamedTuple):
+    """A person's answer to a question, or verdict on it."""
 
     choice: str = ""
-    """Letter of the answer; empty if there is only a comment."""
+    """Letter of the answer, or one of `VERDICTS`; empty if there is only a comment."""
     comment: str = ""
+
+
+ByPerson = Mapping[str, Mapping[str, HumanChoice]]
+"""Answers or verdicts: name of the person -> id of the question -> choice."""
 
 
 class Mistake(NamedTuple):
-    """Error category of a model's wrong answer, with the person or model that assigned it."""
+    """Error category of a model's wrong answer."""
 
     model: str
     question: str
+    """Id of the question."""
     marker: str
+    """Person or model that assigned the category: ``hand: NAME`` or ``judge: MODEL``."""
     category: str
     note: str
-
-
-class Review(NamedTuple):
-    """A reviewer's verdict on a question."""
-
-    reviewer: str
-    question: str
-    choice: str = ""
-    """One of `VERDICTS`; empty if there is only a comment."""
-    comment: str = ""
 
 
 class Annotations:
@@ -85,31 +81,32 @@ class Annotations:
         """Store an annotator's answer, replacing an earlier one."""
         self._write("answers", annotator, question, letter, comment)
 
-    def answers(self) -> dict[str, dict[str, HumanAnswer]]:
-        """Return the answers and comments by annotator and question."""
-        answers: dict[str, dict[str, HumanAnswer]] = {}
-        rows = self._read("SELECT annotator, question, letter, comment FROM answers ORDER BY 1, rowid")
-        for annotator, question, *answer in rows:
-            answers.setdefault(annotator, {})[question] = HumanAnswer(*answer)
-        return answers
+    def answers(self) -> ByPerson:
+        """Return all answers."""
+        return self._choices("SELECT annotator, question, letter, comment FROM answers ORDER BY 1, rowid")
 
-    def review(self, review: Review) -> None:
-        """Store a review, replacing an earlier one by the same reviewer."""
-        self._write("reviews", *review)
+    def review(self, reviewer: str, question: str, verdict: str, comment: str = "") -> None:
+        """Store a reviewer's verdict, replacing an earlier one."""
+        self._write("reviews", reviewer, question, verdict, comment)
 
-    def reviews(self) -> list[Review]:
-        """Return all reviews."""
-        rows = self._read("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
-        return [Review(*row) for row in rows]
+    def reviews(self) -> ByPerson:
+        """Return all verdicts of reviewers."""
+        return self._choices("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
 
     def mark(self, mistake: Mistake) -> None:
-        """Store the category of a mistake, replacing an earlier one from the same person or judge."""
+        """Store the category of a mistake, replacing an earlier one from the same person or judge model."""
         self._write("mistakes", *mistake)
 
     def mistakes(self) -> list[Mistake]:
         """Return all categorised mistakes."""
         rows = self._read("SELECT model, question, marker, category, note FROM mistakes ORDER BY 1, 2, 3")
         return [Mistake(*row) for row in rows]
+
+    def _choices(self, sql: str) -> ByPerson:
+        choices: dict[str, dict[str, HumanChoice]] = {}
+        for person, question, *choice in self._read(sql):
+            choices.setdefault(person, {})[question] = HumanChoice(*choice)
+        return choices
 
     def _read(self, sql: str) -> list[tuple[str, ...]]:
         with self._connect() as database:

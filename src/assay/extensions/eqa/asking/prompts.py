@@ -1,23 +1,21 @@
-"""Prompts, from ``prompts.yaml`` or a user's YAML file, and an estimate of their token counts.
+"""Prompts, from ``prompts.yaml`` or a user's YAML file.
 
 There are twelve built-in prompts: for each of six kinds of questions, one that asks for a letter only and one that
 asks for reasoning first. The text of a question names the frame, the units and the view; the prompt adds the role,
-hints on what to look at, and the form of the answer.
+hints on where to look, and the form of the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from assay.extensions.eqa.question import (
@@ -29,7 +27,7 @@ from assay.extensions.eqa.question import (
     sample_questions,
 )
 from assay.extensions.eqa.wording import action_of
-from assay.support.llm import Ledger, ModelImage, ModelPrompt
+from assay.support.llm import ModelImage, ModelPrompt
 from assay.support.llm.protocols import Part
 from assay.tasks.checks import validation_reason
 
@@ -40,9 +38,6 @@ KindTexts = Annotated[
     BeforeValidator(lambda text: dict.fromkeys(QuestionKind, text) if isinstance(text, str) else text),
 ]
 """A text for each kind of question; a single text applies to all kinds."""
-CHARACTERS_PER_TOKEN = 4.0
-TILE_PIXELS, TILE_TOKENS = 512, 260
-"""Side in pixels, and number of tokens, of the tiles into which most models split images."""
 
 
 class Style(StrEnum):
@@ -52,10 +47,6 @@ class Style(StrEnum):
     """One letter."""
     STEPS = "steps"
     """Reasoning first, then the letter in an answer tag."""
-
-
-ANSWER_TOKENS = {Style.DIRECT: 5, Style.STEPS: 350}
-"""Typical number of tokens in a reply, without hidden reasoning."""
 
 
 class PromptFile(BaseModel, frozen=True, extra="forbid"):
@@ -179,23 +170,3 @@ def _fill(text: str, values: Mapping[str, str], path: Path) -> str:
     except (KeyError, IndexError, ValueError) as error:
         valid = ", ".join(f"{{{value}}}" for value in values)
         raise QuestionError(f"{path}: invalid placeholder: {error}; expected {valid}") from None
-
-
-def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> Ledger:
-    """Estimate the number of tokens in prompts and replies. Raises QuestionError for invalid images."""
-
-    @cache
-    def image_tokens(picture: ModelImage) -> int:
-        try:
-            with Image.open(picture.path) as image:
-                width, height = image.size
-        except (UnidentifiedImageError, OSError):
-            raise QuestionError(f"{picture.path}: not an image") from None
-        return TILE_TOKENS * ceil(width / TILE_PIXELS) * ceil(height / TILE_PIXELS)
-
-    sent, count = 0.0, 0
-    for prompt in prompts:
-        count += 1
-        for part in (prompt.system, *prompt.parts):
-            sent += len(part) / CHARACTERS_PER_TOKEN if isinstance(part, str) else image_tokens(part)
-    return Ledger(count, prompt_tokens=round(sent), answer_tokens=count * ANSWER_TOKENS[style])

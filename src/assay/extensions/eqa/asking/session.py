@@ -68,10 +68,10 @@ def ask(
     folder: Path,
     model: Model,
     prompting: Prompting,
-    on_answer: Callable[[Answer], None] = lambda answer: None,
+    on_answer: Callable[[], None] = lambda: None,
     examples: Examples | None = None,
 ) -> AskResult:
-    """Ask a model; ``on_answer`` is called for each answer as it arrives."""
+    """Ask a model the questions; ``on_answer`` is called after each answer."""
     examples = examples or {}
     prompts = [
         (kind, prompting.system[kind], prompting.ask[kind], prompting.question.get(kind))
@@ -127,7 +127,7 @@ def ask(
                 received=reply.received,
             )
         answers[question.id] = answer
-        on_answer(answer)
+        on_answer()
 
     model.process(questions, ask_one)
     return AskResult([answers[question.id] for question in questions if question.id in answers], stopped)
