@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
+from assay.measures.failure.starts import STARTS
 from assay.measures.findings import (
     HARMLESS,
     Claim,
@@ -267,7 +268,14 @@ def _with_headline(
     if named:
         return rest
     if not tested:
-        return [*rest, Finding(Flaw.NOTHING, Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None)]
+        starts = select_results(list(enumerate(profiles)), STARTS)[1]
+        reason = None
+        if starts and all(result.rows["seed"].n_unique() < 2 for result in starts):
+            reason = Untested(
+                Flaw.NOTHING, STARTS.name, True, ("a single seed is too few; use at least 2 seeds",)
+            )
+        no_test = (Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None)
+        return [*rest, Finding(Flaw.NOTHING, *no_test, untested=reason)]
     few = sum(finding.claim is Claim.TOO_FEW for finding in rest)
     detail = Unnoticed(len(tested), flaw, loss, seen, few)
     firsts = tuple(finding.evidence[0] for finding in tested)
