@@ -260,12 +260,12 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
         measure, result = MEASURES[name], report.profile.get(name)
         for panel in measure.panels:
             introductions.setdefault(panel.section, measure.about)
-            made: list[Any] = [Missing(report.profile.why(name))]
+            content: list[Any] = [report.profile[name]]
             if result is not None:
-                made = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
-                made += [attempt(show, result, report) for show in (*panel.figures, *panel.tables)]
-            parts.setdefault(panel.section, []).extend(made)
-            for part in made:
+                content = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
+                content += [attempt(show, result, report) for show in (*panel.figures, *panel.tables)]
+            parts.setdefault(panel.section, []).extend(content)
+            for part in content:
                 if isinstance(part, Missing):
                     missing.setdefault(part.missing, {})[name.replace("_", " ")] = None
     sections = []
