@@ -166,7 +166,7 @@ def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
         title = report.title if report.name in report.title else f"{report.title} ({report.name})"
         results, numbers = describe_results(report.profile)
         widest = max((len(number.name) for number in numbers), default=0)
-        last = diagnosis.not_tested if len(reports) == 1 else ()
+        last = not_tested([diagnosis.untested]) if len(reports) == 1 else ()
         yield [
             (title, "bold"),
             *((line, "yellow") for line in banners(report)),

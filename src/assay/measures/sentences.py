@@ -136,7 +136,7 @@ def _reason_untested(untested: Untested | None) -> str:
 
 
 def _no_flaw(finding: Finding) -> Sentence:
-    """State that no flaw was found, with the loss that cannot be excluded, or that there are too few starts."""
+    """Return the headline without a flaw: none was found, there are too few starts, or nothing could be tested."""
     detail = finding.detail
     if isinstance(detail, Unnoticed):
         claim, caveat = f"No flaw found among {detail.looked_for} tested", ""
@@ -205,7 +205,7 @@ def format_unperturbed(evidence: Evidence) -> str:
 
 
 def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
-    """Describe the evidence for a finding, and return the description with a caveat (may be empty)."""
+    """Return the evidence for a finding as text, and a caveat (may be empty)."""
     own = MEASURES[first.measure].wording if first.measure in MEASURES else None
     if own is not None and isinstance(described := attempt(own, finding), tuple):
         return described
@@ -289,7 +289,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
 
 
 def _describe_memorisation(finding: Finding) -> tuple[str, str]:
-    """Describe the episodes that repeat the trajectory of their control although a different one is required."""
+    """Describe the episodes that repeat the control's trajectory although a different one is required."""
     parts = {evidence.part: evidence for evidence in finding.evidence if evidence.measure == "memorisation"}
     moved, asked, nonsense = (parts.get(call) for call in (Calls.MOVED, Calls.ASKED, Calls.NONSENSE))
     conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
@@ -322,7 +322,7 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
 
 
 def _repeating_tasks(finding: Finding, call: Calls) -> str:
-    """Name the tasks in which trajectories are repeated; empty if there are many or if all tasks are affected."""
+    """Name the tasks in which trajectories are repeated; empty if there are many, or if all tasks are affected."""
     if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
@@ -332,13 +332,12 @@ def _repeating_tasks(finding: Finding, call: Calls) -> str:
     names = _name_tasks({task.task: format_counts(task.alike, task.count) for task in repeating})
     if len(repeating) < len(judged):
         return f"all of them in {names}, out of {len(judged)} tasks judged"
-    return (
-        f"all of them in {names}, the only {'task' if len(repeating) == 1 else 'tasks'} judged out of {total}"
-    )
+    only = "the only task" if len(repeating) == 1 else "the only tasks"
+    return f"all of them in {names}, {only} judged out of {total}"
 
 
 def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
-    """Describe success with other names, and the nouns that are unknown or known by other names."""
+    """Describe the success with other names for objects, and which objects it depends on."""
     parts = {evidence.part: evidence for evidence in finding.evidence[1:] if evidence.measure == "names"}
     text = f"{_hits(first)} succeed with other names, {format_unperturbed(first)} with all names kept"
     one, several = parts.pop("one", None), parts.pop("several", None)
@@ -358,7 +357,7 @@ def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
 
 
 def describe_ability(ability: Ability) -> str:
-    """Describe the tasks that succeed unperturbed, and those that never do; empty for a single task."""
+    """Describe which tasks the policy performs unperturbed and which it never does; empty for a single task."""
     if len(ability.tasks) < 2:
         return ""
     counts = {task.task: format_counts(task.successes, task.count) for task in ability.tasks}
@@ -374,7 +373,7 @@ def describe_ability(ability: Ability) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeedsWanted:
-    """Number of seeds that would make an observed loss significant."""
+    """Recommended number of seeds, with which an observed loss would be significant."""
 
     needed: int
     """Total number of seeds."""
@@ -383,9 +382,10 @@ class SeedsWanted:
 
 
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Return the seeds needed for the likeliest cause of a drop, the drop itself, or all losses without significance.
+    """Return the number of seeds with which the most important observed loss would be significant.
 
-    The first of these that applies is used. None if no reasonable number of seeds would make a loss significant.
+    This is the most likely cause of a drop, else the drop itself, else all losses that are not significant. None if no
+    reasonable number of seeds suffices.
     """
     unsure = [finding for finding in findings if finding.more is not None]
     overall = None
@@ -412,23 +412,23 @@ class Diagnosis:
     """Sentences of a diagnosis, grouped as they are displayed."""
 
     found: tuple[str, ...]
-    """Flaws that were found, or the reason why none were."""
+    """Flaws that were found, or the reason why there are none."""
     explained: tuple[str, ...]
-    """Flaws caused by another one."""
+    """Flaws that are consequences of a flaw that was found."""
     unsure: tuple[str, ...]
-    """Observed losses that are not significant."""
+    """Observed losses that are not significant, as far as the summary shows them."""
     others: tuple[str, ...]
-    """Flaws that were tested and are absent or not significant."""
+    """Results of all other tests."""
     in_brief: str
-    """Flaws that were found, in brief and without numbers."""
+    """Claims of ``found``, without evidence."""
     seeds: SeedsWanted | None = None
-    """Number of seeds that would make the observed losses significant."""
+    """Number of seeds with which the observed losses would be significant; None if there are no such losses."""
     untested: Mapping[str, str] = field(default_factory=dict)
     """Reason why each untested flaw was not tested, by flaw."""
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Diagnosis:
-        """Describe findings in the order given."""
+        """Describe findings, keeping their order."""
         texts: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
         untested: dict[str, str] = {}
         first, unsure, claims = [], [], []
@@ -445,7 +445,7 @@ class Diagnosis:
                 unsure.append(sentence.text)
             else:
                 texts[finding.verdict].append(sentence.text)
-        shown = 0 if first else _MAX_UNCERTAIN  # the headline covers all of them
+        shown = 0 if first else _MAX_UNCERTAIN  # a headline covers all of them
         return cls(
             found=(*(sentence.text for sentence in first), *texts[Verdict.FOUND]),
             explained=tuple(texts[Verdict.EXPLAINED]),
@@ -455,11 +455,6 @@ class Diagnosis:
             seeds=seeds_wanted(findings),
             untested=untested,
         )
-
-    @property
-    def not_tested(self) -> list[str]:
-        """Untested flaws, with one line for each reason."""
-        return not_tested([self.untested])
 
 
 def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:

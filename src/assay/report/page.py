@@ -12,7 +12,7 @@ from assay import __version__
 from assay.measures.compare import comparison_tables
 from assay.measures.measure import MEASURES
 from assay.measures.result import Missing, attempt
-from assay.measures.sentences import Diagnosis
+from assay.measures.sentences import Diagnosis, not_tested
 from assay.measures.success.rates import (
     CONDITIONS,
     CONTROLS,
@@ -132,7 +132,8 @@ class Report:
 
     def html(self) -> str:
         """Return the page as HTML."""
-        page = render("page.html.jinja", finalize=keep_units, report=self, version=__version__)
+        values = {"report": self, "version": __version__, "not_tested": not_tested}
+        page = render("page.html.jinja", finalize=keep_units, **values)
         terms = {term: text for term, text in GLOSSARY.items() if term.lower() in page.lower()}
         return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
 
