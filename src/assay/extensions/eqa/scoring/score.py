@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from assay.extensions.eqa.actions import ActionLevel
-from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, category_group
+from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, find_category
 from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
 from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Mean, Standing, cell_weights, standing
 from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet, ReplySummary
@@ -151,7 +151,7 @@ class Score(Result):
                 mark.model,
                 str(by_id[mark.question].level),
                 by_id[mark.question].direction,
-                *category_group(mark.category),
+                *find_category(mark.category)[:2],
                 mark.category,
                 mark.marker,
             )
