@@ -11,7 +11,6 @@ from fuzz.__main__ import fuzz, grew
 SLICES = {
     "bddl": 40,
     "task-json": 40,
-    "archives": 30,
     "states": 60,
     "results": 20,
     "result-tables": 25,

@@ -49,7 +49,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 
 def missing_methods(policy: object) -> str:
-    """Return the required methods that an object or class lacks, as text for a message; empty if none exist."""
+    """Return the required methods that an object or class lacks, as text for a message; empty if it has all of them."""
     return " and no ".join(name for name in METHODS if not callable(getattr(policy, name, None)))
 
 

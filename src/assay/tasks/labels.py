@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from assay.tasks.language.lexicon import THING
+from assay.tasks.language.lexicon import OBJECT_NAME
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "interaction": ("placement", "state change", "composite"),
@@ -53,7 +53,7 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LabelledTask:
     """Goal and labels of one task."""
 
     goal: tuple[str, ...]
@@ -105,12 +105,12 @@ class Census:
         return {"predicate": self.predicates, "object": self.objects, "container": self.containers}
 
 
-def census(tasks: Iterable[Asked]) -> Census:
+def census(tasks: Iterable[LabelledTask]) -> Census:
     """Count labels, objects, containers and atoms over tasks."""
     requests = list(tasks)
-    labels: dict[str, dict[str, list[Asked]]] = defaultdict(lambda: defaultdict(list))
-    flows: dict[tuple[str, str, str], list[Asked]] = defaultdict(list)
-    parts: tuple[dict[str, list[Asked]], ...] = tuple(defaultdict(list) for _ in range(3))
+    labels: dict[str, dict[str, list[LabelledTask]]] = defaultdict(lambda: defaultdict(list))
+    flows: dict[tuple[str, str, str], list[LabelledTask]] = defaultdict(list)
+    parts: tuple[dict[str, list[LabelledTask]], ...] = tuple(defaultdict(list) for _ in range(3))
     for request in requests:
         for family, labels_ in request.labels.items():
             for label in labels_:
@@ -151,16 +151,16 @@ def category_of(name: str) -> str:
 
     A region of the workspace, ``main_table_plate_region``, belongs to the table or the floor.
     """
-    match = THING.fullmatch(name) or _WORKSPACE.fullmatch(name)
+    match = OBJECT_NAME.fullmatch(name) or _WORKSPACE.fullmatch(name)
     return match["category"] if match else name
 
 
-def _frequency(asked: list[Asked]) -> Frequency:
+def _frequency(asked: list[LabelledTask]) -> Frequency:
     scenes = {request.scene for request in asked}
     return Frequency(None if None in scenes else len(scenes), len(asked))
 
 
-def _frequencies(requests_by_name: Mapping[K, list[Asked]]) -> dict[K, Frequency]:
+def _frequencies(requests_by_name: Mapping[K, list[LabelledTask]]) -> dict[K, Frequency]:
     """Return frequencies in descending order; ties are kept in order of first occurrence."""
     counts = {name: _frequency(requests) for name, requests in requests_by_name.items()}
     return dict(sorted(counts.items(), key=lambda item: -item[1].tasks))

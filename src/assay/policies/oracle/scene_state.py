@@ -1,4 +1,4 @@
-"""The oracle's view of the simulator's state: poses, boxes, contacts and joints by name."""
+"""Privileged access to the simulator's state: poses, boxes, contacts and joints."""
 
 from __future__ import annotations
 
@@ -36,13 +36,16 @@ class Box:
 
 
 class SceneState:
-    """Read-only view of a simulation."""
+    """Poses, boxes, contacts and joints of a running simulation, which it never changes."""
 
     def __init__(self, world: Simulation) -> None:
         self.world = world
-        self.model = world.model
+        self.model, self.data = world.model, world.data
         self.site = self.model.site(f"{GRIPPER}grip_site").id
+        self.base = self.data.body(f"{ROBOT}base").xpos[:2].copy()
+        """Position of the robot's base, shape (2,)."""
         self.entities, self.regions = world.compiled.entities, world.compiled.regions
+        self.movable_objects = [entity for entity in self.entities.values() if entity.movable]
         self.robot_geoms = {
             geom
             for geom in range(self.model.ngeom)
@@ -61,15 +64,6 @@ class SceneState:
             and self.model.geom_type[geom] != mujoco.mjtGeom.mjGEOM_PLANE
         )
         """Ids of all colliding geoms except the robot's and planes."""
-
-    @property
-    def data(self) -> mujoco.MjData:
-        """MuJoCo data of the running simulation."""
-        return self.world.data
-
-    def movable_objects(self) -> list[EntityIndex]:
-        """Return the movable entities."""
-        return [entity for entity in self.entities.values() if entity.movable]
 
     def solid_geoms_except(self, entity: EntityIndex) -> list[int]:
         """Return the ids of all colliding geoms except those of an entity, the robot and planes."""
@@ -116,11 +110,11 @@ class SceneState:
         return float(self.data.qpos[self.model.jnt_qposadr[joint]])
 
     def axis(self, joint: int) -> np.ndarray:
-        """Return a joint's axis in the world, shape (3,)."""
+        """Return the direction of a joint's axis in world coordinates, shape (3,)."""
         return np.asarray(self.data.xaxis[joint].copy())
 
     def anchor(self, joint: int) -> np.ndarray:
-        """Return a point on a joint's axis in the world, shape (3,)."""
+        """Return a point on a joint's axis in world coordinates, shape (3,)."""
         return np.asarray(self.data.xanchor[joint].copy())
 
     def geoms_of(self, entity: EntityIndex, joint: int) -> list[int]:
@@ -131,10 +125,6 @@ class SceneState:
     def geom_box(self, geom: int) -> Box:
         """Return the bounding box of one geom."""
         return Box(*bounding_box(self.model, self.data, (geom,)))
-
-    def base(self) -> np.ndarray:
-        """Return the position of the robot's base, shape (2,)."""
-        return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
 
     def opening(self) -> float:
         """Return the distance between the fingers, in metres."""

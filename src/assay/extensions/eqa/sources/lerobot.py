@@ -61,7 +61,7 @@ class LerobotSource:
                 states=states,
                 exocentric=tuple(camera for camera in outside if camera is not None),
                 egocentric=self._camera(row, self.schema.egocentric),
-                scene=_scene(row.said, tally),
+                scene=_scene(row.metadata, tally),
             )
 
     def _camera(self, row: LerobotEpisode, key: str) -> Camera | None:
