@@ -18,8 +18,8 @@ from assay.extensions.eqa.annotations import (
     ByPerson,
     HumanChoice,
     Mistake,
-    category_group,
     error_categories,
+    find_category,
     normalise_name,
 )
 from assay.extensions.eqa.asking.prompts import find_image
@@ -157,6 +157,9 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}
     if wrong.question.id in places and wrong.question.id not in desk.done(name):
         return _redirect(name, f"/{places[wrong.question.id]}")
+    categories: dict[str, dict[str, str]] = {}
+    for category, (group, part, meaning) in error_categories().items():
+        categories.setdefault(f"{group}: {part}", {})[category] = meaning
     return render_page(
         request,
         "annotate_mistake.html",
@@ -166,7 +169,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
         wrong=wrong,
         question=wrong.question,
         letters=LETTERS,
-        categories=error_categories(),
+        categories=categories,
         mark=desk.marks(name).get((wrong.model, wrong.question.id)),
     )
 
@@ -175,7 +178,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
 def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     """Store the category of a mistake and continue with the next one."""
     wrong, category = _nth(desk.wrong, number), form.get("category", "")
-    category_group(category)  # raises if it is unknown
+    find_category(category)  # raises if it is unknown
     marker = f"{HAND}: {name}"
     desk.annotations.mark(Mistake(wrong.model, wrong.question.id, marker, category, form.get("note", "")))
     return _redirect(name, f"/mistakes/{number + 1}" if number < len(desk.wrong) else "/list")
