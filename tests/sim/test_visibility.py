@@ -11,6 +11,7 @@ import pytest
 from assay import tasks
 from assay.perturb.world.ground import Spot, add_entity
 from assay.sim.compile import CompiledScene
+from assay.sim.packs.registry import planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
 from assay.sim.visibility import (
@@ -20,7 +21,7 @@ from assay.sim.visibility import (
     Visibility,
     measure_visibility,
     newly_hidden,
-    planned_sights,
+    planned_visibility,
     seen_now,
 )
 from assay.tasks import Entity
@@ -77,7 +78,7 @@ def test_a_planned_scene_is_seen_as_the_compiled_one(
 ):
     world = world_of(compiled(name))
     world.reset(world.sample(0))
-    there, planned = seen_now(world), planned_sights(world.compiled.scene)
+    there, planned = seen_now(world), planned_visibility(world.compiled.scene, planning_pack())
     assert there.keys() == planned.keys()
     for thing, views in there.items():
         assert planned[thing][0].share == pytest.approx(views[0].share, abs=0.25), thing

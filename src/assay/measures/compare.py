@@ -500,7 +500,7 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
     def mark(result: Robustness) -> Mark:
         look = {"color": ORANGE, "marker": "s"} if result.condition is None else {}
         label, p = result.condition or "all changes", result.p_holm
-        return Mark.of_change(label, result, p_value(p), sure=p < SURE, **look)
+        return Mark.of_change(label, result, p_value(p), filled=p < SURE, **look)
 
     groups = {
         f"{pair.second} minus {pair.first}": [

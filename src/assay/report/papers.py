@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from assay import __version__
 from assay.episodes import Outcome
 from assay.errors import AssayError
+from assay.measures.measure import Measure
 from assay.measures.result import MeasureError, Missing
 from assay.measures.run_data import RunData
 from assay.measures.views.style import Drawing
@@ -209,6 +210,22 @@ def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[...,
         return build
 
     return decorate
+
+
+def unnamed_if_single(results: Mapping[str, T]) -> Mapping[str, T]:
+    """Return results by run, with an empty name for a single run, which needs no legend."""
+    return results if len(results) > 1 else {"": next(iter(results.values()))}
+
+
+def drawn_by(measure: Measure[Any], label: str, title: str) -> ExhibitPlan:
+    """Return the plan of a figure that a measure draws for several runs."""
+
+    @by_run(lambda run: run.data.result(measure))
+    def make(results: dict[str, Any]) -> Drawing:
+        drawing: Drawing = measure.draw_runs(unnamed_if_single(results))
+        return drawing
+
+    return ExhibitPlan(label, title, make)
 
 
 def model_table(name: str, title: str, results: Mapping[str, Any], *columns: Column, note: str = "") -> Table:

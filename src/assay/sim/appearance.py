@@ -73,7 +73,7 @@ def resize(body: Element, assets: Element, factor: float) -> None:
 
 def dress(root: Element, geoms: Iterable[Element], finish: Finish, name: str) -> None:
     """Apply a finish to a document's drawn geoms, as a material called ``name``."""
-    if finish.usual:
+    if finish == Finish():
         return
     assets = root.find("asset")
     assert assets is not None

@@ -18,7 +18,7 @@ from assay.sim.appearance import dress, format_numbers, resize
 from assay.sim.layout import REGION_HALF_HEIGHT, ArenaLayout, layout_of
 from assay.sim.packs.pack import AssetPack
 from assay.sim.texture_coordinates import parse_numbers
-from assay.tasks.scene import Entity, Lighting, Scene, Surface
+from assay.tasks.scene import Entity, Finish, Lighting, Scene, Surface
 
 ROBOT = "robot0_"
 GRIPPER = "gripper0_"
@@ -116,7 +116,7 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
             ]
         dress(root, geoms, finish, f"staging_{surface}")
     for entity in scene.entities:
-        if not entity.finish.usual:
+        if entity.finish != Finish():
             body = next(body for body in root.iter("body") if body.get("name") == f"{entity.name}_main")
             visible = [geom for geom in body.iter("geom") if geom.get("group") == "1"]
             dress(root, visible, entity.finish, f"{entity.name}_finish")
@@ -189,7 +189,7 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
-    arm = _prepare_part(pack.robot(), ROBOT, _ROBOT_COLOUR)
+    arm = _prepare_part(pack.part("robot/arm.xml"), ROBOT, _ROBOT_COLOUR)
     base = _root_body(arm)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
     for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
@@ -198,7 +198,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
         joint.set("damping", repr(_ARM_DAMPING[index]))
 
     if layout.mounted:
-        mount = pack.mount()
+        mount = pack.part("robot/mount.xml")
     else:
         mount = Element("mujoco")
         SubElement(SubElement(mount, "worldbody"), "body", {"name": "base"})
@@ -210,7 +210,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     base.set("pos", format_numbers(np.array(layout.robot) - ((mount_offset - mount_top) + base_offset)))
 
     wrist = next(body for body in base.iter("body") if body.get("name") == f"{ROBOT}right_hand")
-    _merge(arm, _prepare_part(pack.gripper(), GRIPPER, _GRIPPER_COLOUR), into=wrist)
+    _merge(arm, _prepare_part(pack.part("robot/gripper.xml"), GRIPPER, _GRIPPER_COLOUR), into=wrist)
     return arm
 
 

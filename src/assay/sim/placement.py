@@ -148,19 +148,16 @@ class PlacementScene:
             self._set(entity, pose + _PARKED)
             mujoco.mj_kinematics(self.model, self.data)
 
-    def bottom(self, name: str, pose: np.ndarray) -> float:
-        """Return the height of the lowest point of an object at a pose (7,), in metres."""
-        entity = self._compiled.entities[name]
-        self._set(entity, pose)
-        mujoco.mj_kinematics(self.model, self.data)
-        return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
+    def try_pose(self, name: str, pose: np.ndarray) -> tuple[float, set[str]]:
+        """Return the height of an object's lowest point at a pose (7,), in metres, and the entities that it overlaps.
 
-    def find_collisions(self, name: str, pose: np.ndarray) -> set[str]:
-        """Return the names of the entities that an object overlaps at a pose (7,); '' is the arena or the robot."""
+        The arena and the robot are listed as ''.
+        """
         entity = self._compiled.entities[name]
         overlaps = self._overlaps(entity, pose)
+        low, _ = bounding_box(self.model, self.data, entity.geoms)
         self._set(entity, pose + _PARKED)
-        return overlaps
+        return float(low[2]), overlaps
 
     def region_box(self, site: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the centre (3,) and half-lengths (3,) of a region's box in the world."""
@@ -404,9 +401,9 @@ class _LayoutSampler:
             except RejectedLayoutError as error:
                 in_the_way |= set(error.blamed) - {name}
                 continue
-            if self._scratch.bottom(name, pose) < layout.offset[2] - WORKSPACE_TOLERANCE:
+            lowest, collisions = self._scratch.try_pose(name, pose)
+            if lowest < layout.offset[2] - WORKSPACE_TOLERANCE:
                 raise PlacementError(f"{region.full_name} places {name} off the workspace")
-            collisions = self._scratch.find_collisions(name, pose)
             if not collisions:
                 self._scratch.place(name, pose)
                 return True

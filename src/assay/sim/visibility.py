@@ -246,9 +246,9 @@ class _PlacedEntity(NamedTuple):
 
 def newly_hidden(before: Scene, after: Scene) -> list[str]:
     """Return the movable objects hidden by a change to a scene: not visible after it, and less visible than before."""
-    old = planned_sights(before)
+    old, new = (planned_visibility(scene, planning_pack()) for scene in (before, after))
     hidden = []
-    for name, now in planned_sights(after).items():
+    for name, now in new.items():
         clear = _clearness(now)
         if clear < 1.0 and (name not in old or clear < _clearness(old[name])):
             hidden.append(name)
@@ -260,13 +260,9 @@ def _clearness(views: Iterable[Visibility]) -> float:
     return max(min(view.share / MIN_SHARE, view.pixels / PIXELS) for view in views) / MARGIN
 
 
-def planned_sights(scene: Scene) -> dict[str, list[Visibility]]:
-    """Return the visibility to each camera of each movable object whose position is known."""
-    return _planned_sights(scene, planning_pack())
-
-
 @lru_cache(maxsize=256)
-def _planned_sights(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]]:
+def planned_visibility(scene: Scene, pack: AssetPack) -> dict[str, list[Visibility]]:
+    """Return the visibility to each camera of each movable object whose position is known."""
     entities = {entity.name: entity for entity in scene.entities}
     movable = {obj.name for obj in scene.objects}
     opened = {atom.arguments[0] for atom in scene.initial if atom.predicate is Predicate.OPEN}

@@ -191,10 +191,6 @@ class SceneEnv(Env):
         """Return the images of both cameras side by side, (256, 512, 3)."""
         return np.hstack([observation.image(camera, VIDEO_PIXELS) for camera in CAMERAS])
 
-    def video_frame(self, observation: Observation) -> np.ndarray:
-        """Return the images of both cameras side by side like `frame`, but without antialiasing, in half the time."""
-        return np.hstack([observation.sketch(camera, VIDEO_PIXELS) for camera in CAMERAS])
-
     def close(self) -> None:
         """Release the simulation's GL resources."""
         self.simulation.close()

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Price, Reply
+from assay.support.llm import Cache, Client, Endpoint, Ledger, LLMError, ModelPrompt, Reply
 
 KEY = "sk-not-for-anybodys-eyes"
 
@@ -40,7 +40,6 @@ def test_an_answer_is_returned_and_its_tokens_are_counted(model, endpoint, ask):
     replies, ledger = ask(endpoint(), "hello")
     assert replies == [Reply("You said: hello", False)]
     assert (ledger.requests, ledger.prompt_tokens, ledger.answer_tokens) == (1, 100, 20)
-    assert ledger.cost(Price(prompt=1.0, answer=10.0)) == pytest.approx(300e-6)
     assert model.asked[0]["path"] == "/v1/chat/completions" and model.asked[0]["model"] == "tiny"
 
 

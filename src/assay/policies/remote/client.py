@@ -60,9 +60,11 @@ class RemotePolicy(ABC):
 
     def __init__(self, address: str) -> None:
         extra = (*self.options, "batch", "relay")
-        self.address = Address.parse(address, self.scheme, port=self.port, path=self.paths, extra=extra)
+        self.address = Address.parse(
+            address, self.scheme, port=self.port, allows_path=self.paths, extra=extra
+        )
         text = self.address.text
-        self.address.access.secret(text)  # report a missing key before anything is run
+        self.address.secret()  # report a missing key before anything is run
         self.convention = self.default.adjusted(self.address.adjusted)
         for name, valid in (("layout", self.layouts), ("rotation", self.rotations)):
             value = getattr(self.convention, name)
@@ -122,7 +124,7 @@ class RemotePolicy(ABC):
             self.connect()
 
     @abstractmethod
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         """Request actions for an observation and return them undecoded."""
 
     def act(self, observation: Observation) -> np.ndarray:
@@ -142,7 +144,7 @@ class RemotePolicy(ABC):
     def reply(self, observation: Observation) -> np.ndarray:
         """Return the server's undecoded actions for an observation, shape (k, 7). Raises RemoteError."""
         try:
-            return check_actions(self._ask(observation))
+            return check_actions(self._request_actions(observation))
         except ValueError as error:
             raise self._reject(str(error)) from None
 

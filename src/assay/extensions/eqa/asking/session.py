@@ -68,10 +68,10 @@ def ask(
     folder: Path,
     model: Model,
     prompting: Prompting,
-    on_answer: Callable[[Answer], None] = lambda answer: None,
+    on_answer: Callable[[], None] = lambda: None,
     examples: Examples | None = None,
 ) -> AskResult:
-    """Ask a model; ``on_answer`` is called for each answer as it arrives."""
+    """Ask a model the questions; ``on_answer`` is called after each answer."""
     examples = examples or {}
     prompts = [
         (kind, prompting.system[kind], prompting.ask[kind], prompting.question.get(kind))
@@ -127,7 +127,7 @@ def ask(
                 received=reply.received,
             )
         answers[question.id] = answer
-        on_answer(answer)
+        on_answer()
 
     model.process(questions, ask_one)
     return AskResult([answers[question.id] for question in questions if question.id in answers], stopped)
@@ -200,8 +200,10 @@ def sample_wrong_answers(wrong: Sequence[WrongAnswer], per_kind: int, seed: int)
 
 def judge_prompt(answer: WrongAnswer, folder: Path) -> ModelPrompt:
     """Return the prompt that asks a judge model for the category of a mistake."""
-    words, categories = texts(), _categories()
-    listed = "\n".join(f"- {name}: {meaning}" for name, meaning in categories.items())
+    words, categories = texts(), error_categories()
+    listed = "\n".join(
+        f"- {name}: {meaning} ({group}: {part})" for name, (group, part, meaning) in categories.items()
+    )
     verdict = words["judge"].format(right=answer.question.answer, chosen=answer.letter)
     reply = f"{answer.thoughts}\n\n{answer.text}".strip()[:MAX_JUDGED_TEXT]
     form = words["judge_form"].format(categories=listed, example=next(iter(categories)))
@@ -228,7 +230,7 @@ def judge_answers(
         category = ""
         if not reason:
             category, reason = parse_tag(text)
-        if category in _categories():
+        if category in error_categories():
             marker = f"judge: {model.name}"
             annotations.mark(Mistake(answer.model, answer.question.id, marker, category, ""))
         else:
@@ -237,16 +239,6 @@ def judge_answers(
 
     model.process(wrong, judge_one)
     return dropped
-
-
-def _categories() -> dict[str, str]:
-    """Return the meaning of each error category, with its group and part."""
-    return {
-        name: f"{meaning} ({group}: {part})"
-        for group, parts in error_categories().items()
-        for part, members in parts.items()
-        for name, meaning in members.items()
-    }
 
 
 def write_distractors(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -43,18 +43,18 @@ def build(
         int | None, typer.Option(min=1, help="Maximum number of episodes per source.")
     ] = None,
     options: Annotated[
-        str,
+        Literal["matched", "paper"],
         typer.Option(
             help="Wrong options: matched (actions that occurred), or paper (derived from the correct one)."
         ),
     ] = "matched",
     turning: Annotated[
-        str,
+        Literal["wrapped", "exact"] | None,
         typer.Option(
             help="Rotations: exact (rotation vectors), or wrapped (angle differences; the default of "
             "--options paper)."
         ),
-    ] = "",
+    ] = None,
     schema: Annotated[str, typer.Option(help="Layout of a data set, if it is not recognised.")] = "",
     gripper: Annotated[str, typer.Option(help="Gripper values of a data set: CLOSED,OPEN.")] = "",
     distractors: Annotated[
@@ -71,19 +71,16 @@ def build(
     Each question appears once per view. Skipped frames and episodes are counted by reason. Exit status 1 if there are
     fewer questions of a kind than requested, unless --episodes limits the episodes.
     """
-    from assay.extensions.eqa.actions import TURNINGS
     from assay.extensions.eqa.asking.models import is_baseline
     from assay.extensions.eqa.asking.session import write_distractors
     from assay.extensions.eqa.build import build as build_questions
-    from assay.extensions.eqa.drafts import METHODS, NEEDS
+    from assay.extensions.eqa.drafts import NEEDS
     from assay.extensions.eqa.question import QuestionError, QuestionKind
     from assay.extensions.eqa.sources import SOURCES, open_source
     from assay.extensions.eqa.views import CameraView
 
     plan = dict.fromkeys(shared.parse_kinds(kinds), per_kind)
     cameras = list(dict.fromkeys(CameraView.parse(name.strip()) for name in views.split(",")))
-    method = shared.choose("--options", options, METHODS)
-    rotations = shared.choose("--turning", turning or ("wrapped" if method == "paper" else "exact"), TURNINGS)
     scale = None
     if gripper:
         try:
@@ -124,7 +121,7 @@ def build(
             plan,
             cameras,
             seed=seed,
-            turning=rotations,
+            turning=turning or ("wrapped" if options == "paper" else "exact"),
             most_episodes=episodes,
             on_episode=lambda: bar.advance(task),
             settings={
@@ -135,7 +132,7 @@ def build(
                 "distractors": distractors,
             },
             distractors=ask_model if by_model else None,
-            options=method,
+            options=options,
         )
     for name, tally in result.tallies.items():
         for reason, count in tally.counts.most_common():

@@ -24,7 +24,7 @@ from assay.extensions.eqa.pairs import PreparedEpisode
 from assay.extensions.eqa.question import QuestionKind
 from assay.support.streams import stream
 
-__all__ = ["METHODS", "NEEDS", "Draft", "OptionMethod", "Plan", "Shot", "WrongInstructions", "plan_drafts"]
+__all__ = ["NEEDS", "Draft", "OptionMethod", "Plan", "Shot", "WrongInstructions", "plan_drafts"]
 
 NEEDS = {
     QuestionKind.H_SP: "four tasks performed from one initial state, or an episode with four distinct moments",
@@ -43,7 +43,6 @@ OptionMethod = Literal["matched", "paper"]
 matched: four actions that occurred, of which the correct one is drawn. paper: one that occurred and three derived
 from it.
 """
-METHODS: tuple[OptionMethod, ...] = ("matched", "paper")
 
 
 def plan_drafts(

@@ -132,21 +132,6 @@ class AnswerSheet:
         return {str(view): views == view for view in sorted(set(views.tolist()))}
 
     @cached_property
-    def truth(self) -> np.ndarray:
-        """Index of each correct option, (questions,)."""
-        return np.array([question.right for question in self.questions], dtype=np.int8)
-
-    @cached_property
-    def item(self) -> np.ndarray:
-        """Index of each question's item, (questions,): shared by all its views."""
-        return np.asarray(np.unique([question.item for question in self.questions], return_inverse=True)[1])
-
-    @cached_property
-    def level(self) -> np.ndarray:
-        """Level of each question, (questions,)."""
-        return np.array([str(question.kind.level) for question in self.questions])
-
-    @cached_property
     def moved(self) -> np.ndarray:
         """Whether each question's action involves each dimension, (questions, 7); False at the high level."""
         moved = np.zeros((len(self.questions), SIZE), dtype=bool)
