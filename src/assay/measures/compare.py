@@ -22,7 +22,7 @@ from assay.measures.frames import PAIR, START, controls, perturbed_rows, sums, v
 from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, change_drawing
 from assay.measures.views.style import ORANGE, Drawing
-from assay.measures.views.table import Column, Table
+from assay.measures.views.table import Column, Kind, Table
 from assay.measures.views.wording import between, number, p_phrase, p_value, percent, plural, points
 from assay.support.stats.intervals import Interval, Z, mean_over_tasks, widen_to_p
 from assay.support.stats.power import POWER
@@ -458,7 +458,8 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
 
 def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
     """Make a table of the drops, or of the retained successes, of each pair of runs, with their difference."""
-    title, kind = "Successes retained by each run", "share"
+    title = "Successes retained by each run"
+    kind: Kind = "share"
     definition = "Kept: success rate of the perturbed episodes whose control succeeds in the same run"
     if aspect is Aspect.DROP:
         title, kind = "Drop of each run", "change"
