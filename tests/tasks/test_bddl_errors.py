@@ -40,7 +40,7 @@ TEXT = """(define (problem LIBERO_Tabletop_Manipulation)
 CASES = [
     # parentheses
     ("(On bowl_1 plate_1)))\n)", "(On bowl_1 plate_1)))\n", 1, "'(define' is never closed"),
-    ("(On bowl_1 plate_1)))\n)", "(On bowl_1 plate_1)))\n))", 27, "')' closes nothing"),
+    ("(On bowl_1 plate_1)))\n)", "(On bowl_1 plate_1)))\n))", 27, "unmatched ')'"),
     ("main_table - table)", "main_table - table))", 16, "text after the end of the task on line 15"),
     ("(:goal", "(" * 70, 25, "nested more than 64 levels deep"),
     # sections
