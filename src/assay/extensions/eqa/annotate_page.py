@@ -40,13 +40,13 @@ MAX_FORM_BYTES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class AnnotationDesk:
-    """The questions to be answered or reviewed, and the file that stores the results."""
+    """Questions to be answered or reviewed in a browser, and the file that stores the results."""
 
     folder: Path
     questions: Sequence[Question]
     annotations: Annotations
     wrong: Sequence[WrongAnswer] = ()
-    """Wrong answers of models, to be categorised."""
+    """Wrong answers from models, to be categorised."""
     review: bool = False
     """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
@@ -121,7 +121,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
 
 @router.get(f"/{PICTURES}/{{name}}")
 def image_file(desk: TheDesk, name: str) -> Response:
-    """Send one of the images of a question."""
+    """Send an image of a question."""
     try:
         return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
@@ -130,7 +130,7 @@ def image_file(desk: TheDesk, name: str) -> Response:
 
 @router.get("/by/{name}")
 def resume(desk: TheDesk, name: Annotator) -> Response:
-    """Redirect to the first open question, or to the list if all are done."""
+    """Redirect to the first unanswered question, or to the list if all are answered."""
     return _next_open(desk, name, 0)
 
 
@@ -204,7 +204,7 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
 
 @router.post("/by/{name}/{number}")
 def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
-    """Store an answer or verdict, or a comment on the earlier one, and continue with the next open question."""
+    """Store an answer, verdict or comment, and continue with the next unanswered question."""
     question, comment = _nth(desk.questions, number), form.get("comment", "")
     field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")

@@ -30,7 +30,7 @@ MAX_COMMENT = 2_000
 """Maximum length of a comment, in characters."""
 MAX_NAME = 60
 HAND = "hand"
-"""Prefix for a person who categorised a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
+"""Prefix of `Mistake.marker` for a person (``hand: NAME``); that of a judge model is ``judge: MODEL``."""
 VERDICTS = ("keep", "drop")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -153,7 +153,7 @@ class ErrorCategory(NamedTuple):
 
 @cache
 def error_categories() -> Mapping[str, ErrorCategory]:
-    """Return the error taxonomy by name of the category."""
+    """Return all error categories by name."""
     text = files("assay.extensions.eqa").joinpath("mistakes.yaml").read_text(encoding="utf-8")
     return {
         name: ErrorCategory(group, part, meaning)
@@ -179,7 +179,7 @@ class AnnotatorAgreement(Result):
     items: Annotated[int, Column("n", "count")]
     """Number of questions answered by at least two annotators."""
     observed: Annotated[float, Column("agreement", "share")]
-    """Fraction of pairs of answers to the same question that agree."""
+    """Fraction of agreeing pairs among all pairs of answers to the same question."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Bootstrap interval of ``observed`` over questions; None if there are too few questions."""
     even_kappa: Annotated[float, Column("kappa, chance 1/4", "number")]

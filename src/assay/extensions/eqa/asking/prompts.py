@@ -52,12 +52,12 @@ class Prompting(BaseModel, frozen=True, extra="forbid"):
     """Prompts for all kinds of questions, and the content of a user's prompt file."""
 
     name: str = ""
-    """Name stored with answers: that of the style, or by default that of the user's file."""
+    """Name stored with answers: by default, that of the style or of the user's file."""
     style: Style = Style.DIRECT
     system: KindTexts = {}
-    """System prompt; in a file, missing kinds get that of the style."""
+    """System prompt; for kinds that a file omits, the built-in one of the style."""
     ask: KindTexts = {}
-    """Text after the question; in a file, missing kinds get that of the style."""
+    """Text after the question; for kinds that a file omits, the built-in one of the style."""
     question: KindTexts = {}
     """Template that replaces the question's text, with placeholders {text}, {action}, {views} and {A} to {D}."""
 

@@ -52,7 +52,7 @@ class AskResult:
 
 
 def ask_baseline(questions: Sequence[Question], name: str) -> AskResult:
-    """Answer questions with a baseline."""
+    """Answer questions with the baseline called ``name``."""
     answers = []
     for question in questions:
         if letter := BASELINES[name](question):
@@ -147,7 +147,7 @@ def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
 
 
 async def _reply_text(answering: Answering, prompt: ModelPrompt) -> tuple[str, str]:
-    """Return the text of the reply, or an empty text and the reason.
+    """Return the text of the reply and "", or "" and the reason for the failure.
 
     Raises RefusedError if all prompts would be refused.
     """
@@ -219,7 +219,7 @@ def judge_answers(
     annotations: Annotations,
     on_mark: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Categorise wrong answers with a judge model; return the reasons for missing categories.
+    """Categorise wrong answers with a judge model; return the number of failures by reason.
 
     Raises RefusedError if all requests would be refused.
     """
@@ -246,7 +246,7 @@ def write_distractors(
 ) -> tuple[dict[str, tuple[str, ...]], Counter[str]]:
     """Ask a model to write three wrong instructions per episode, given the first and last image.
 
-    Returns them by episode id, and the reasons for missing ones. Images are written to ``folder``. The instructions
+    Returns them by episode id, and the number of failures by reason. Images are written to ``folder``. The instructions
     are derived from the correct one, so all four together may reveal it: `assay eqa leak` measures that. Raises
     RefusedError if all requests would be refused.
     """
@@ -273,7 +273,7 @@ def write_distractors(
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Return three wrong instructions that differ from each other and the correct one, or why none exist."""
+    """Return the three wrong instructions in a reply and "", or () and the reason why they are unusable."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
         return (), f"{len(wrong)} instructions instead of {DISTRACTORS}"

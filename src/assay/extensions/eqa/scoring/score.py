@@ -41,7 +41,7 @@ class PairedContrast(Result):
     p: Annotated[float, Column("p", "p")]
     """p-value of the exact sign-flip test over episodes."""
     p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
-    """Holm-adjusted p-value over all contrasts of the same list."""
+    """p-value of the sign-flip test, Holm-adjusted over all contrasts in the same list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class LetterCounts(Result):
     """Frequencies of the four letters."""
 
     of: str
-    """Kind whose correct answers are counted, or model whose answers are counted."""
+    """Source of the letters: a kind of question (its correct answers), or a model (its answers)."""
     counts: tuple[int, ...]
     """Numbers of A, B, C and D."""
     p: float
@@ -100,7 +100,7 @@ class ModelScore(ReplySummary):
     asked: int
     """Number of the folder's questions that the model was asked."""
     among_letters: float | None
-    """Accuracy among replies with a letter; None if none exist."""
+    """Accuracy on the questions whose reply contains a letter; None if there are none."""
     lenient: Mean
     """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
     standing: Standing
