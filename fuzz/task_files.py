@@ -1,4 +1,4 @@
-"""Task files: BDDL, task JSON, archives, initial states, tables of paraphrases and results."""
+"""Task files: BDDL, task JSON, initial states, tables of paraphrases and results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import pickle
-import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,6 @@ from assay.errors import AssayError
 from assay.experiments import load_experiment
 from assay.extensions.interop.importing.results import ResultFile, import_results
 from assay.tasks import bddl
-from assay.tasks.audit import read_archive as in_archive
 from assay.tasks.files import from_json, load_file, to_json
 from assay.tasks.formats.init_files import read_states
 from fuzz.mutations import HOSTILE_TEXTS, Rng, corpus, pick, spoiled_bytes, spoiled_json, spoiled_text
@@ -107,35 +105,6 @@ class TaskJson(Texts):
         if rng.random() < 0.2:
             command("tasks", "list", path)
         to_json(from_json(path.read_text(encoding="utf-8", errors="replace"), id=str(path), file=path.name))
-
-
-class Archives(Texts):
-    """Archives of task files: tar, gzip, zip."""
-
-    suffix = ".tar"
-
-    def sound(self) -> list[bytes | str]:
-        """Return one archive of each kind."""
-        names = {f"{each}.bddl": bddl.write(tasks.load(each)).encode() for each in SOME}
-        found = []
-        for mode in ("w", "w:gz", "w:xz"):
-            file = io.BytesIO()
-            with tarfile.open(fileobj=file, mode=mode) as archive:
-                for name, content in (*names.items(), ("../../outside.bddl", b"x")):
-                    member = tarfile.TarInfo(name)
-                    member.size = len(content)
-                    archive.addfile(member, io.BytesIO(content))
-            found.append(file.getvalue())
-        return [*found]
-
-    def spoiled(self, rng: Rng, content: bytes) -> bytes:
-        """Damage bytes."""
-        return spoiled_bytes(rng, content)
-
-    def read(self, path: Path, rng: Rng) -> None:
-        """Read every member."""
-        for _ in in_archive(path):
-            pass
 
 
 class States(Texts):
@@ -283,7 +252,6 @@ class Names(Texts):
 TARGETS = {
     "bddl": Bddl,
     "task-json": TaskJson,
-    "archives": Archives,
     "states": States,
     "result-tables": ResultTables,
     "results": Results,

@@ -11,13 +11,12 @@ from fuzz.__main__ import fuzz, grew
 SLICES = {
     "bddl": 40,
     "task-json": 40,
-    "archives": 30,
     "states": 60,
     "results": 20,
     "result-tables": 25,
     "rlds": 6,
 }
-SLICES |= {"lerobot": 12, "endpoints": 6, "zmq": 4}
+SLICES |= {"lerobot": 12, "endpoints": 6, "websockets": 40, "zmq": 4}
 
 
 @pytest.mark.extensions()

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from assay.tasks.labels import Asked, Frequency, category_of, census
-from assay.tasks.language.lexicon import thing_of
+from assay.tasks.labels import Frequency, LabelledTask, category_of, census
+from assay.tasks.language.lexicon import object_of
 
 DRAWER = "cabinet_1_top_region"
 TASKS = (
-    Asked((f"In bowl_1 {DRAWER}", f"Close {DRAWER}"), {"relation": ("container", "ordinal")}, "a"),
-    Asked((f"In bowl_1 {DRAWER}",), {"relation": ("container",)}, "a"),
-    Asked(("On chefmate_8_frypan_1 flat_stove_1", "On bowl_2 plate_1"), {"relation": ("surface",)}, "b"),
+    LabelledTask((f"In bowl_1 {DRAWER}", f"Close {DRAWER}"), {"relation": ("container", "ordinal")}, "a"),
+    LabelledTask((f"In bowl_1 {DRAWER}",), {"relation": ("container",)}, "a"),
+    LabelledTask(
+        ("On chefmate_8_frypan_1 flat_stove_1", "On bowl_2 plate_1"), {"relation": ("surface",)}, "b"
+    ),
 )
 
 
@@ -40,4 +42,4 @@ def test_a_task_counts_once_for_each_name_and_each_label():
     ],
 )
 def test_names_in_goals_tell_the_thing_and_its_category(name: str, thing: str, category: str):
-    assert (thing_of(name), category_of(name)) == (thing, category)
+    assert (object_of(name), category_of(name)) == (thing, category)

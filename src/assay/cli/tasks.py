@@ -126,11 +126,11 @@ def labels(
     from assay.experiments.labels import label_sets
     from assay.measures.task_statistics import flow_figure, frequency_table, label_table, tree_figure
     from assay.report.page import write_files
-    from assay.tasks.labels import Asked, census
+    from assay.tasks.labels import LabelledTask, census
 
     with working("reading tasks"):
         counts = census(
-            Asked(tuple(map(str, task.goal.atoms)), label_sets(task), task.scene)
+            LabelledTask(tuple(map(str, task.goal.atoms)), label_sets(task), task.scene)
             for task in tasks.resolve(selection)
         )
     if out is not None:
@@ -158,7 +158,7 @@ def _census_table(first: str, second: str, parts: Mapping[str, Mapping[str, Freq
 def check(
     path: Annotated[
         Path,
-        typer.Argument(metavar="PATH", help="A BDDL file, a tar archive, or a folder of either."),
+        typer.Argument(metavar="PATH", help="A BDDL file, or a folder with BDDL files."),
     ],
 ) -> None:
     """Check that every task file below a path can be read, and is unchanged after being written and read again.

@@ -100,15 +100,15 @@ def load_file(id: str) -> Task:
     return _of_digest(match["path"], match["digest"]) if match["digest"] else _read(match["path"])
 
 
-def find_files(path: Path | str, endings: tuple[str, ...] = ENDINGS) -> Iterator[Path]:
-    """Yield a file, or the files with the given suffixes below a folder, sorted by name within each folder."""
+def find_files(path: Path | str) -> Iterator[Path]:
+    """Yield a file, or the task files below a folder, sorted by name within each folder."""
     if not Path(path).is_dir():
         yield Path(path)
         return
     for folder, folders, names in os.walk(path):
         folders.sort()
         for name in sorted(names):
-            if name.lower().endswith(endings) and name != INDEX and Path(folder, name).is_file():
+            if name.lower().endswith(ENDINGS) and name != INDEX and Path(folder, name).is_file():
                 yield Path(folder, name)
 
 

@@ -28,7 +28,7 @@ class Pattern(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Pattern | None:
-        """Return the pattern that LIBERO-X calls by an adjective, as in "a speckle book" or "a striped mug"."""
+        """Return the pattern for LIBERO-X's adjectives: "a speckle book", "a striped mug"."""
         words = {"striped": cls.STRIPES, "checkered": cls.CHECKER, "speckle": cls.SPECKLES}
         return words.get(str(value))
 
@@ -40,14 +40,6 @@ class Finish:
     colour: Colour | None = None
     pattern: Pattern | None = None
     """Texture, drawn in ``colour`` (grey if None) and a darker shade."""
-
-    @property
-    def usual(self) -> bool:
-        """Whether the finish changes nothing."""
-        return self.colour is None and self.pattern is None
-
-
-USUAL_FINISH = Finish()
 
 
 class Surface(StrEnum):
@@ -107,9 +99,6 @@ class Staging:
     """Height, in metres, by which fixtures are raised, because LIBERO's placement sinks them into some surfaces."""
 
 
-USUAL_STAGING = Staging()
-
-
 class Arena(StrEnum):
     """Rooms of LIBERO's scenes."""
 
@@ -144,7 +133,7 @@ class Entity:
     """Name, unique in the scene, e.g. ``plate_1``."""
     category: str
     """Kind of object, e.g. ``plate``; asset packs provide a model for each category."""
-    finish: Finish = USUAL_FINISH
+    finish: Finish = Finish()
     """Appearance, if it differs from the default."""
     size: float = 1.0
     """Scale factor."""
@@ -236,7 +225,7 @@ class Scene:
     """Variant of the arena's appearance, by its name in task files; empty for the default."""
     absent: tuple[str, ...] = ()
     """Entities that a goal may name but that are deliberately absent; every atom about them is false."""
-    staging: Staging = USUAL_STAGING
+    staging: Staging = Staging()
     """Lights, cameras, surfaces and the robot's initial pose, if they differ from the defaults."""
 
     def region(self, full_name: str) -> Region | None:

@@ -19,11 +19,11 @@ from assay.errors import AssayError
 from assay.measures.conduct.side_effects import LEFT_OPEN, MOVED, TOPPLED
 from assay.measures.views.wording import thing
 from assay.runs import replay
-from assay.tasks.language.lexicon import thing_of
+from assay.tasks.language.lexicon import object_of
 from assay.web import queries
 from assay.web.pages import RUN
 from assay.web.queries import OUTCOMES, EpisodeRow, Filters, NotFoundError, OpenRun, reading
-from assay.web.replays import EpisodeRecording, RenderStatus
+from assay.web.replays import STILL, VIDEO, EpisodeRecording, RenderStatus
 from assay.web.site import Text, TheSite, render_page
 
 router = APIRouter()
@@ -172,16 +172,16 @@ def describe_side_effects(effects: Mapping[str, Any]) -> Iterator[str]:
                 yield name, size
 
     for name, metres in largest_first("moved", MOVED):
-        yield f"moved the {thing(thing_of(name))} by {100 * metres:.0f} cm"
+        yield f"moved the {thing(object_of(name))} by {100 * metres:.0f} cm"
     for name, degrees in largest_first("tilted", TOPPLED):
-        yield f"toppled the {thing(thing_of(name))} ({degrees:.0f}\N{DEGREE SIGN})"
+        yield f"toppled the {thing(object_of(name))} ({degrees:.0f}\N{DEGREE SIGN})"
     for name, share in largest_first("opened", LEFT_OPEN):
         # a drawer's region is named after its cabinet: wooden_cabinet_1_middle_region
-        part = name.removeprefix(thing_of(name)).removesuffix("region").strip("_").replace("_", " ")
-        whole = f"the {thing(thing_of(name))}"
+        part = name.removeprefix(object_of(name)).removesuffix("region").strip("_").replace("_", " ")
+        whole = f"the {thing(object_of(name))}"
         yield f"left {f'the {part} part of {whole}' if part else whole} open ({100 * min(share, 1.0):.0f} %)"
     for name, steps in largest_first("arm", 0):
-        yield f"the arm touched the {thing(thing_of(name))} ({steps:.0f} {'step' if steps == 1 else 'steps'})"
+        yield f"the arm touched the {thing(object_of(name))} ({steps:.0f} {'step' if steps == 1 else 'steps'})"
 
 
 def _find_replay(request: Request, site: TheSite, name: str, key: str) -> RenderStatus:
@@ -205,7 +205,7 @@ def _find_replay(request: Request, site: TheSite, name: str, key: str) -> Render
             own_video=_find_own_video(path, spec, row.outcome),
         )
     wants_video = request.url.path.rpartition("/")[2].startswith("video")
-    return site.replays.video(recorded) if wants_video else site.replays.still(recorded)
+    return site.replays.find(recorded, VIDEO if wants_video else STILL)
 
 
 def _find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.extensions.eqa.annotations import Annotations, Review, agreement, all_agreements
+from assay.extensions.eqa.annotations import Annotations, ByPerson, HumanChoice, agreement, all_agreements
 from assay.extensions.eqa.question import Question, QuestionError, load
 from assay.extensions.eqa.reviews import ReviewSummary, as_csv
 from assay.measures.result import MeasureError
@@ -68,16 +68,15 @@ def kept(tmp_path: Path) -> Annotations:
     return Annotations(tmp_path / "annotations.sqlite")
 
 
-def verdicts(questions: list[Question]) -> list[Review]:
+def verdicts(questions: list[Question]) -> ByPerson:
     """Two reviewers who differ about the second question."""
-    ann = [
-        Review("ann", each.id, "drop" if place < 2 else "keep", "") for place, each in enumerate(questions)
-    ]
-    bob = [
-        Review("bob", each.id, "drop" if place < 1 else "keep", "dark")
-        for place, each in enumerate(questions[:4])
-    ]
-    return [*ann, *bob]
+    return {
+        name: {
+            question.id: HumanChoice("drop" if place < drops else "keep", comment)
+            for place, question in enumerate(questions[:count])
+        }
+        for name, drops, count, comment in (("ann", 2, len(questions), ""), ("bob", 1, 4, "dark"))
+    }
 
 
 def test_questions_are_dropped_if_any_reviewer_drops_them(questions: list[Question]):
@@ -102,12 +101,11 @@ def test_a_reviewed_set_has_a_version_and_lists_dropped_questions(
         "kind": str(questions[0].kind),
         "by": {"ann": "", "bob": "dark"},
     }
-    again = ReviewSummary.of(left, [Review("eve", left[0].id, "drop", "")]).write(
-        out, tmp_path / "again", left
-    )
+    eve = {"eve": {left[0].id: HumanChoice("drop")}}
+    again = ReviewSummary.of(left, eve).write(out, tmp_path / "again", left)
     assert json.loads((again / "build.json").read_text())["review"]["version"] == 2
     with pytest.raises(QuestionError, match="no question has been reviewed"):
-        ReviewSummary.of(questions, []).write(folder, tmp_path / "none", questions)
+        ReviewSummary.of(questions, {}).write(folder, tmp_path / "none", questions)
 
 
 def test_a_broken_build_file_is_reported(folder: Path, questions: list[Question], tmp_path: Path):
@@ -118,8 +116,9 @@ def test_a_broken_build_file_is_reported(folder: Path, questions: list[Question]
 
 
 def test_reviews_are_exported_as_csv(questions: list[Question], kept: Annotations):
-    for verdict in verdicts(questions)[1:]:
-        kept.review(verdict)
+    for reviewer, choices in verdicts(questions).items():
+        for question, choice in choices.items():
+            kept.review(reviewer, question, *choice)
     first, *rows = csv.DictReader(as_csv(questions, kept.reviews()).splitlines())
     assert (first["question"], first["verdict"], first["answer"]) == (
         questions[0].id,

@@ -9,7 +9,6 @@ import pytest
 from assay.errors import PerturbationError
 from assay.extensions.paraphrasing.human_check import (
     ANNOTATION_COLUMNS,
-    Marks,
     agreement,
     read_sheets,
     sample,
@@ -46,7 +45,10 @@ def sheet(tmp_path: Path) -> Path:
     return tmp_path / "sheet.csv"
 
 
-def test_a_sample_is_random_and_repeatable() -> None:
+def test_a_sample_is_random_and_repeatable_and_its_size_valid() -> None:
+    for share in (0, -1, 1.01, float("nan")):
+        with pytest.raises(PerturbationError, match="greater than 0 and at most 1"):
+            sample(rows(3), share, 0)
     grid = rows(4300)
     chosen = sample(grid, 0.05, 0)
     assert len(chosen) == len(set(chosen.values())) == 215
@@ -54,12 +56,6 @@ def test_a_sample_is_random_and_repeatable() -> None:
     assert chosen == sample(grid, 0.05, 0) != sample(grid, 0.05, 1)
     assert abs(np.mean(list(chosen)) - 2150) < 350
     assert len(sample(rows(3), 0.05, 0)) == 1
-
-
-@pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
-def test_a_share_that_is_none_is_rejected(share: float) -> None:
-    with pytest.raises(PerturbationError, match="greater than 0 and at most 1"):
-        sample(rows(3), share, 0)
 
 
 def test_ac1_is_that_of_the_literature() -> None:
@@ -108,49 +104,27 @@ def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: 
         agreement(read_sheets([returned]))
     with pytest.raises(PerturbationError, match=r"1\.csv is given 2 times"):
         read_sheets([returned, tmp_path / "." / "1.csv"])
+    (tmp_path / "a.csv").write_text("task,paraphrase\n")
+    with pytest.raises(PerturbationError, match="lacks the columns item, original"):
+        read_sheets([tmp_path / "a.csv"])
     lines = returned.read_text().splitlines()
     returned.write_text("\n".join([*lines, lines[2]]) + "\n")
     with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is already on line 3"):
         read_sheets([returned])
 
 
-def test_a_file_that_is_not_a_sheet_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("task,paraphrase\n")
-    with pytest.raises(PerturbationError, match="lacks the columns item, original"):
-        read_sheets([tmp_path / "a.csv"])
-    (tmp_path / "b.csv").write_text("item,original,paraphrase\n1,a,b\n")
-    with pytest.raises(PerturbationError, match="contains no judgement"):
-        read_sheets([tmp_path / "b.csv"])
-
-
-def test_what_a_nought_means_follows_from_the_other_marks(sheet: Path, tmp_path: Path) -> None:
-    for cells, judged in {
-        "0 0 X 0": [1, 1, 0, 1],  # LIBERO-Para's protocol
-        "1 0 1 no": [1, 0, 1, 0],
-        "O X yes no": [1, 0, 1, 0],
-    }.items():
-        read = read_sheets([filled(tmp_path / "1.csv", sheet, same=cells.split())])
-        assert [marks[0] for marks in read.values()] == judged
-
-
-def test_a_nought_that_may_mean_either_is_rejected_unless_its_meaning_is_given(
-    sheet: Path, tmp_path: Path
-) -> None:
-    for cells, reason in {"0 yes no 0": "neither 1 nor X", "0 1 X 0": "both 1 and X"}.items():
-        returned = filled(tmp_path / "1.csv", sheet, same=cells.split())
-        with pytest.raises(
-            PerturbationError, match=rf"1\.csv: 0 may .*{reason}.*: pass --marks 0X or --marks 10$"
-        ):
-            read_sheets([returned])
-    plain = filled(tmp_path / "1.csv", sheet, same=["0", "yes", "no", "0"])
-    assert read_sheets([plain], Marks.ZERO_X).popitem()[1] == [1]
-    assert read_sheets([plain], Marks.ONE_ZERO).popitem()[1] == [0]
+def test_zero_is_rejected_unless_its_meaning_is_given(sheet: Path, tmp_path: Path) -> None:
+    returned = filled(tmp_path / "1.csv", sheet, same=["0", "yes", "X", "1"])
+    with pytest.raises(PerturbationError, match=r"1\.csv:2: same: '0' is neither .*pass --marks 0X"):
+        read_sheets([returned])
+    for marks, judged in {"0X": [1, 1, 0, 1], "10": [0, 1, 0, 1]}.items():
+        assert [values[0] for values in read_sheets([returned], marks).values()] == judged
 
 
 def test_items_that_are_not_strictly_the_same_are_listed_with_their_cells(
     sheet: Path, tmp_path: Path
 ) -> None:
     names = {"a": ["0"] * 4, "b": ["X", "0", "0", "X"], "c": ["X", "0", "0", "0"]}
-    found = agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)]))
+    found = agreement(read_sheets([filled(tmp_path / "1.csv", sheet, **names)], "0X"))
     assert [(each.yes, each.judgements) for each in found.failing] == [(1, 3), (2, 3)]
     assert {(each.item.object_type, each.item.action_type) for each in found.failing} == {("none", "hint")}

@@ -17,7 +17,7 @@ OBJECT = Cell(ObjectType.HABITUAL, ActionType.NONE)
 
 def lines(text: str, cell: Cell = ACTION, *, cut_off: bool = False, known: tuple[str, ...] = ()):
     ledger = Ledger()
-    return usable_rewordings(Reply(text, cut_off), RULES, cell, known, ledger), dict(ledger.dropped)
+    return usable_rewordings(Reply(text, cut_off), RULES.flaws, cell, known, ledger), dict(ledger.dropped)
 
 
 def test_marks_and_quotation_marks_are_taken_off():
@@ -85,6 +85,6 @@ def test_a_verdict_that_is_none_accepts_nothing_and_is_counted(text: str):
 @given(text=st.text(max_size=400), cut_off=st.booleans())
 def test_no_answer_breaks_it(text: str, cut_off: bool):
     ledger = Ledger()
-    for line in usable_rewordings(Reply(text, cut_off), RULES, OBJECT, (), ledger):
+    for line in usable_rewordings(Reply(text, cut_off), RULES.flaws, OBJECT, (), ledger):
         assert line.isprintable() and line == " ".join(line.split())
     assert set(accepted_candidates(Reply(text, cut_off), ["a", "b"], ledger)) <= {"a", "b"}

@@ -33,8 +33,8 @@ def arguments(model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[st
     return [*usual, "--tasks", "libero_goal/0", "--per-minute", "1000000", "--per-cell", "2"]
 
 
-def test_a_table_is_written_and_the_bill_is_shown(model, assay: Command, arguments, tmp_path: Path):
-    said = assay(*arguments, "--price-in", "1", "--price-out", "10")
+def test_a_table_is_written_and_tokens_are_counted(model, assay: Command, arguments, tmp_path: Path):
+    said = assay(*arguments)
     assert said.status == 0, said.err
     made = pl.read_csv(tmp_path / "out.csv")
     assert tuple(made.columns) == (*table.COLUMNS, "model", "prompts", "rules")
@@ -42,7 +42,7 @@ def test_a_table_is_written_and_the_bill_is_shown(model, assay: Command, argumen
     made_by = made.select("model", "prompts", "rules").unique().row(0)
     assert made_by == ("tiny", read_prompts().name, "filter") and made_by[1].startswith("built-in ")
     assert made["original"].unique().to_list() == ["open the middle drawer of the cabinet"]
-    assert "86 requests" in said.out and "8600 tokens sent, 1720 received, cost 0.0258" in said.out
+    assert "86 requests" in said.out and "8,600 input tokens, 1,720 output tokens" in said.out
     assert all(header["Authorization"] == f"Bearer {KEY}" for header in model.headers)
     assert KEY not in said.out + said.err
     assert all(KEY.encode() not in file.read_bytes() for file in tmp_path.iterdir())
@@ -68,21 +68,21 @@ def test_a_run_that_is_killed_half_way_is_finished_by_the_same_command(
     again = model.asked[before:]
     asked_twice = sum(body in model.asked[:before] for body in again)
     assert asked_twice <= 4  # what was under way when it was killed, and no more
-    assert len(again) <= 86 - before + 4 and "cached answers" in said.out
+    assert len(again) <= 86 - before + 4 and "cached replies" in said.out
     cache, whole = Cache(tmp_path / "another"), tmp_path / "whole.csv"
     table.write(paraphrases(tasks.resolve("libero_goal/0"), 2, endpoint(), cache, Ledger()), whole)
     cache.close()
     assert table.read(whole) == table.read(tmp_path / "out.csv")
 
 
-def test_a_run_that_breaks_off_shows_its_bill_all_the_same(model, assay: Command, arguments, tmp_path: Path):
+def test_a_run_that_breaks_off_still_counts_its_tokens(model, assay: Command, arguments, tmp_path: Path):
     model.faults = {number: lambda body: (401, {}, b"no credit") for number in range(10, 1000)}
-    said = assay(*arguments, "--price-in", "1")
+    said = assay(*arguments)
     assert said.status == 2 and "refuses the request: status 401: no credit" in said.err
-    bill = re.search(r"(\d+) tokens sent, (\d+) received, cost ([\d.]+)", said.out)
-    assert bill is not None, said.out
-    answers = int(bill[1]) / 100  # up to ten: some may still be on their way when it breaks off
-    assert 1 <= answers <= 10 and int(bill[2]) == 20 * answers and float(bill[3]) == answers / 1e4
+    counted = re.search(r"([\d,]+) input tokens, (\d+) output tokens", said.out)
+    assert counted is not None, said.out
+    answers = int(counted[1].replace(",", "")) / 100  # up to ten: some may be on their way when it breaks off
+    assert 1 <= answers <= 10 and int(counted[2]) == 20 * answers
     assert not (tmp_path / "out.csv").exists() and not list(tmp_path.glob("*.part"))
 
 
@@ -103,7 +103,7 @@ def test_cells_that_are_short_are_said_and_change_the_exit_status(
     assert len(pl.read_csv(tmp_path / "out.csv")) == 0
 
 
-def test_rows_that_break_a_rule_are_marked_and_say_how_they_were_made(
+def test_without_rules_only_the_model_judges_and_rows_record_the_prompts(
     model, assay: Command, arguments, tmp_path: Path
 ):
     usual = model.text
@@ -115,11 +115,10 @@ def test_rows_that_break_a_rule_are_marked_and_say_how_they_were_made(
     model.text = text
     mine = tmp_path / "mine.yaml"
     mine.write_text(BUILT_IN.replace("as a person would say it", "as a pirate would say it"))
-    said = assay(*arguments, "--rules", "warn", "--prompts", mine)
+    assay(*arguments, "--rules", "off", "--prompts", mine)
     made = pl.read_csv(tmp_path / "out.csv")
-    flawed = made.filter(pl.col("flaws").str.contains("cabinet"))
-    assert len(flawed) and f"{made['flaws'].drop_nulls().len()} of them break a rule" in said.err
-    assert set(made["rules"]) == {"warn"} and made["prompts"][0].startswith("mine.yaml ")
+    assert made["paraphrase"].str.contains("mug").any()
+    assert set(made["rules"]) == {"off"} and made["prompts"][0].startswith("mine.yaml ")
     assert all("as a pirate would" in body["messages"][0]["content"] for body in model.asked)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assay.extensions.paraphrasing.human_check import ReviewDecision, read_decisions
+from assay.extensions.paraphrasing.human_check import read_decisions
 from assay.extensions.paraphrasing.review import _review_page
 from assay.perturb.words.grid.rules import verify
 from assay.perturb.words.grid.table import GridRow
@@ -61,5 +61,5 @@ def test_rows_are_decided_with_keys_and_clicks_and_saved(page: Any, tmp_path: Pa
         page.locator("#save").click()
     saved.value.save_as(tmp_path / "decisions.csv")
     decided = read_decisions(tmp_path / "decisions.csv", TABLE)
-    assert decided == [ReviewDecision.ACCEPT, ReviewDecision.REJECT, ReviewDecision.ACCEPT]
+    assert decided == ["accept", "reject", "accept"]
     assert '"a, fine"' in (tmp_path / "decisions.csv").read_text()

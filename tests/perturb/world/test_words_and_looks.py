@@ -19,7 +19,7 @@ from assay.perturb.world.position import MIN_TARGET_MOVE_M, Jitter, Relocate
 from assay.perturb.world.spoken import colours_said, true_to
 from assay.perturb.world.staging import MoveCamera, Orbit, Relight, StartPose
 from assay.tasks import Entity, Task
-from assay.tasks.scene import Pattern
+from assay.tasks.scene import Finish, Pattern
 
 RED = (0.9, 0.1, 0.1)
 BLACK_BOWL = tasks.load("libero_spatial/0")
@@ -71,7 +71,7 @@ def test_pro_paints_nothing_in_a_colour_that_makes_the_words_false():
                 assert task.id == TWO_COLOURS.id and "as the instruction says" in str(error)
                 continue
             assert made.finish.colour is None or true_to(said, made.finish.colour), spec.condition
-            painted += not made.finish.usual
+            painted += made.finish != Finish()
     assert painted >= 13, "in their own colour, with a pattern"
 
 

@@ -15,7 +15,7 @@ from assay.perturb.world.position import Displace, Relocate
 from assay.perturb.world.staging import MoveCamera, Relight, Repaint, Room
 from assay.runs.certificates import Certificate, ClaimVerdict, claim, judge
 from assay.tasks import Arena
-from assay.tasks.scene import USUAL_FINISH, USUAL_STAGING, Surface
+from assay.tasks.scene import Finish, Staging, Surface
 
 SPEC = EpisodeSpec("libero_goal/1", 3)
 ASKED = ("On plate_1 flat_stove_1_cook_region",)
@@ -46,9 +46,9 @@ def test_words_senses_and_looks_share_the_claim_of_their_control(change: Perturb
 def test_claim_is_about_the_very_scene_of_its_episode_but_for_looks():
     spec = changed(Recolour(), Relocate(1.0), Say("now"), Room(Arena.KITCHEN), Displace(0.05))
     scene, claimed = task_of(spec).scene, task_of(claim(spec)).scene
-    objects = tuple(replace(each, finish=USUAL_FINISH) for each in scene.objects)
+    objects = tuple(replace(each, finish=Finish()) for each in scene.objects)
     assert claimed == replace(scene, objects=objects) != scene
-    assert claim(spec) != claim(SPEC) and claimed.staging == USUAL_STAGING
+    assert claim(spec) != claim(SPEC) and claimed.staging == Staging()
 
 
 def test_claim_is_about_the_goal_that_is_asked_for():

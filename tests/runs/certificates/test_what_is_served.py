@@ -28,7 +28,7 @@ from assay.runs.certificates import (
     summarise,
 )
 from assay.tasks import Arena, Scene
-from assay.tasks.scene import USUAL_FINISH, Lighting
+from assay.tasks.scene import Finish, Lighting
 
 SPEC = EpisodeSpec("libero_spatial/0", 0)
 TASK = tasks.load(SPEC.task)
@@ -43,8 +43,8 @@ def physical(scene: Scene) -> Scene:
     """A scene as physics sees it."""
     return replace(
         scene,
-        objects=tuple(replace(each, finish=USUAL_FINISH) for each in scene.objects),
-        fixtures=tuple(replace(each, finish=USUAL_FINISH) for each in scene.fixtures),
+        objects=tuple(replace(each, finish=Finish()) for each in scene.objects),
+        fixtures=tuple(replace(each, finish=Finish()) for each in scene.fixtures),
         staging=replace(scene.staging, surfaces=(), lighting=Lighting(), cameras=()),
     )
 

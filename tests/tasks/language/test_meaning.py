@@ -69,7 +69,7 @@ def test_a_side_belongs_to_the_thing_and_a_shelf_may_be_called_a_cabinet(
     shared: Path, name: str, x: str, place: str
 ) -> None:
     (step,) = read(tasks.bddl.read(shared / "libero" / "bddl" / "libero_90" / f"{name}.bddl")).steps
-    assert (step.thing, step.place_said) == (x, place)
+    assert (step.thing, step.place_wording) == (x, place)
 
 
 def test_published_task_files_are_read(shared: Path) -> None:

@@ -19,7 +19,6 @@ from scipy.spatial.transform import Rotation
 
 Turning = Literal["wrapped", "exact"]
 """How rotations are compared: angle by angle (wrapped), or as one rotation vector about the base's axes (exact)."""
-TURNINGS: tuple[Turning, ...] = ("wrapped", "exact")
 
 SIZE = 7
 ANGLES = slice(3, 6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -15,11 +15,11 @@ from assay.extensions.eqa.annotations import (
     HAND,
     VERDICTS,
     Annotations,
-    HumanAnswer,
+    ByPerson,
+    HumanChoice,
     Mistake,
-    Review,
-    category_group,
     error_categories,
+    find_category,
     normalise_name,
 )
 from assay.extensions.eqa.asking.prompts import find_image
@@ -40,37 +40,25 @@ MAX_FORM_BYTES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class AnnotationDesk:
-    """The questions to be answered or reviewed, and the file that stores the results."""
+    """Questions to be answered or reviewed in a browser, and the file that stores the results."""
 
     folder: Path
     questions: Sequence[Question]
     annotations: Annotations
     wrong: Sequence[WrongAnswer] = ()
-    """Wrong answers of models, to be categorised."""
+    """Wrong answers from models, to be categorised."""
     review: bool = False
     """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
-    def results(self) -> Mapping[str, Mapping[str, HumanAnswer | Review]]:
-        """Return the answers or, in review mode, the reviews, by person and question."""
-        if not self.review:
-            return self.annotations.answers()
-        reviews: dict[str, dict[str, Review]] = {}
-        for review in self.annotations.reviews():
-            reviews.setdefault(review.reviewer, {})[review.question] = review
-        return reviews
-
-    def results_of(self, name: str) -> Mapping[str, HumanAnswer | Review]:
-        """Return a person's answers or reviews by question."""
-        return self.results().get(name, {})
+    def choices(self) -> ByPerson:
+        """Return the answers or, in review mode, the verdicts."""
+        return self.annotations.reviews() if self.review else self.annotations.answers()
 
     def done(self, name: str) -> set[str]:
         """Return the ids of the questions that a person has answered or, in review mode, given a verdict on."""
-        results = self.results_of(name)
-        return {
-            question.id
-            for question in self.questions
-            if question.id in results and results[question.id].choice
-        }
+        choices = self.choices().get(name, {})
+        ids = {question.id for question in self.questions}
+        return {question for question, choice in choices.items() if choice.choice and question in ids}
 
     def marks(self, name: str) -> dict[tuple[str, str], Mistake]:
         """Return the categories that a person has assigned, by model and question."""
@@ -127,13 +115,13 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
     """Show the page that asks for a name; with a name, resume that person's work."""
     if name.strip():
         return _redirect(normalise_name(name))
-    people = {person: len(desk.done(person)) for person in desk.results()}
+    people = {person: len(desk.done(person)) for person in desk.choices()}
     return render_page(request, "annotate_start.html", desk=desk, people=people)
 
 
 @router.get(f"/{PICTURES}/{{name}}")
 def image_file(desk: TheDesk, name: str) -> Response:
-    """Send one of the images of a question."""
+    """Send an image of a question."""
     try:
         return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
@@ -142,7 +130,7 @@ def image_file(desk: TheDesk, name: str) -> Response:
 
 @router.get("/by/{name}")
 def resume(desk: TheDesk, name: Annotator) -> Response:
-    """Redirect to the first open question, or to the list if all are done."""
+    """Redirect to the first unanswered question, or to the list if all are answered."""
     return _next_open(desk, name, 0)
 
 
@@ -154,7 +142,7 @@ def listing(request: Request, desk: TheDesk, name: Annotator) -> Response:
         "annotate_list.html",
         desk=desk,
         name=name,
-        given=desk.results_of(name),
+        given=desk.choices().get(name, {}),
         marked=desk.marks(name),
     )
 
@@ -169,6 +157,9 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}
     if wrong.question.id in places and wrong.question.id not in desk.done(name):
         return _redirect(name, f"/{places[wrong.question.id]}")
+    categories: dict[str, dict[str, str]] = {}
+    for category, (group, part, meaning) in error_categories().items():
+        categories.setdefault(f"{group}: {part}", {})[category] = meaning
     return render_page(
         request,
         "annotate_mistake.html",
@@ -178,7 +169,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
         wrong=wrong,
         question=wrong.question,
         letters=LETTERS,
-        categories=error_categories(),
+        categories=categories,
         mark=desk.marks(name).get((wrong.model, wrong.question.id)),
     )
 
@@ -187,7 +178,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
 def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     """Store the category of a mistake and continue with the next one."""
     wrong, category = _nth(desk.wrong, number), form.get("category", "")
-    category_group(category)  # raises if it is unknown
+    find_category(category)  # raises if it is unknown
     marker = f"{HAND}: {name}"
     desk.annotations.mark(Mistake(wrong.model, wrong.question.id, marker, category, form.get("note", "")))
     return _redirect(name, f"/mistakes/{number + 1}" if number < len(desk.wrong) else "/list")
@@ -207,23 +198,21 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
         question=question,
         letters=LETTERS,
         verdicts=VERDICTS,
-        given=desk.results_of(name).get(question.id, HumanAnswer()),
+        given=desk.choices().get(name, {}).get(question.id, HumanChoice()),
     )
 
 
 @router.post("/by/{name}/{number}")
 def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
-    """Store an answer or verdict, or a comment on the earlier one, and continue with the next open question."""
+    """Store an answer, verdict or comment, and continue with the next unanswered question."""
     question, comment = _nth(desk.questions, number), form.get("comment", "")
     field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")
     if choice not in (*valid, ""):
         raise HTTPException(400, f"{field}: choose from {', '.join(valid)}")
-    choice = choice or desk.results_of(name).get(question.id, HumanAnswer()).choice
-    if desk.review:
-        desk.annotations.review(Review(name, question.id, choice, comment))
-    else:
-        desk.annotations.answer(name, question.id, choice, comment)
+    choice = choice or desk.choices().get(name, {}).get(question.id, HumanChoice()).choice
+    store = desk.annotations.review if desk.review else desk.annotations.answer
+    store(name, question.id, choice, comment)
     return _next_open(desk, name, number)
 
 

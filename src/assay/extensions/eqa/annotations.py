@@ -30,7 +30,7 @@ MAX_COMMENT = 2_000
 """Maximum length of a comment, in characters."""
 MAX_NAME = 60
 HAND = "hand"
-"""Prefix for a person who categorised a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
+"""Prefix of `Mistake.marker` for a person (``hand: NAME``); that of a judge model is ``judge: MODEL``."""
 VERDICTS = ("keep", "drop")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -45,32 +45,28 @@ CREATE TABLE IF NOT EXISTS reviews (
 """
 
 
-class HumanAnswer(NamedTuple):
-    """Answer given by an annotator."""
+class HumanChoice(NamedTuple):
+    """A person's answer to a question, or verdict on it."""
 
     choice: str = ""
-    """Letter of the answer; empty if there is only a comment."""
+    """Letter of the answer, or one of `VERDICTS`; empty if there is only a comment."""
     comment: str = ""
+
+
+ByPerson = Mapping[str, Mapping[str, HumanChoice]]
+"""Answers or verdicts: name of the person -> id of the question -> choice."""
 
 
 class Mistake(NamedTuple):
-    """Error category of a model's wrong answer, with the person or model that assigned it."""
+    """Error category of a model's wrong answer."""
 
     model: str
     question: str
+    """Id of the question."""
     marker: str
+    """Person or model that assigned the category: ``hand: NAME`` or ``judge: MODEL``."""
     category: str
     note: str
-
-
-class Review(NamedTuple):
-    """A reviewer's verdict on a question."""
-
-    reviewer: str
-    question: str
-    choice: str = ""
-    """One of `VERDICTS`; empty if there is only a comment."""
-    comment: str = ""
 
 
 class Annotations:
@@ -85,31 +81,32 @@ class Annotations:
         """Store an annotator's answer, replacing an earlier one."""
         self._write("answers", annotator, question, letter, comment)
 
-    def answers(self) -> dict[str, dict[str, HumanAnswer]]:
-        """Return the answers and comments by annotator and question."""
-        answers: dict[str, dict[str, HumanAnswer]] = {}
-        rows = self._read("SELECT annotator, question, letter, comment FROM answers ORDER BY 1, rowid")
-        for annotator, question, *answer in rows:
-            answers.setdefault(annotator, {})[question] = HumanAnswer(*answer)
-        return answers
+    def answers(self) -> ByPerson:
+        """Return all answers."""
+        return self._choices("SELECT annotator, question, letter, comment FROM answers ORDER BY 1, rowid")
 
-    def review(self, review: Review) -> None:
-        """Store a review, replacing an earlier one by the same reviewer."""
-        self._write("reviews", *review)
+    def review(self, reviewer: str, question: str, verdict: str, comment: str = "") -> None:
+        """Store a reviewer's verdict, replacing an earlier one."""
+        self._write("reviews", reviewer, question, verdict, comment)
 
-    def reviews(self) -> list[Review]:
-        """Return all reviews."""
-        rows = self._read("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
-        return [Review(*row) for row in rows]
+    def reviews(self) -> ByPerson:
+        """Return all verdicts of reviewers."""
+        return self._choices("SELECT reviewer, question, verdict, comment FROM reviews ORDER BY 1, 2")
 
     def mark(self, mistake: Mistake) -> None:
-        """Store the category of a mistake, replacing an earlier one from the same person or judge."""
+        """Store the category of a mistake, replacing an earlier one from the same person or judge model."""
         self._write("mistakes", *mistake)
 
     def mistakes(self) -> list[Mistake]:
         """Return all categorised mistakes."""
         rows = self._read("SELECT model, question, marker, category, note FROM mistakes ORDER BY 1, 2, 3")
         return [Mistake(*row) for row in rows]
+
+    def _choices(self, sql: str) -> ByPerson:
+        choices: dict[str, dict[str, HumanChoice]] = {}
+        for person, question, *choice in self._read(sql):
+            choices.setdefault(person, {})[question] = HumanChoice(*choice)
+        return choices
 
     def _read(self, sql: str) -> list[tuple[str, ...]]:
         with self._connect() as database:
@@ -144,25 +141,34 @@ def normalise_name(name: str) -> str:
     return name
 
 
+class ErrorCategory(NamedTuple):
+    """A category of ActionEQA's error taxonomy."""
+
+    group: str
+    """Top tier of the taxonomy: perceptual grounding or reasoning."""
+    part: str
+    """Middle tier of the taxonomy, such as negative hallucination."""
+    meaning: str
+
+
 @cache
-def error_categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """Return the error taxonomy: group -> part of the group -> category -> meaning."""
+def error_categories() -> Mapping[str, ErrorCategory]:
+    """Return all error categories by name."""
     text = files("assay.extensions.eqa").joinpath("mistakes.yaml").read_text(encoding="utf-8")
-    categories: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
-    return categories
-
-
-def category_group(category: str) -> tuple[str, str]:
-    """Return the group and part of an error category. Raises QuestionError if it is unknown."""
-    valid = {
-        name: (group, part)
-        for group, parts in error_categories().items()
+    return {
+        name: ErrorCategory(group, part, meaning)
+        for group, parts in yaml.safe_load(text).items()
         for part, members in parts.items()
-        for name in members
+        for name, meaning in members.items()
     }
-    if category not in valid:
-        raise QuestionError(f"unknown error category '{category[:60]}': {did_you_mean(category, valid)}")
-    return valid[category]
+
+
+def find_category(name: str) -> ErrorCategory:
+    """Return an error category. Raises QuestionError if it is unknown."""
+    categories = error_categories()
+    if name not in categories:
+        raise QuestionError(f"unknown error category '{name[:60]}': {did_you_mean(name, categories)}")
+    return categories[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +179,7 @@ class AnnotatorAgreement(Result):
     items: Annotated[int, Column("n", "count")]
     """Number of questions answered by at least two annotators."""
     observed: Annotated[float, Column("agreement", "share")]
-    """Fraction of pairs of answers to the same question that agree."""
+    """Fraction of agreeing pairs among all pairs of answers to the same question."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Bootstrap interval of ``observed`` over questions; None if there are too few questions."""
     even_kappa: Annotated[float, Column("kappa, chance 1/4", "number")]

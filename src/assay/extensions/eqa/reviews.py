@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -14,7 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.extensions.eqa.annotations import VERDICTS, AnnotatorAgreement, Review, all_agreements
+from assay.extensions.eqa.annotations import (
+    VERDICTS,
+    AnnotatorAgreement,
+    ByPerson,
+    HumanChoice,
+    all_agreements,
+)
 from assay.extensions.eqa.question import BUILD, FOLDER_FILES, PICTURES, Question, QuestionError, save
 from assay.support.files import making
 
@@ -30,37 +35,35 @@ class ReviewSummary:
 
     verdicts: Mapping[str, Counter[str]]
     """Number of each verdict by reviewer."""
-    dropped: Mapping[str, tuple[Review, ...]]
-    """Reviews that reject each dropped question."""
+    dropped: Mapping[str, Mapping[str, str]]
+    """Comments of the reviewers who reject each dropped question: question -> reviewer -> comment."""
     unreviewed: int
     """Number of questions without a verdict, which are kept."""
     agreement: tuple[AnnotatorAgreement, ...]
     """Agreement between all reviewers, and between each pair."""
 
     @classmethod
-    def of(cls, questions: Sequence[Question], reviews: Sequence[Review]) -> ReviewSummary:
+    def of(cls, questions: Sequence[Question], reviews: ByPerson) -> ReviewSummary:
         """Summarise verdicts; reviews of questions from other folders are ignored."""
-        place = {question.id: number for number, question in enumerate(questions)}
-        by_question: dict[str, list[Review]] = {question.id: [] for question in questions}
-        verdicts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        verdicts: dict[str, Counter[str]] = {}
         marks: dict[str, np.ndarray] = {}
-        for review in reviews:
-            if review.question in place and review.choice:
-                by_question[review.question].append(review)
-                verdicts[review.reviewer][review.choice] += 1
-                row = marks.setdefault(review.reviewer, np.full(len(questions), -1, np.int8))
-                row[place[review.question]] = VERDICTS.index(review.choice)
-        dropped = {
-            question: against
-            for question, own in by_question.items()
-            if (against := tuple(review for review in own if review.choice == "drop"))
-        }
-        return cls(
-            dict(sorted(verdicts.items())),
-            dropped,
-            unreviewed=sum(not own for own in by_question.values()),
-            agreement=all_agreements(dict(sorted(marks.items())), len(VERDICTS)),
-        )
+        dropped: dict[str, dict[str, str]] = {}
+        for reviewer, own in sorted(reviews.items()):
+            choices = [own.get(question.id, HumanChoice()).choice for question in questions]
+            if any(choices):
+                verdicts[reviewer] = Counter(filter(None, choices))
+                marks[reviewer] = np.array([VERDICTS.index(choice) if choice else -1 for choice in choices])
+        for question in questions:
+            against = {
+                reviewer: own[question.id].comment
+                for reviewer, own in sorted(reviews.items())
+                if question.id in own and own[question.id].choice == "drop"
+            }
+            if against:
+                dropped[question.id] = against
+        has_verdict = np.any([row >= 0 for row in marks.values()], axis=0) if marks else np.zeros(0)
+        unreviewed = len(questions) - int(has_verdict.sum())
+        return cls(verdicts, dropped, unreviewed, all_agreements(marks, len(VERDICTS)))
 
     def write(self, folder: Path, out: Path, questions: Sequence[Question]) -> Path:
         """Write the kept questions to a new folder, with a version and the list of dropped questions."""
@@ -87,7 +90,7 @@ class ReviewSummary:
                 {
                     "question": question,
                     "kind": kinds[question],
-                    "by": {review.reviewer: review.comment for review in against},
+                    "by": dict(against),
                 }
                 for question, against in self.dropped.items()
             ],
@@ -101,26 +104,26 @@ class ReviewSummary:
                 file for question in kept for file in (*question.pictures, *question.option_pictures)
             }:
                 try:
-                    os.link(folder / name, new / name)  # takes no disk space
-                except FileNotFoundError:
-                    raise QuestionError(f"{folder / name}: this image of a question is missing") from None
-                except OSError:
                     shutil.copyfile(folder / name, new / name)
+                except OSError as error:
+                    raise QuestionError(f"{folder / name}: the image cannot be copied: {error}") from None
             save(new, kept, info)
         return out
 
 
-def as_csv(questions: Sequence[Question], reviews: Sequence[Review]) -> str:
+def as_csv(questions: Sequence[Question], reviews: ByPerson) -> str:
     """Format reviews as CSV: one row per review, and an empty row for each question without a review."""
-    by_question: defaultdict[str, list[Review]] = defaultdict(list)
-    for review in reviews:
-        by_question[review.question].append(review)
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
     for question in questions:
         options = " | ".join(question.options or question.option_pictures)
         shown = (str(question.kind), question.dataset, question.view, question.answer, question.text, options)
-        for review in by_question[question.id] or [Review("", question.id)]:
-            writer.writerow([question.id, review.reviewer, review.choice, review.comment, *shown])
+        own = [
+            (reviewer, *choices[question.id])
+            for reviewer, choices in reviews.items()
+            if question.id in choices
+        ]
+        for review in own or [("", "", "")]:
+            writer.writerow([question.id, *review, *shown])
     return file.getvalue()

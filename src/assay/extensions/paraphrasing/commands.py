@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -16,11 +15,6 @@ from assay.cli.options import JsonFile, print_table, write_json
 from assay.errors import PerturbationError
 from assay.extensions.paraphrasing.review import TaskFiles, agree, review, task_loader, tasks_named
 from assay.support.console import progress_bar, say
-
-if TYPE_CHECKING:
-    from assay.perturb.words.grid.generate import Paraphrase
-    from assay.support.llm import Ledger, Price
-    from assay.tasks import Task
 
 Selection = Annotated[
     str,
@@ -253,10 +247,9 @@ def llm(
     per_cell: PerCell = 100,
     lexicon: Lexicon = None,
     rules: Annotated[
-        Literal["filter", "warn", "off"],
+        Literal["filter", "off"],
         typer.Option(
-            help="Lines that break a rule of `words verify`: drop them (filter), mark them in the column 'flaws' "
-            "(warn), or do not check (off)."
+            help="filter: drop lines that break a rule of `words verify`; off: let only the model judge."
         ),
     ] = "filter",
     prompts: Annotated[
@@ -267,62 +260,54 @@ def llm(
     ] = None,
     per_minute: Annotated[float, typer.Option(help="Maximum number of requests per minute.")] = 60.0,
     at_once: Annotated[int, typer.Option(min=1, help="Maximum number of concurrent requests.")] = 4,
-    timeout: Annotated[float, typer.Option(help="Time to wait for an answer, in seconds.")] = 120.0,
-    price_in: Annotated[float, typer.Option(min=0, help="Price per million input tokens.")] = 0.0,
-    price_out: Annotated[float, typer.Option(min=0, help="Price per million output tokens.")] = 0.0,
-    cache: Annotated[
-        Path | None, typer.Option(help="File of cached answers (default: beside the CSV file).")
-    ] = None,
+    timeout: Annotated[float, typer.Option(help="Time to wait for a reply, in seconds.")] = 120.0,
 ) -> None:
     """Paraphrase along two axes with a language model: generate, verify, merge, verify again.
 
     The columns model, prompts and rules record how each row was made. The API key is read from ASSAY_LLM_KEY.
-    Answers are cached, so running the same command again resumes without repeating requests. Exit status 1 if a
-    cell has too few paraphrases.
+    Replies are cached in OUT.answers, so running the same command again resumes without repeating requests. Exit
+    status 1 if a cell has too few paraphrases.
     """
-    from assay.extensions.paraphrasing.pipeline import RuleUse, paraphrases
+    from assay.extensions.paraphrasing.pipeline import paraphrases
     from assay.extensions.paraphrasing.prompts import read_prompts
     from assay.perturb.words.grid import table
     from assay.perturb.words.grid.cells import CELLS
     from assay.support.files import replacing
-    from assay.support.llm import Cache, Endpoint, Ledger, Price, key_from_environment
+    from assay.support.llm import Cache, Endpoint, Ledger, key_from_environment
 
     chosen = tasks_named(selection)
-    prompt_set, use = read_prompts(prompts), RuleUse(rules)
-    columns: dict[str, Callable[[Paraphrase], str]] = {
-        "model": lambda paraphrase: model,
-        "prompts": lambda paraphrase: prompt_set.name,
-        "rules": lambda paraphrase: use.value,
-    }
-    if use is RuleUse.WARN:
-        columns["flaws"] = _flaws_of(chosen, lexicon)
-    place = Endpoint(
+    prompt_set = read_prompts(prompts)
+    server = Endpoint(
         endpoint, model, key_from_environment(), per_minute=per_minute, at_once=at_once, timeout=timeout
     )
     with replacing(out) as unfinished:
-        ledger, answers = Ledger(), Cache(cache or out.with_name(f"{out.name}.answers"))
+        ledger, cache = Ledger(), Cache(out.with_name(f"{out.name}.answers"))
         try:
             with progress_bar() as bar:
                 progress = bar.add_task("cells", total=len(CELLS) * len(chosen))
                 rows = paraphrases(
                     chosen,
                     per_cell,
-                    place,
-                    answers,
+                    server,
+                    cache,
                     ledger,
                     words=lexicon,
-                    rules=use,
+                    use_rules=rules == "filter",
                     prompts=prompt_set,
                     on_cell=lambda name: bar.update(progress, advance=1, description=name),
                 )
         finally:
-            answers.close()
-            _show_bill(ledger, Price(price_in, price_out))
+            cache.close()
+            say(ledger.summary())  # even if the command is interrupted
+            for reason, count in ledger.dropped.most_common():
+                say(f"dropped {count} x {reason}", aside=True)
+        columns = {
+            "model": lambda paraphrase: model,
+            "prompts": lambda paraphrase: prompt_set.name,
+            "rules": lambda paraphrase: rules,
+        }
         table.write(rows, unfinished, columns)
     say(f"{len(rows)} paraphrases in {out}")
-    if use is RuleUse.WARN:
-        marked = sum(columns["flaws"](row) != "" for row in rows)
-        say(f"{marked} of them break a rule; see the column 'flaws'", aside=True)
     short = [cell for cell in CELLS if sum(row.cell == cell for row in rows) < per_cell]
     if short:
         say(
@@ -330,29 +315,6 @@ def llm(
             aside=True,
         )
         raise typer.Exit(1)
-
-
-def _flaws_of(tasks: Sequence[Task], lexicon: Path | None) -> Callable[[Paraphrase], str]:
-    """Return a function that lists on one line the rules that a paraphrase breaks."""
-    from assay.perturb.words.grid.rules import Rules
-
-    rules = {task.id: Rules(task, lexicon) for task in tasks}
-    return lambda row: "; ".join(
-        f"{rule}: {reason}" for rule, reason in rules[row.task.id].flaws(row.text, row.cell)
-    )
-
-
-def _show_bill(ledger: Ledger, price: Price) -> None:
-    """Print requests, costs and dropped answers, even if the command was interrupted."""
-    requests = f"{ledger.requests} requests ({ledger.retries} repeated), {ledger.cached} cached answers"
-    spent = f"{ledger.prompt_tokens} tokens sent, {ledger.answer_tokens} received"
-    if price.prompt or price.answer:
-        spent += f", cost {ledger.cost(price):.4f}"
-    say(f"{requests}; {spent}")
-    if ledger.uncounted:
-        say(f"{ledger.uncounted} answers without a token count", aside=True)
-    for reason, count in ledger.dropped.most_common():
-        say(f"dropped {count} x {reason}", aside=True)
 
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""Human evaluation of paraphrases: annotation sheets with annotator agreement, and the authors' review.
+"""Human evaluation of paraphrases: annotation sheets, agreement between annotators, and a review.
 
 Each annotator judges whether a paraphrase asks for the same action as its original in the same scene (LIBERO-Para,
 A.5). A reviewer accepts or rejects each row of a table; rejected rows are dropped.
@@ -11,9 +11,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 import numpy as np
 
@@ -22,32 +22,22 @@ from assay.perturb.words.grid.table import COLUMNS, GridRow, rows
 from assay.support.stats.significance import gwet_ac1
 from assay.support.streams import stream
 
-YES = frozenset({"yes", "y", "true", "same", "o"})
-NO = frozenset({"no", "n", "false", "different", "x"})
+Marks = Literal["0X", "10"]
+"""Meaning of the digit 0 on a sheet: same (0X, as in LIBERO-Para's protocol), or different (10)."""
+_JUDGEMENTS = {
+    "": -1,
+    **dict.fromkeys(("yes", "y", "true", "same", "o", "1"), 1),
+    **dict.fromkeys(("no", "n", "false", "different", "x"), 0),
+}
+"""Judgement that each mark on a sheet stands for; the meaning of 0 differs between protocols."""
 MIN_JUDGEMENTS = 3
+"""Number of judgements below which the majority on a paraphrase is unreliable."""
+ACCEPT, REJECT = "accept", "reject"
 ANNOTATION_COLUMNS = ("item", *COLUMNS, "same")
 DECISION_COLUMNS = ("row", *COLUMNS, "decision", "note")
 """Columns of a review sheet; ``row`` is the row number in the table, starting at 1."""
 _ITEM = ("item", "original", "paraphrase")
 _OWN_COLUMNS = frozenset({*_ITEM, *COLUMNS, "scene"})
-
-
-class Marks(StrEnum):
-    """Meaning of the digit 0 on a sheet."""
-
-    ZERO_X = "0X"
-    """0 means the same, X different, as in LIBERO-Para's protocol."""
-    ONE_ZERO = "10"
-    """1 means the same, 0 different."""
-    WORDS = "words"
-    """The sheet contains words instead of digits."""
-
-
-_DIGITS: Mapping[Marks, Mapping[str, int]] = {
-    Marks.ZERO_X: {"0": 1},
-    Marks.ONE_ZERO: {"1": 1, "0": 0},
-    Marks.WORDS: {},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +47,11 @@ class Item:
     item: str
     """Number of the item on the sheet."""
     task: str
+    """Id of the task; empty if the sheet does not have this column."""
     object_type: str
+    """Object type of the cell; empty if the sheet does not have this column."""
     action_type: str
-    """Object and action types; empty if the sheet does not have these columns."""
+    """Action type of the cell; empty if the sheet does not have this column."""
     original: str
     paraphrase: str
 
@@ -74,7 +66,9 @@ class Failing:
 
     item: Item
     yes: int
+    """Number of annotators who judged that the meaning is the same."""
     judgements: int
+    """Number of annotators who judged the item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +76,11 @@ class AnnotatorAgreement:
     """Agreement between annotators on a sample."""
 
     items: int
+    """Number of items with at least one judgement."""
     annotators: int
+    """Number of annotators with at least one judgement."""
     yes: float
-    """Fraction of yes among all judgements."""
+    """Fraction of all judgements that are yes (same meaning)."""
     majority: float
     """Fraction of items that more than half of their annotators judged to have the same meaning."""
     thin: int
@@ -94,26 +90,15 @@ class AnnotatorAgreement:
     ac1: float
     """Gwet's AC1, the agreement beyond chance; 1 is perfect."""
     low: float
+    """Lower confidence limit of Gwet's AC1."""
     high: float
-    """Confidence interval of ``ac1``."""
+    """Upper confidence limit of Gwet's AC1."""
     failing: tuple[Failing, ...]
     """Items that fail the strict criterion, sorted by increasing fraction of yes."""
 
 
-class ReviewDecision(StrEnum):
-    """A reviewer's decision on a row."""
-
-    ACCEPT = "accept"
-    REJECT = "reject"
-    NONE = ""
-    """Not decided yet."""
-
-
 def sample(grid: Sequence[GridRow], share: float, seed: int) -> dict[int, GridRow]:
-    """Draw a random fraction of a grid, at least one row, in random order; keys are row numbers from 1.
-
-    Raises PerturbationError.
-    """
+    """Draw a random fraction of a grid, at least one row, in random order; keys are row numbers from 1."""
     if not 0 < share <= 1:
         raise PerturbationError(f"--share {share}: expected a fraction greater than 0 and at most 1")
     if not grid:
@@ -147,20 +132,17 @@ def write_sheet(
 def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements:
     """Read returned sheets; every column that is not a standard column of the sheet is one annotator.
 
-    The meaning of 0 is inferred from the other marks on a sheet unless ``marks`` sets it. Raises PerturbationError
-    for an ambiguous 0, a cell that is neither yes nor no, a blank sheet, a duplicate item or sheet, and for
-    sheets whose items have different texts.
+    Raises PerturbationError for a 0 without ``marks``, a cell that is neither yes nor no, a blank sheet, a duplicate
+    item or sheet, and for sheets whose items have different texts.
     """
     check_distinct(paths)
+    values = _JUDGEMENTS if marks is None else {**_JUDGEMENTS, "0": int(marks == "0X")}
     items: dict[str, Item] = {}
     columns: list[dict[str, int]] = []
     for path in paths:
         lines: dict[str, int] = {}
         judgements: dict[str, dict[str, int]] = {}
-        sheet = list(rows(path, _ITEM))
-        values = {"": -1, **dict.fromkeys(YES, 1), **dict.fromkeys(NO, 0)}
-        values |= _DIGITS[marks or _infer_marks(path, [row for _, row in sheet])]
-        for line, row in sheet:
+        for line, row in rows(path, _ITEM):
             number, pair = row["item"], (row["original"], row["paraphrase"])
             if lines.setdefault(number, line) != line:
                 raise PerturbationError(f"{path}:{line}: item {number} is already on line {lines[number]}")
@@ -171,7 +153,12 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
             for name, cell in row.items():
                 if name not in _OWN_COLUMNS:
                     if (mark := cell.strip().lower()) not in values:
-                        raise PerturbationError(f"{path}:{line}: {name}: '{cell[:40]}' is neither yes nor no")
+                        hint = "; pass --marks 0X (0 means same) or --marks 10 (0 means different)" * (
+                            mark == "0"
+                        )
+                        raise PerturbationError(
+                            f"{path}:{line}: {name}: '{cell[:40]}' is neither yes nor no{hint}"
+                        )
                     judgements.setdefault(name, {})[number] = values[mark]
         if all(value < 0 for column in judgements.values() for value in column.values()):
             raise PerturbationError(
@@ -179,20 +166,6 @@ def read_sheets(paths: Sequence[Path], marks: Marks | None = None) -> Judgements
             )
         columns += judgements.values()
     return {item: [column.get(number, -1) for column in columns] for number, item in items.items()}
-
-
-def _infer_marks(path: Path, sheet: Sequence[Mapping[str, str]]) -> Marks:
-    """Infer the meaning of 0 from the other marks. Raises PerturbationError if it is ambiguous."""
-    cells = {cell.strip().lower() for row in sheet for name, cell in row.items() if name not in _OWN_COLUMNS}
-    if "0" not in cells:
-        return Marks.ONE_ZERO if "1" in cells else Marks.WORDS
-    if ("x" in cells) == ("1" in cells):
-        others = "both 1 and X" if "1" in cells else "neither 1 nor X"
-        raise PerturbationError(
-            f"{path}: 0 may mean the same (0/X) or different (1/0), and the sheet contains {others}: "
-            f"pass --marks {Marks.ZERO_X} or --marks {Marks.ONE_ZERO}"
-        )
-    return Marks.ZERO_X if "x" in cells else Marks.ONE_ZERO
 
 
 def check_distinct(paths: Sequence[Path]) -> None:
@@ -234,13 +207,13 @@ def agreement(
     )
 
 
-def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]:
-    """Read the decision on each row of a table.
+def read_decisions(path: Path, table: Sequence[GridRow]) -> list[str]:
+    """Read the decision on each row of a table: ``accept``, ``reject``, or empty if undecided.
 
-    Raises PerturbationError, naming the line, for an invalid decision, a duplicate row, or a row whose text
-    differs from the table, and also for a file without decisions.
+    Raises PerturbationError for an invalid decision, a duplicate row, a row whose text differs from the table, and a
+    file without decisions.
     """
-    decisions = [ReviewDecision.NONE] * len(table)
+    decisions = [""] * len(table)
     lines: dict[int, int] = {}
     for line, fields in rows(path, ("row", "paraphrase", "decision")):
         number = int(fields["row"]) if fields["row"].isdecimal() else 0
@@ -255,11 +228,11 @@ def read_decisions(path: Path, table: Sequence[GridRow]) -> list[ReviewDecision]
                 f"{path}:{line}: row {number} of the table is '{table[number - 1].paraphrase[:80]}', "
                 f"not '{fields['paraphrase'][:80]}': the decisions belong to another table"
             )
-        word = fields["decision"].strip().lower()
-        if word not in tuple(ReviewDecision):
-            valid = did_you_mean(word, (ReviewDecision.ACCEPT, ReviewDecision.REJECT))
-            raise PerturbationError(f"{path}:{line}: '{word[:40]}' is not a decision: {valid}")
-        decisions[number - 1] = ReviewDecision(word)
+        decision = fields["decision"].strip().lower()
+        if decision not in ("", ACCEPT, REJECT):
+            advice = did_you_mean(decision, (ACCEPT, REJECT))
+            raise PerturbationError(f"{path}:{line}: '{decision[:40]}' is not a decision: {advice}")
+        decisions[number - 1] = decision
     if not any(decisions):
         raise PerturbationError(
             f"{path} contains no decisions yet: enter accept or reject in the column 'decision'"

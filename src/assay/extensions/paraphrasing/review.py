@@ -89,8 +89,9 @@ def review(
     --decisions decisions.csv --out accepted.csv. Rows without a decision are kept.
     """
     from assay.extensions.paraphrasing.human_check import (
+        ACCEPT,
         DECISION_COLUMNS,
-        ReviewDecision,
+        REJECT,
         read_decisions,
         write_sheet,
     )
@@ -132,13 +133,12 @@ def review(
     ):
         writer = csv.DictWriter(file, reader.fieldnames or (), lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
-        kept = (decision is not ReviewDecision.REJECT for decision in decided)
-        writer.writerows(compress(reader, kept))
-    accepted, rejected = decided.count(ReviewDecision.ACCEPT), decided.count(ReviewDecision.REJECT)
+        writer.writerows(compress(reader, (decision != REJECT for decision in decided)))
+    accepted, rejected = decided.count(ACCEPT), decided.count(REJECT)
     undecided = len(decided) - accepted - rejected
     say(f"{accepted} accepted, {rejected} rejected, {undecided} without a decision")
     pairs = zip(rows, decided, strict=True)
-    cells = Counter(row.key for row, decision in pairs if decision is ReviewDecision.REJECT)
+    cells = Counter(row.key for row, decision in pairs if decision == REJECT)
     for (object_type, action_type), count in cells.most_common():
         say(f"rejected {count:>5} in obj={object_type},act={action_type}")
     say(f"{len(rows) - rejected} paraphrases in {out}", aside=True)
@@ -191,7 +191,7 @@ def agree(
     selection: TaskFiles = "",
     marks: Annotated[
         Literal["0X", "10"] | None,
-        typer.Option(help="Meaning of the marks: 0X (0 same, X different) or 10 (1 same, 0 different)."),
+        typer.Option(help="Meaning of 0 on the sheets: same meaning (0X), or different meaning (10)."),
     ] = None,
     strictness: Annotated[
         float, typer.Option(min=0, max=1, help="Minimum fraction of yes judgements for the strict criterion.")
@@ -207,7 +207,6 @@ def agree(
     """
     from assay.extensions.paraphrasing.human_check import (
         ANNOTATION_COLUMNS,
-        Marks,
         agreement,
         check_distinct,
         read_sheets,
@@ -227,9 +226,7 @@ def agree(
         write_sheet(export, chosen, ANNOTATION_COLUMNS, scenes)
         say(f"{len(chosen)} paraphrases in {export}", aside=True)
         return
-    result = agreement(
-        read_sheets(tables, Marks(marks) if marks else None), strictness=strictness, confidence=confidence
-    )
+    result = agreement(read_sheets(tables, marks), strictness=strictness, confidence=confidence)
     if out is not None and write_json(dataclasses.asdict(result), out):
         return
     for line in (

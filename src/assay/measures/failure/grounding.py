@@ -24,7 +24,7 @@ from assay.measures.views.style import HALF, ORANGE, WIDTH, Drawing
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, percent, plural, thing
 from assay.support.stats.intervals import Interval
-from assay.tasks.language.lexicon import thing_of
+from assay.tasks.language.lexicon import object_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +98,7 @@ def confusion(
 def goal_objects(truth: str) -> str:
     """Return the objects of a goal, joined with +, from the record of its atoms."""
     things = (atom.split()[1] for atom in sorted(atoms(truth)))
-    return "+".join(dict.fromkeys(map(thing_of, things)))
+    return "+".join(dict.fromkeys(map(object_of, things)))
 
 
 def grounding_table(matrices: Sequence[Confusion], report: ReportedRun) -> Table:

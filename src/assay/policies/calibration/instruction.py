@@ -15,7 +15,7 @@ from assay.tasks.language.lexicon import mentions, names_of, words
 from assay.tasks.scene import Finish
 
 MISSING_OBJECT = "nothing"
-"""Target in a scene without another object; no entity has this name, so the goal is impossible."""
+"""Name of the wrong object in a scene without other objects; no entity has this name, so the goal is impossible."""
 FUNCTION_WORDS = frozenset(
     words("a an and at both for from i in into is it me my of onto or please so that the then to up you")
 )
@@ -51,8 +51,8 @@ class KeywordPolicy(FlawedPolicy):
     """Flaw: knows only the words of the training instructions.
 
     Performs the scene's trained task that shares the most words with the instruction. If an object's trained name does
-    not occur verbatim in the instruction, the policy confuses the object with another one, always the same. It waits if
-    the instruction contains no trained word.
+    not occur verbatim in the instruction, the policy always confuses the object with the same other object. It waits if
+    too few words match.
     """
 
     least: float = 0.3

@@ -32,20 +32,20 @@ class ColourPolicy(FlawedPolicy):
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """Return the task's goal, applied to the objects with the learned colours."""
-        asked = super().goal(instruction, spec)
+        goal = super().goal(instruction, spec)
         trained = control(spec, self._states).simulation.compiled
         present = {
             entity.name: mean_colour(self._simulation.model, entity) for entity in self.movable_objects()
         }
         names = {}
-        for name in {atom.arguments[0] for atom in asked.atoms}:
+        for name in {atom.arguments[0] for atom in goal.atoms}:
             if name in trained.entities and trained.entities[name].movable:
                 colour = mean_colour(trained.model, trained.entities[name])
                 distances = {
                     other: round(float(np.linalg.norm(present[other] - colour)), 4) for other in present
                 }
                 names[name] = min(distances, key=lambda other: (distances[other], other != name))
-        return replace_objects(asked, names)
+        return replace_objects(goal, names)
 
 
 def mean_colour(model: mujoco.MjModel, entity: EntityIndex) -> np.ndarray:
@@ -78,18 +78,18 @@ class NearestPolicy(FlawedPolicy):
 
     def goal(self, instruction: Instruction, spec: EpisodeSpec) -> Goal:
         """Return the task's goal, applied to the objects at the learned positions."""
-        asked = super().goal(instruction, spec)
+        goal = super().goal(instruction, spec)
         trained = control(spec, self._states)
         trained.reset(spec)
         objects = {entity.name for entity in trained.task.scene.objects}
         names = {}
-        for name in {atom.arguments[0] for atom in asked.atoms} & objects:
+        for name in {atom.arguments[0] for atom in goal.atoms} & objects:
             position = trained.simulation.pose(name)[0]
             names[name] = min(
                 self.movable_objects(),
                 key=lambda entity: float(np.linalg.norm(self._simulation.pose(entity.name)[0] - position)),
             ).name
-        return replace_objects(asked, names)
+        return replace_objects(goal, names)
 
 
 @dataclass
@@ -189,7 +189,9 @@ class UnseeingPolicy(OpenLoopPolicy):
         goal = self._oracle.goal(instruction, spec)
         memorised = EpisodeSpec(spec.task, self.known, spec.pack, steps=spec.steps)
         trained = tasks.load(spec.task)
-        if not names_in(goal) <= trained.scene.names:  # another room, or unknown objects
+        if (
+            not names_in(goal) <= trained.scene.names
+        ):  # the goal refers to another room, or to unknown objects
             goal = trained.goal if instruction.text == trained.instruction.text else Goal(())
         self._actions = iter(_memorise(memorised, goal))
 

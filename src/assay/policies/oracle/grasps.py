@@ -7,7 +7,7 @@ Fingers and palm need free space beside the piece and during the approach, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import product
@@ -42,7 +42,7 @@ MIN_OFFSET_WIDTH_M = 0.02
 MAX_AXIS_SINE = 0.35
 """Maximum sine of the angle between an axis and the horizontal for a grasp across the axis from above."""
 MAX_LEANING_SINE = 0.8
-"""Maximum sine of that angle if the gripper is tilted along with the axis."""
+"""Maximum sine of the angle between an axis and the horizontal for a grasp that is tilted along with the axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,9 +146,9 @@ def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
 
     The open gripper and its closing fingers need free space. Contacts are computed only for grasps that may be next.
     """
-    around = Obstacles(scene, scene.solid_geoms)
+    obstacles = Obstacles(scene, scene.solid_geoms)
     weighed: list[tuple[float, int, Grasp]] = []
-    for number, grasp in enumerate(all_grasps(scene, entity, APPROACH_TILTS)):
+    for number, grasp in enumerate(all_grasps(scene, entity)):
         while weighed and weighed[0][0] <= grasp.cost:
             yield heappop(weighed)[2]
         inner = np.arange(grasp.width / 2 + CLEARANCE_M + 0.004, 0.04, 0.006)
@@ -156,18 +156,15 @@ def ranked_grasps(scene: SceneState, entity: EntityIndex) -> Iterator[Grasp]:
         closing = _grid(np.concatenate([inner, -inner]), (-0.006, 0.006), tips)
         pose = grasp.position, grasp.rotation
         cost = grasp.cost + CONTACT_COST * (
-            around.count_contacts(*pose) + around.count_contacts(*pose, closing)
+            obstacles.count_contacts(*pose) + obstacles.count_contacts(*pose, closing)
         )
         heappush(weighed, (cost, number, replace(grasp, cost=cost)))
     while weighed:
         yield heappop(weighed)[2]
 
 
-def all_grasps(scene: SceneState, entity: EntityIndex, tilts: Sequence[float] = (0.0,)) -> list[Grasp]:
-    """Return all grasps of an entity's geoms and of the entity as a whole, regardless of obstacles, best first.
-
-    ``tilts``: approach angles from the vertical, in radians.
-    """
+def all_grasps(scene: SceneState, entity: EntityIndex) -> list[Grasp]:
+    """Return all grasps of an entity's geoms and of the entity as a whole, regardless of obstacles, best first."""
     pieces = [geom_piece(scene, geom) for geom in entity.geoms]
     origin, frame = scene.pose(entity)
     middles = np.array([(piece.middle - origin) @ frame for piece in pieces])
@@ -175,7 +172,7 @@ def all_grasps(scene: SceneState, entity: EntityIndex, tilts: Sequence[float] = 
     low, high = (middles - reach).min(axis=0), (middles + reach).max(axis=0)
     pieces.append(GraspablePiece(origin + frame @ (low + high) / 2, frame, (high - low) / 2, False))
     centre = scene.data.xipos[entity.body]
-    grasps = [grasp for piece in pieces for grasp in grasps_of_piece(scene, piece, centre, tilts)]
+    grasps = [grasp for piece in pieces for grasp in grasps_of_piece(scene, piece, centre, APPROACH_TILTS)]
     return sorted(grasps, key=lambda grasp: grasp.cost)
 
 
@@ -190,7 +187,10 @@ def geom_piece(scene: SceneState, geom: int) -> GraspablePiece:
 def grasps_of_piece(
     scene: SceneState, piece: GraspablePiece, centre: np.ndarray, tilts: Iterable[float] = (0.0,)
 ) -> Iterator[Grasp]:
-    """Yield the grasps of one piece, across each of its axes that is horizontal and short enough."""
+    """Yield the grasps of one piece, across each of its axes that is horizontal and short enough.
+
+    ``centre`` (3,): centre of mass of the object; ``tilts``: approach angles from the vertical, in radians.
+    """
     middle, rotation, half = piece.middle, piece.rotation, piece.half
     _, current = scene.gripper_pose()
     level = [k for k in range(3) if abs(rotation[2, k]) < MAX_LEANING_SINE]
@@ -227,7 +227,7 @@ def grasps_of_piece(
             for back, aside in product({deep, min(deep, depth - FINGERTIP_M - CLEARANCE_M - 0.001)}, asides):
                 position = middle + along * offset + approach * back + across * aside
                 away = float(np.linalg.norm(position[:2] - centre[:2]))
-                far = max(0.0, float(np.linalg.norm(position[:2] - scene.base())) - EASY_REACH_M)
+                far = max(0.0, float(np.linalg.norm(position[:2] - scene.base)) - EASY_REACH_M)
                 cost = 2 * far + 1.5 * away + 0.02 * twist + shallow + 0.02 * abs(tilt) + 0.3 * (deep - back)
                 cost += 3 * abs(aside) + (0.02 * float(np.arcsin(abs(axis[2]))) if leans else 0.0)
                 yield Grasp(position, rotation_there, float(width + 2 * abs(aside)), cost)
@@ -262,7 +262,7 @@ class Reach:
     """Evaluates the cost of gripper poses by inverse kinematics on a copy of the simulation."""
 
     def __init__(self, scene: SceneState, held: EntityIndex) -> None:
-        self._sight = scene
+        self._scene = scene
         self._held = held
         self._data = mujoco.MjData(scene.model)
         self._rest = scene.data.qpos[:ARM].copy()
@@ -278,21 +278,21 @@ class Reach:
         errors = self._solve(position, rotation, width)
         if np.any(errors > MAX_IK_ERROR):
             return OUT_OF_REACH_COST + float(errors[0])
-        low, high = self._sight.model.jnt_range[:ARM].T
+        low, high = self._scene.model.jnt_range[:ARM].T
         arm = self._data.qpos[:ARM]
         spare = float(np.minimum(arm - low, high - arm).min())
         strained = JOINT_LIMIT_COST * max(0.0, 1.0 - spare / JOINT_MARGIN_RAD)
-        mujoco.mj_collision(self._sight.model, self._data)
+        mujoco.mj_collision(self._scene.model, self._data)
         distances = self._data.contact.dist
         collides = any(
             distances[index] < -MAX_PENETRATION_M and other not in self._held.geoms
-            for index, _, other in contacts(self._data, self._sight.robot_geoms)
+            for index, _, other in contacts(self._data, self._scene.robot_geoms)
         )
         return strained + (COLLISION_COST if collides else 0.0)
 
     def easier(self, position: np.ndarray, rotation: np.ndarray, width: float) -> tuple[np.ndarray, float]:
         """Return the rotation (3, 3), with the fingers swapped if that is easier, and the cost of the pose."""
-        best = first = easier_flip(self._sight, rotation)
+        best = first = easier_flip(self._scene, rotation)
         least = np.inf
         for candidate in (first, first @ HALF_TURN):
             cost = self.cost(position, candidate, width)
@@ -304,11 +304,11 @@ class Reach:
 
     def _solve(self, position: np.ndarray, rotation: np.ndarray, width: float) -> np.ndarray:
         """Move the gripper in the copy as close to a pose as possible; return the error in metres and radians."""
-        model, data = self._sight.model, self._data
-        data.qpos[:] = self._sight.data.qpos
+        model, data = self._scene.model, self._data
+        data.qpos[:] = self._scene.data.qpos
         data.qpos[ARM : ARM + 2] = width / 2, -width / 2
-        data.mocap_pos[:], data.mocap_quat[:] = self._sight.data.mocap_pos, self._sight.data.mocap_quat
-        site = self._sight.site
+        data.mocap_pos[:], data.mocap_quat[:] = self._scene.data.mocap_pos, self._scene.data.mocap_quat
+        site = self._scene.site
         low, high = model.jnt_range[:ARM].T
         jacobian = np.zeros((6, model.nv))
         errors = np.full(2, np.inf)

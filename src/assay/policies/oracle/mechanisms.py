@@ -70,14 +70,14 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     sense = np.sign(value - scene.joint(joint))
     slides = scene.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE
 
-    def way() -> np.ndarray:
+    def pull_direction() -> np.ndarray:
         if slides:
             return np.asarray(scene.axis(joint) * sense)
         tangent = cross(scene.axis(joint), scene.data.geom_xpos[handle] - scene.anchor(joint)) * sense
         return np.asarray(tangent / np.linalg.norm(tangent))
 
     handle = _handle(scene, entity, joint, sense)
-    for hold in sorted(_handle_grips(scene, handle, way()), key=lambda hold: hold.cost):
+    for hold in sorted(_handle_grips(scene, handle, pull_direction()), key=lambda hold: hold.cost):
         gripper = OPEN if hold.width == OPEN_WIDTH_M else CLOSED
         start = scene.joint(joint)
         before = hold.position - hold.rotation[:, 2] * 0.09
@@ -92,9 +92,9 @@ def _pull(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
             if (scene.joint(joint) - value) * sense >= 0:
                 break
             here, _ = scene.gripper_pose()
-            goal = here + way() * 0.03
+            goal = here + pull_direction() * 0.03
             if gripper == CLOSED:
-                goal = hold.position + way() * (abs(scene.joint(joint) - start) + 0.03)
+                goal = hold.position + pull_direction() * (abs(scene.joint(joint) - start) + 0.03)
             yield action_towards(scene, goal, rotation, CLOSED)
             if step % 12 == 11:
                 if abs(scene.joint(joint) - last) < (0.004 if slides else 0.02):
@@ -113,32 +113,31 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
 
     The cost is the number of palm points inside obstacles.
     """
-    around = Obstacles(scene, scene.solid_geoms)
-    box = scene.geom_box(handle)
+    obstacles = Obstacles(scene, scene.solid_geoms)
+    box = scene.box(handle)
     is_vertical = int(np.argmax(box.size)) == 2
     across = cross(outward, DOWN)
     for tilt in HANDLE_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, cross(approach, DOWN if is_vertical else across))
         position = box.centre + approach * 0.006
-        yield Grasp(position, rotation, OPEN_WIDTH_M, around.count_contacts(position, rotation, PALM))
+        yield Grasp(position, rotation, OPEN_WIDTH_M, obstacles.count_contacts(position, rotation, PALM))
     for tilt in () if is_vertical else HOOK_TILTS:
         approach = -outward * np.cos(tilt) + DOWN * np.sin(tilt)
         rotation = facing(approach, across)
-        lowest = (
-            approach * FINGERTIP_M - cross(across, approach) * FINGER_WIDTH_M / 2
-        )  # of the fingertips, seen from the site
+        # Lowest point of the fingertips, relative to the grip site.
+        lowest = approach * FINGERTIP_M - cross(across, approach) * FINGER_WIDTH_M / 2
         behind = box.centre - outward * (np.abs(outward) @ box.size / 2 + HOOK_DEPTH_M)
         behind[2] = box.high[2] - HOOK_DEPTH_M
         position = behind - lowest
-        yield Grasp(position, rotation, CLOSED_WIDTH_M, around.count_contacts(position, rotation, PALM))
+        yield Grasp(position, rotation, CLOSED_WIDTH_M, obstacles.count_contacts(position, rotation, PALM))
 
 
 def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> Motion:
     """Push a drawer closed with the closed gripper."""
     inward = scene.axis(joint) * np.sign(value - scene.joint(joint))
     approach = DOWN * np.cos(PUSH_TILT) + inward * np.sin(PUSH_TILT)
-    handle = scene.geom_box(_handle(scene, entity, joint, np.sign(scene.joint(joint) - value)))
+    handle = scene.box(_handle(scene, entity, joint, np.sign(scene.joint(joint) - value)))
     start = handle.centre - inward * (PUSH_START_M + 0.01)
     rotation, _ = Reach(scene, entity).easier(start, facing(approach, cross(inward, DOWN)), CLOSED_WIDTH_M)
     yield from travel(scene, start, rotation, CLOSED, clearance=start[2] + 0.2)
@@ -158,11 +157,11 @@ def _turn(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     """Grasp a knob across its fin and turn it."""
     anchor = scene.anchor(joint)
     for attempt in range(3):
-        fin = max(scene.geoms_of(entity, joint), key=lambda geom: scene.geom_box(geom).high[2])
+        fin = max(scene.geoms_of(entity, joint), key=lambda geom: scene.box(geom).high[2])
         grasps = sorted(grasps_of_piece(scene, geom_piece(scene, fin), anchor), key=lambda grasp: grasp.cost)
         if not grasps:
             return False
-        height = scene.geom_box(fin).high[2] - 0.012 - 0.004 * attempt
+        height = scene.box(fin).high[2] - 0.012 - 0.004 * attempt
         position = np.array([anchor[0], anchor[1], height])
         rotation = easier_flip(scene, grasps[0].rotation)
         above = position + (0.0, 0.0, 0.09)
@@ -188,7 +187,7 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
     """Push a door along its arc with the closed gripper."""
     anchor, axis = scene.anchor(joint), scene.axis(joint)
     sense = np.sign(value - scene.joint(joint))
-    panel = max(scene.geoms_of(entity, joint), key=lambda geom: float(np.prod(scene.geom_box(geom).size)))
+    panel = max(scene.geoms_of(entity, joint), key=lambda geom: float(np.prod(scene.box(geom).size)))
 
     def outwards() -> np.ndarray:
         arm = scene.data.geom_xpos[panel] - anchor
@@ -198,14 +197,14 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
         arm = outwards()
         tangent = cross(axis, arm) * sense
         point = anchor + arm * 1.6 + tangent / np.linalg.norm(tangent) * ahead
-        point[2] = scene.geom_box(panel).high[2] - 0.022
+        point[2] = scene.box(panel).high[2] - 0.022
         return np.asarray(point)
 
     rotation = easier_flip(scene, facing(DOWN, outwards()))
     start = push_point(-PUSH_START_M)
     body = scene.model.jnt_bodyid[joint]
     frame = Obstacles(scene, (geom for geom in entity.geoms if scene.model.geom_bodyid[geom] != body))
-    if frame.count_contacts(start, rotation):  # no room behind it
+    if frame.count_contacts(start, rotation):  # no room behind the door: pull it ajar first
         yield from _pull(scene, entity, joint, scene.joint(joint) + sense * AJAR_RAD)
         rotation = easier_flip(scene, facing(DOWN, outwards()))
         start = push_point(-PUSH_START_M)
@@ -232,4 +231,4 @@ def _handle(scene: SceneState, entity: EntityIndex, joint: int, sense: float) ->
     if scene.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:
         middle = np.mean([scene.data.geom_xpos[geom] for geom in parts], axis=0)
         outward = cross(outward, middle - scene.anchor(joint))
-    return max(parts, key=lambda geom: float(scene.geom_box(geom).centre @ outward))
+    return max(parts, key=lambda geom: float(scene.box(geom).centre @ outward))

@@ -58,7 +58,7 @@ def rotation_about_z(angle: float) -> np.ndarray:
 def shortest_rotation(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Return the shortest rotation (3, 3) that takes one direction (3,) to another."""
     axis, cosine = cross(start, end), float(start @ end)
-    if cosine < -0.9999:  # opposite: about any axis across
+    if cosine < -0.9999:  # opposite directions: half a turn about any perpendicular axis
         axis = cross(start, np.eye(3)[int(np.argmin(np.abs(start)))])
         axis /= np.linalg.norm(axis)
         return np.asarray(2 * np.outer(axis, axis) - np.eye(3))
@@ -100,12 +100,12 @@ def rotation_between(current: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def action_towards(
     scene: SceneState, position: np.ndarray, rotation: np.ndarray | None, gripper: float, speed: float = 1.0
 ) -> np.ndarray:
-    """Compute one action (7,) towards a pose."""
+    """Return one action (7,) towards a pose; ``rotation`` (3, 3): None keeps the current rotation."""
     here, now = scene.gripper_pose()
     action = np.zeros(7)
-    wish = GAIN * (position - here) / SCALE[:3]
-    length = float(np.abs(wish).max())
-    action[:3] = wish * min(1.0, speed / length) if length > 0 else 0.0
+    shift = GAIN * (position - here) / SCALE[:3]
+    length = float(np.abs(shift).max())
+    action[:3] = shift * min(1.0, speed / length) if length > 0 else 0.0
     if rotation is not None:
         spin = GAIN * rotation_between(now, rotation) / SCALE[3:]
         length = float(np.abs(spin).max())
@@ -125,18 +125,19 @@ def move(
     angle_tolerance: float = ANGLE_TOLERANCE_RAD,
     speed: float = 1.0,
 ) -> Motion:
-    """Move to a pose in a straight line; abort if there is no progress."""
+    """Move to a pose in a straight line; abort if there is no progress.
+
+    ``rotation`` (3, 3): None keeps the current rotation. ``near``: position tolerance, in metres.
+    """
     past: list[float] = []
     for _ in range(steps):
         here, now = scene.gripper_pose()
-        lag = 0.0 if rotation is None else 0.1 * float(np.linalg.norm(rotation_between(now, rotation)))
-        past.append(float(np.linalg.norm(position - here)) + lag)
+        distance = float(np.linalg.norm(position - here))
+        angle = 0.0 if rotation is None else float(np.linalg.norm(rotation_between(now, rotation)))
+        past.append(distance + 0.1 * angle)
         if len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001:
             return False
-        arrived = np.linalg.norm(position - here) < near
-        if arrived and (
-            rotation is None or np.linalg.norm(rotation_between(now, rotation)) < angle_tolerance
-        ):
+        if distance < near and angle < angle_tolerance:
             return True
         yield action_towards(scene, position, rotation, gripper, speed)
     return False

@@ -17,6 +17,7 @@ from assay.policies.oracle.motion import (
 from assay.policies.oracle.placing import PlacementSpot
 from assay.policies.oracle.scene_state import Box, SceneState
 from assay.sim.compile import EntityIndex, RegionIndex
+from assay.sim.predicates import up_axis
 from assay.tasks import Predicate
 
 _COARSE, _FINE = (
@@ -65,44 +66,42 @@ class PlacementArea:
         self, scene: SceneState, entity: EntityIndex, region: RegionIndex, *, inside: bool, more: int
     ) -> None:
         """``more``: number of other objects that still have to be placed in the region."""
-        self._sight, self._entity, self._inside, self._more = scene, entity, inside, more
-        up = scene.up_direction(entity)
+        self._scene, self._entity, self._inside, self._more = scene, entity, inside, more
+        up = scene.pose(entity)[1] @ up_axis(entity.category)
         leans = inside and LYING_COSINE < up[2] < UPRIGHT_COSINE
         self._righting = shortest_rotation(up, UP) if leans else np.eye(3)
         site = self._site = scene.data.site_xmat[region.site].reshape(3, 3)
         flat = int(np.argmax(np.abs(site[0, :]) + np.abs(site[1, :])))
         yaw = float(np.arctan2(site[1, flat], site[0, flat]))
-        self._axes = rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)  # of the region's edges
+        # Rotation of the region's edges, from -45 to 45 degrees.
+        self._axes = rotation_about_z((yaw + np.pi / 4) % (np.pi / 2) - np.pi / 4)
         self._half = np.array(region.half)
         self._middle = scene.data.site_xpos[region.site].copy()
         low, high = self._counts = scene.world.predicates.box_of(scene.data, region)
         others = (
             scene.pose(movable)[0]
-            for movable in scene.movable_objects()
+            for movable in scene.movable_objects
             if movable.name not in (entity.name, region.parent)
         )
         self._shared = inside and any(np.all((low < origin) & (origin < high)) for origin in others)
         middle, half = self._middle @ self._axes, np.abs(self._axes.T @ self._site) @ self._half
         self._box = Box(middle - half, middle + half)
-        around = Obstacles(scene, scene.solid_geoms_except(entity))
-        reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ around.rotations), around.halves)
-        centres = around.centres @ self._axes
+        obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+        reach = np.einsum("nij,nj->ni", np.abs(self._axes.T @ obstacles.rotations), obstacles.halves)
+        centres = obstacles.centres @ self._axes
         self._low, self._high = centres - reach, centres + reach
-        self._outward = self._way_in() if inside else None
+        self._outward = self._find_exit() if inside else None
+        self.outward = None if self._outward is None else self._axes @ self._outward
+        """Horizontal direction (3,) out of a covered region; None if the region is open above."""
         self.fits = False
         """Whether a spot without obstacles has been found."""
-
-    @property
-    def outward(self) -> np.ndarray | None:
-        """Horizontal direction (3,) out of a covered region; None if the region is open above."""
-        return None if self._outward is None else self._axes @ self._outward
 
     def turns(self) -> list[np.ndarray]:
         """Return rotations (3, 3) in which the object may be inserted: upright, and turned about the vertical."""
 
         def size(angle: float) -> np.ndarray:
             rotation = self._axes.T @ rotation_about_z(angle) @ self._righting
-            return self._sight.rotated_box(self._entity, rotation).size[:2]
+            return self._scene.rotated_box(self._entity, rotation).size[:2]
 
         def misfit(angle: float) -> float:
             sticking_out = float(np.maximum(size(angle) - self._box.size[:2], 0.0).sum())
@@ -126,8 +125,8 @@ class PlacementArea:
     def _spots_after(self, rotation: np.ndarray) -> Iterator[PlacementSpot]:
         """Yield the best spots for the object after a rotation (3, 3)."""
         box, outward = self._box, self._outward
-        relative = self._sight.rotated_box(self._entity, self._axes.T @ rotation)
-        pieces = self._sight.rotated_pieces(self._entity, self._axes.T @ rotation)
+        relative = self._scene.rotated_box(self._entity, self._axes.T @ rotation)
+        pieces = self._scene.rotated_pieces(self._entity, self._axes.T @ rotation)
         near = np.all(
             (self._low < box.high + relative.high + GAP_M)[:, :2]
             & (self._high > box.low + relative.low - GAP_M)[:, :2],
@@ -161,9 +160,9 @@ class PlacementArea:
         blocked += SIDE_OVERLAP_COST * np.asarray(np.maximum(over, 0.0).sum(axis=1))
         self.fits |= bool(blocked.min() < SIDE_OVERLAP_COST * GAP_M)
         best = np.asarray(box.centre[:2])
-        if self._more:  # the far side, to leave room for the others
+        if self._more:  # use the far side, to leave room for the other objects
             narrow = int(np.argmax((box.size - relative.size)[:2]))
-            base = self._sight.base() @ self._axes[:2, :2]
+            base = self._scene.base @ self._axes[:2, :2]
             offset = np.zeros(2)
             offset[narrow] = 0.35 * box.size[narrow] * np.sign(box.centre[narrow] - base[narrow])
             best = best + offset
@@ -187,8 +186,11 @@ class PlacementArea:
             tight = bool(blocked[p] > 0)
             yield PlacementSpot(world[p], rotation, float(costs[p]), self.outward, threshold, lift, tight)
 
-    def _way_in(self) -> np.ndarray | None:
-        """Return the free horizontal direction (3,) out of a covered region; None if the region is open above."""
+    def _find_exit(self) -> np.ndarray | None:
+        """Return the free horizontal direction (3,) out of a covered region, along one of its axes.
+
+        Return None if the region is open above or has no free side.
+        """
         centre, size = self._box.centre, self._box.size
 
         def is_crossed(start: np.ndarray, end: np.ndarray) -> bool:
@@ -220,7 +222,7 @@ def find_spots(
     leaning if the object is inserted from the side or does not fit upright. ``more``: number of other objects that
     still have to be placed there.
     """
-    axis = scene.up_direction(entity)
+    axis = scene.pose(entity)[1] @ up_axis(entity.category)
     turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
     rotations: list[np.ndarray] | None = None
     if predicate is Predicate.SIDE_ON:

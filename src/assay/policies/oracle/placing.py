@@ -41,7 +41,7 @@ NUDGE_LIFT_M = 0.025
 SINKING_M = 0.002
 """Maximum distance, in metres, that an object at rest descends during the settling steps."""
 SETTLE_STEPS, TIGHT_SETTLE_STEPS = 5, 3
-"""Settling steps in ordinary and in tight spots; in the latter, an object pressed onto a rim tilts in the gripper."""
+"""Number of settling steps in ordinary and in tight spots, where an object pressed onto a rim tilts in the gripper."""
 LOST_CONTACT_STEPS = 3
 """Number of steps for which the fingers may lose contact in tight spots, because they close again."""
 BLOCKED_STEPS = 12
@@ -76,7 +76,7 @@ class PlacementSpot:
 
 def put_back(scene: SceneState, entity: EntityIndex, origin: np.ndarray, standing: np.ndarray) -> Motion:
     """Return a held object to its original position (3,) and rotation (3, 3), or as close as the arm can reach."""
-    return place(scene, entity, PlacementSpot(origin, tight=True), standing, astray=np.inf)
+    return place(scene, entity, PlacementSpot(origin, tight=True), standing, max_error=np.inf)
 
 
 def place(
@@ -85,19 +85,20 @@ def place(
     spot: PlacementSpot,
     standing: np.ndarray,
     *,
-    astray: float = MAX_DROP_ERROR_M,
+    max_error: float = MAX_DROP_ERROR_M,
 ) -> Motion:
     """Carry a held object to a spot, lower it or slide it in, release it and retreat.
 
-    ``standing`` (3, 3): the object's rotation before it was grasped. Returns False if the object was lost, or would be
-    lowered more than ``astray`` metres away from the spot; the object may still be held in that case.
+    ``standing`` (3, 3): the object's rotation before it was grasped. Returns False if the object was lost, or is more
+    than ``max_error`` metres away from the spot before it is lowered; the object may still be held in that case.
     """
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
     rotation = spot.rotation @ scene.gripper_pose()[1]
-    placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing)
+    is_tight = spot.tight and spot.outward is None
+    placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing, is_tight)
     yield from placing.carry(spot.position + outward)
-    off = float(np.linalg.norm((spot.position + outward - scene.pose(entity)[0])[:2]))
-    if not scene.fingers_touching(entity) or (spot.outward is None and off > astray):
+    error = float(np.linalg.norm((spot.position + outward - scene.pose(entity)[0])[:2]))
+    if not scene.fingers_touching(entity) or (spot.outward is None and error > max_error):
         return False
     if spot.outward is not None:
         for _ in range(2):
@@ -113,14 +114,14 @@ def place(
             here, _ = scene.gripper_pose()
             yield from move(scene, here + outward, rotation, OPEN, steps=20, near=0.02)
             return False
-    if not (yield from placing.let_down()):
+    if not (yield from placing.lower_onto_spot()):
         return False
     gripper = OPEN
-    if placing.is_tight:
+    if is_tight:
         gripper = HOLD_WIDTH  # a wide-open gripper may get caught between walls and lift them
-        enough = scene.opening() + RELEASE_WIDTH_M
+        wide = scene.opening() + RELEASE_WIDTH_M
         for _ in range(8):
-            if scene.opening() > enough:
+            if scene.opening() > wide:
                 break
             yield from grip(scene, OPEN, steps=1)
     else:
@@ -142,11 +143,8 @@ class _Placing:
     """Rotation of the gripper, (3, 3), if the object does not slip."""
     wanted: np.ndarray
     """Rotation of the object at the spot, shape (3, 3)."""
-
-    @property
-    def is_tight(self) -> bool:
-        """Whether the object is lowered between nearby obstacles."""
-        return self.spot.tight and self.spot.outward is None
+    is_tight: bool
+    """Whether the object is lowered between nearby obstacles."""
 
     def gripper_position(self, origin: np.ndarray) -> np.ndarray:
         """Return the position (3,) of the gripper for which the object's origin is at ``origin`` (3,)."""
@@ -178,10 +176,8 @@ class _Placing:
             goal = self.gripper_position(np.array([before[0], before[1], height]))
             aim = self.corrected_rotation() if self.is_tight else self.rotation
             here, now = scene.gripper_pose()
-            left, twist = (
-                float(np.linalg.norm(goal - here)),
-                float(np.linalg.norm(rotation_between(now, aim))),
-            )
+            left = float(np.linalg.norm(goal - here))
+            twist = float(np.linalg.norm(rotation_between(now, aim)))
             past.append(left + 0.1 * twist)
             stalled = len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001
             if stalled or (left < (0.003 if self.spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
@@ -189,7 +185,7 @@ class _Placing:
             yield action_towards(scene, goal, aim, CLOSED)
         return True
 
-    def let_down(self) -> Motion:
+    def lower_onto_spot(self) -> Motion:
         """Lower the object; if it comes to rest on a rim, lift and shift it. Return False if it remains on the rim."""
         scene, entity, spot = self.scene, self.entity, self.spot
         target, rotation = spot.position, self.rotation
@@ -206,7 +202,7 @@ class _Placing:
             )
             if is_gripper_blocked or not scene.is_resting(entity):
                 return bool(above < MAX_FALL_M)
-            target = target + _off_the_rim(scene, entity, nudge % 2)
+            target = target + _shift_off_rim(scene, entity, nudge % 2)
             here, _ = scene.gripper_pose()
             yield from move(scene, here + (0.0, 0.0, NUDGE_LIFT_M), rotation, CLOSED, steps=8, near=0.005)
             for _ in range(10):
@@ -239,7 +235,7 @@ class _Placing:
         return False
 
 
-def _off_the_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
+def _shift_off_rim(scene: SceneState, entity: EntityIndex, axis: int) -> np.ndarray:
     """Return the horizontal shift (3,), in metres, that moves an object off its support.
 
     If the support is beside the object, the shift is along the contact normal. If it is under the object's edge, the

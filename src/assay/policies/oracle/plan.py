@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
 
 from assay.errors import TaskError
-from assay.policies.oracle.grasps import APPROACH_TILTS, all_grasps
+from assay.policies.oracle.grasps import all_grasps
 from assay.policies.oracle.mechanisms import set_joint
 from assay.policies.oracle.motion import Motion
 from assay.policies.oracle.placement_spots import find_spots
 from assay.policies.oracle.scene_state import SceneState
-from assay.policies.oracle.skills import FailedGrasps, lift, pick_and_place, slide
+from assay.policies.oracle.skills import RelativeGrasp, lift, pick_and_place, slide
 from assay.sim.categories import OPENING, SWITCHING, Mechanism
 from assay.sim.compile import EntityIndex
 from assay.sim.predicates import UP_HEIGHT
@@ -31,7 +32,7 @@ _MECHANISMS = {
     Predicate.TURN_ON: (SWITCHING, True),
     Predicate.TURN_OFF: (SWITCHING, False),
 }
-"""Mechanism categories by predicate, and whether the predicate refers to their active state."""
+"""Mapping from a predicate to the mechanisms by category, and whether the predicate refers to their active state."""
 _ORDER = {Predicate.TURN_ON: 0, Predicate.TURN_OFF: 0, Predicate.OPEN: 1, Predicate.CLOSE: 3}
 """Execution order of predicates: switches first, then opening, placing (2), and closing last."""
 
@@ -47,13 +48,28 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
     unsuccessful pass.
     """
     for atom in goal.atoms:
-        _check(scene, atom)
-    failures = FailedGrasps()
+        for name in atom.arguments:
+            if name not in scene.regions and name not in scene.entities:
+                raise ImpossibleError(f"'{atom}': there is no {name} in the scene")
+        if scene.world.holds(atom):
+            continue
+        if atom.predicate in _MECHANISMS:
+            _mechanism(scene, atom)
+            continue
+        entity = scene.entities.get(atom.arguments[0])
+        if entity is None or not entity.movable:
+            raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
+        if len(set(atom.arguments)) < len(atom.arguments):
+            raise ImpossibleError(f"'{atom}' relates {entity.name} to itself")
+        if not _is_slid(scene, atom, entity) and not all_grasps(scene, entity):
+            raise ImpossibleError(f"'{atom}': {entity.name} has no part that fits into the gripper")
+    failures: defaultdict[str, list[RelativeGrasp]] = defaultdict(list)  # by object
     for _ in range(MAX_ROUNDS):
         for atom in sorted(
             goal.atoms, key=lambda atom: (_ORDER.get(atom.predicate, 2), _height(scene, goal, atom))
         ):
-            for _ in range(ATTEMPTS_PER_ATOM):  # later atoms may make it harder, as a closed door does
+            # Repeat at once, because a later atom may make this one harder: a door that is closed again.
+            for _ in range(ATTEMPTS_PER_ATOM):
                 if scene.world.holds(atom):
                     break
                 for motion in _steps(scene, goal, atom, failures):
@@ -64,8 +80,10 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
     return False
 
 
-def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) -> Iterator[Motion]:
-    """Yield the motions that make one atom true."""
+def _steps(
+    scene: SceneState, goal: Goal, atom: Atom, failures: defaultdict[str, list[RelativeGrasp]]
+) -> Iterator[Motion]:
+    """Yield the motions that make one atom true; ``failures``: failed grasps of each object."""
     if atom.predicate in _MECHANISMS:
         yield _operate(scene, *_mechanism(scene, atom), active=_MECHANISMS[atom.predicate][1])
         return
@@ -92,14 +110,14 @@ def _steps(scene: SceneState, goal: Goal, atom: Atom, failures: FailedGrasps) ->
         for other in goal.atoms
     )
     spots = partial(find_spots, scene, entity, target, atom.predicate, more=more)
-    yield pick_and_place(scene, entity, spots, failures)
+    yield pick_and_place(scene, entity, spots, failures[entity.name])
 
 
 def _height(scene: SceneState, goal: Goal, atom: Atom) -> int:
     """Return the height of an atom in a stack of placed objects, 0 for the lowest."""
     below: Atom | None = atom
     level = -1
-    while level < len(goal.atoms) and below is not None:  # ends for a circle as well
+    while level < len(goal.atoms) and below is not None:  # the bound ends circular goals
         level += 1
         region = scene.regions.get(below.arguments[-1])
         support = below.arguments[-1] if region is None else region.parent
@@ -113,25 +131,6 @@ def _is_slid(scene: SceneState, atom: Atom, entity: EntityIndex) -> bool:
     region = scene.regions.get(atom.arguments[-1])
     size = scene.box(entity).size
     return bool(region is not None and region.parent is None and size[2] < 0.03 and size[:2].min() > 0.1)
-
-
-def _check(scene: SceneState, atom: Atom) -> None:
-    """Raise ImpossibleError if an atom is false and the oracle has no skill to change that."""
-    for name in atom.arguments:
-        if name not in scene.regions and name not in scene.entities:
-            raise ImpossibleError(f"'{atom}': there is no {name} in the scene")
-    if scene.world.holds(atom):
-        return
-    if atom.predicate in _MECHANISMS:
-        _mechanism(scene, atom)
-        return
-    entity = scene.entities.get(atom.arguments[0])
-    if entity is None or not entity.movable:
-        raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
-    if len(set(atom.arguments)) < len(atom.arguments):
-        raise ImpossibleError(f"'{atom}' relates {entity.name} to itself")
-    if not _is_slid(scene, atom, entity) and not all_grasps(scene, entity, APPROACH_TILTS):
-        raise ImpossibleError(f"'{atom}': {entity.name} has no part that fits into the gripper")
 
 
 def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:

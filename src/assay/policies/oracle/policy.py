@@ -38,7 +38,7 @@ class Oracle:
         self._happened = self._env.happened
         self._goal = self.goal(instruction, spec)
         scene = SceneState(self._simulation)
-        self._initial_poses = {entity.name: scene.pose(entity) for entity in scene.movable_objects()}
+        self._initial_poses = {entity.name: scene.pose(entity) for entity in scene.movable_objects}
         self._motion: Motion = pursue(scene, self._goal)
 
     def instruct(self, instruction: Instruction) -> bool:
@@ -60,7 +60,7 @@ class Oracle:
     def _put_down_and_pursue(self) -> Motion:
         """Return a held object to its initial pose, open the gripper, retreat, and pursue the goal."""
         scene = SceneState(self._simulation)
-        for entity in scene.movable_objects():
+        for entity in scene.movable_objects:
             if entity.name in self._initial_poses and scene.fingers_touching(entity) == 2:
                 origin, rotation = self._initial_poses[entity.name]
                 if scene.pose(entity)[0][2] - origin[2] > LIFTED_HEIGHT_M:
@@ -88,8 +88,6 @@ class Oracle:
         for perturbation in spec.perturbations:
             if isinstance(perturbation, Counterfactual):
                 goal = perturbation.asked_goal(self._task)
-            elif not perturbation.plausible and not isinstance(
-                perturbation, At
-            ):  # an event has not happened yet
-                goal = Goal(())
+            elif not perturbation.plausible and not isinstance(perturbation, At):
+                goal = Goal(())  # an event (`At`) does not count, because it has not happened yet
         return goal

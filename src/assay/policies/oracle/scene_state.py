@@ -1,4 +1,4 @@
-"""The oracle's view of the simulator's state: poses, boxes, contacts and joints by name."""
+"""Privileged access to the simulator's state: poses, boxes, contacts and joints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import ARM
-from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
 
 
@@ -36,13 +35,16 @@ class Box:
 
 
 class SceneState:
-    """Read-only view of a simulation."""
+    """Poses, boxes, contacts and joints of a running simulation, which it never changes."""
 
     def __init__(self, world: Simulation) -> None:
         self.world = world
-        self.model = world.model
+        self.model, self.data = world.model, world.data
         self.site = self.model.site(f"{GRIPPER}grip_site").id
+        self.base = self.data.body(f"{ROBOT}base").xpos[:2].copy()
+        """Position of the robot's base, shape (2,)."""
         self.entities, self.regions = world.compiled.entities, world.compiled.regions
+        self.movable_objects = [entity for entity in self.entities.values() if entity.movable]
         self.robot_geoms = {
             geom
             for geom in range(self.model.ngeom)
@@ -62,15 +64,6 @@ class SceneState:
         )
         """Ids of all colliding geoms except the robot's and planes."""
 
-    @property
-    def data(self) -> mujoco.MjData:
-        """MuJoCo data of the running simulation."""
-        return self.world.data
-
-    def movable_objects(self) -> list[EntityIndex]:
-        """Return the movable entities."""
-        return [entity for entity in self.entities.values() if entity.movable]
-
     def solid_geoms_except(self, entity: EntityIndex) -> list[int]:
         """Return the ids of all colliding geoms except those of an entity, the robot and planes."""
         return [geom for geom in self.solid_geoms if geom not in entity.geoms]
@@ -83,9 +76,9 @@ class SceneState:
         """Return the position (3,) and rotation (3, 3) of an entity."""
         return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
 
-    def box(self, entity: EntityIndex) -> Box:
-        """Return the bounding box of an entity's colliding geoms."""
-        return Box(*bounding_box(self.model, self.data, entity.geoms))
+    def box(self, part: EntityIndex | int) -> Box:
+        """Return the bounding box of an entity's colliding geoms, or of one geom, given by its id."""
+        return Box(*bounding_box(self.model, self.data, (part,) if isinstance(part, int) else part.geoms))
 
     def rotated_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
         """Return an entity's bounding box, relative to its origin, after a rotation (3, 3) about the origin."""
@@ -101,10 +94,6 @@ class SceneState:
         middle = (centre - self.data.xpos[entity.body]) @ rotation.T
         return Box(middle - half, middle + half)
 
-    def up_direction(self, entity: EntityIndex) -> np.ndarray:
-        """Return the direction (3,) of the entity's axis that points up when the entity is upright."""
-        return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
-
     def region_box(self, region: RegionIndex) -> Box:
         """Return the bounding box of a region."""
         centre = self.data.site_xpos[region.site]
@@ -116,25 +105,17 @@ class SceneState:
         return float(self.data.qpos[self.model.jnt_qposadr[joint]])
 
     def axis(self, joint: int) -> np.ndarray:
-        """Return a joint's axis in the world, shape (3,)."""
+        """Return the direction of a joint's axis in world coordinates, shape (3,)."""
         return np.asarray(self.data.xaxis[joint].copy())
 
     def anchor(self, joint: int) -> np.ndarray:
-        """Return a point on a joint's axis in the world, shape (3,)."""
+        """Return a point on a joint's axis in world coordinates, shape (3,)."""
         return np.asarray(self.data.xanchor[joint].copy())
 
     def geoms_of(self, entity: EntityIndex, joint: int) -> list[int]:
         """Return the colliding geoms of an entity that are moved by a joint."""
         body = self.model.jnt_bodyid[joint]
         return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
-
-    def geom_box(self, geom: int) -> Box:
-        """Return the bounding box of one geom."""
-        return Box(*bounding_box(self.model, self.data, (geom,)))
-
-    def base(self) -> np.ndarray:
-        """Return the position of the robot's base, shape (2,)."""
-        return np.asarray(self.data.body(f"{ROBOT}base").xpos[:2].copy())
 
     def opening(self) -> float:
         """Return the distance between the fingers, in metres."""

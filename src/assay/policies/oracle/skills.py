@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
@@ -55,11 +54,11 @@ SIMILAR_DISTANCE_M, SIMILAR_COSINE = 0.012, 0.97
 MAX_GRASP_ERROR_M = 0.03
 """Distance from a grasp, in metres, beyond which the gripper is not closed."""
 CROWDING_COST = 0.005
-"""Cost per gripper point that touches an obstacle at the spot."""
+"""Cost per gripper point that touches an obstacle when the object is at its spot."""
 LOW_OBJECT_M = 0.05
 """Maximum height, in metres, of an object that is first slid into the open if it has no free space around it."""
 MIN_CONTACTS = 8
-"""Minimum number of gripper points in contact at which an object is slid into the open."""
+"""Minimum number of gripper points that touch obstacles for an object to be slid into the open."""
 SLIDE_DISTANCE_M = 0.08
 """Distance, in metres, by which an object is slid into the open."""
 PRESS_DEPTH_M = 0.008
@@ -74,29 +73,11 @@ EXTRA_CLOSING_STEPS = 8
 """Maximum number of additional closing steps for thin objects, until both fingers touch the object."""
 
 
-class FailedGrasps:
-    """Failed grasps of each object, in the object's frame, so that other grasps are tried first."""
-
-    def __init__(self) -> None:
-        self._grasps: defaultdict[str, list[tuple[np.ndarray, np.ndarray]]] = defaultdict(list)
-
-    def add(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> None:
-        """Record a failed grasp."""
-        self._grasps[entity.name].append(_relative_grasp(scene, entity, grasp))
-
-    def cost(self, scene: SceneState, entity: EntityIndex, grasp: Grasp) -> float:
-        """Return the additional cost of a grasp that is similar to failed ones."""
-        position, approach = _relative_grasp(scene, entity, grasp)
-        similar = (
-            np.linalg.norm(position - failed_position) < SIMILAR_DISTANCE_M
-            and approach @ failed_approach > SIMILAR_COSINE
-            for failed_position, failed_approach in self._grasps[entity.name]
-        )
-        return REPEAT_COST * sum(map(bool, similar))
+RelativeGrasp = tuple[np.ndarray, np.ndarray]
+"""Position (3,) and approach direction (3,) of a grasp in the frame of its object."""
 
 
-def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> tuple[np.ndarray, np.ndarray]:
-    """Return the position (3,) and approach direction (3,) of a grasp in the frame of its object."""
+def _relative_grasp(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> RelativeGrasp:
     origin, frame = scene.pose(entity)
     return (grasp.position - origin) @ frame, grasp.rotation[:, 2] @ frame
 
@@ -105,22 +86,25 @@ def pick_and_place(
     scene: SceneState,
     entity: EntityIndex,
     spots: Callable[[], Sequence[PlacementSpot]],
-    failures: FailedGrasps,
+    failures: list[RelativeGrasp],
 ) -> Motion:
-    """Move an object to the best spot returned by ``spots``; try other grasps if one fails."""
+    """Move an object to the best spot returned by ``spots``; try other grasps if one fails.
+
+    Grasps are added to ``failures``, so that later attempts try different ones first.
+    """
     for attempt in range(MAX_ATTEMPTS):
         yield from _settle(scene, entity)
-        choice = _choose(scene, entity, spots(), failures)
+        choice = _choose_grasp_and_spot(scene, entity, spots(), failures)
         if choice is None:
             return False
-        open_place = _open_place(scene, entity, choice[0]) if attempt == 0 else None
-        if open_place is not None:
-            yield from slide(scene, entity, open_place, near=SLIDE_DISTANCE_M / 3)
-            choice = _choose(scene, entity, spots(), failures) or choice
+        open_position = _find_open_position(scene, entity, choice[0]) if attempt == 0 else None
+        if open_position is not None:
+            yield from slide(scene, entity, open_position, near=SLIDE_DISTANCE_M / 3)
+            choice = _choose_grasp_and_spot(scene, entity, spots(), failures) or choice
         grasp, spot = choice
-        failures.add(scene, entity, grasp)
+        failures.append(_relative_grasp(scene, entity, grasp))
         origin, standing = scene.pose(entity)
-        if (yield from _take(scene, entity, grasp)):
+        if (yield from _grasp_and_lift(scene, entity, grasp)):
             if (yield from place(scene, entity, spot, standing)):
                 return True
             if scene.fingers_touching(entity):
@@ -131,19 +115,19 @@ def pick_and_place(
     return False
 
 
-def _open_place(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
+def _find_open_position(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray | None:
     """Return a nearby position (2,) for a low object with free space for the gripper; None if it need not move."""
-    if _from_the_side(scene, entity, grasp).any():
+    if _side_offset(scene, entity, grasp).any():
         return None
-    around = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
 
-    def touching(way: np.ndarray) -> int:
-        return around.count_contacts(grasp.position + way, grasp.rotation)
+    def count_contacts(offset: np.ndarray) -> int:
+        return obstacles.count_contacts(grasp.position + offset, grasp.rotation)
 
-    if scene.box(entity).size[2] > LOW_OBJECT_M or touching(np.zeros(3)) < MIN_CONTACTS:
+    if scene.box(entity).size[2] > LOW_OBJECT_M or count_contacts(np.zeros(3)) < MIN_CONTACTS:
         return None
-    best = min((SLIDE_DISTANCE_M * way for way in LEVEL_DIRECTIONS), key=touching)
-    return np.asarray((scene.pose(entity)[0] + best)[:2]) if touching(best) < MIN_CONTACTS else None
+    best = min((SLIDE_DISTANCE_M * way for way in LEVEL_DIRECTIONS), key=count_contacts)
+    return np.asarray((scene.pose(entity)[0] + best)[:2]) if count_contacts(best) < MIN_CONTACTS else None
 
 
 def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
@@ -153,8 +137,8 @@ def lift(scene: SceneState, entity: EntityIndex, height: float) -> Motion:
         grasp = next(islice(ranked_grasps(scene, entity), attempt, None), None)
         if grasp is None:
             return False
-        grasp, _ = _with_easier_flip(Reach(scene, entity), grasp)
-        if (yield from _take(scene, entity, grasp)):
+        rotation, _ = Reach(scene, entity).easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
+        if (yield from _grasp_and_lift(scene, entity, replace(grasp, rotation=rotation))):
             here, rotation = scene.gripper_pose()
             left = height + 0.02 - scene.pose(entity)[0][2]
             yield from move(scene, here + (0.0, 0.0, max(left, 0.0)), rotation, CLOSED)
@@ -173,66 +157,66 @@ def _settle(scene: SceneState, entity: EntityIndex) -> Motion:
     return False
 
 
-def _choose(
-    scene: SceneState, entity: EntityIndex, spots: Sequence[PlacementSpot], failures: FailedGrasps
+def _choose_grasp_and_spot(
+    scene: SceneState, entity: EntityIndex, spots: Sequence[PlacementSpot], failures: Sequence[RelativeGrasp]
 ) -> tuple[Grasp, PlacementSpot] | None:
     """Return the grasp and the spot with the lowest total cost.
 
     Best-first search: obstacles and reachability, which are expensive, are computed only for pairs that may be best.
     """
-    around = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
     reach = Reach(scene, entity)
     origin, _ = scene.pose(entity)
     grasps = islice(ranked_grasps(scene, entity), MAX_CANDIDATES)
-    coming = next(grasps, None)
-    flipped: dict[Grasp, tuple[Grasp, float]] = {}
-    number = count()
+    candidate = next(grasps, None)
+    flips: dict[Grasp, tuple[Grasp, float]] = {}
+    number = count()  # breaks ties in the queue
     queue: list[tuple[float, int, int, Grasp, PlacementSpot]] = []
-    while queue or coming is not None:
-        if coming is not None and (not queue or coming.cost <= queue[0][0]):
-            stage = failures.cost(scene, entity, coming)
+    while queue or candidate is not None:
+        if candidate is not None and (not queue or candidate.cost <= queue[0][0]):
+            position, approach = _relative_grasp(scene, entity, candidate)
+            similar = [
+                np.linalg.norm(position - failed_position) < SIMILAR_DISTANCE_M
+                and approach @ failed_approach > SIMILAR_COSINE
+                for failed_position, failed_approach in failures
+            ]
             for spot in spots:
-                cost = coming.cost + stage + spot.cost
-                heappush(queue, (cost, next(number), 0, coming, spot))
-            coming = next(grasps, None)
+                cost = candidate.cost + REPEAT_COST * sum(map(bool, similar)) + spot.cost
+                heappush(queue, (cost, next(number), 0, candidate, spot))
+            candidate = next(grasps, None)
             continue
         cost, _, stage, grasp, spot = heappop(queue)
         if stage == 3 or reach.checks > MAX_REACH_CHECKS:
             return grasp, spot
-        hand = spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
+        pose = spot.position + spot.rotation @ (grasp.position - origin), spot.rotation @ grasp.rotation
         if stage == 0:
-            cost += CROWDING_COST * around.count_contacts(*hand)
+            cost += CROWDING_COST * obstacles.count_contacts(*pose)
         elif stage == 1:
-            if grasp not in flipped:
-                flipped[grasp] = _with_easier_flip(reach, grasp)
-            grasp, strain = flipped[grasp]
+            if grasp not in flips:
+                rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
+                flips[grasp] = replace(grasp, rotation=rotation), strain
+            grasp, strain = flips[grasp]
             cost += strain
         else:
-            strain = reach.cost(*hand, grasp.width)
+            strain = reach.cost(*pose, grasp.width)
             if spot.outward is not None:  # the gripper also has to reach the pose in front of the spot
-                before = hand[0] + spot.outward * spot.threshold + (0.0, 0.0, spot.lift)
-                strain = max(strain, reach.cost(before, hand[1], grasp.width))
+                before = pose[0] + spot.outward * spot.threshold + (0.0, 0.0, spot.lift)
+                strain = max(strain, reach.cost(before, pose[1], grasp.width))
             cost += strain
         heappush(queue, (cost, next(number), stage + 1, grasp, spot))
     return None
 
 
-def _with_easier_flip(reach: Reach, grasp: Grasp) -> tuple[Grasp, float]:
-    """Return a grasp, with the fingers swapped if that is easier, and the cost of its pose."""
-    rotation, strain = reach.easier(grasp.position, grasp.rotation, OPEN_WIDTH_M)
-    return replace(grasp, rotation=rotation), strain
-
-
-def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
+def _grasp_and_lift(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
     """Grasp an object and lift it slightly, out from under an overhang."""
     here, _ = scene.gripper_pose()
     rotation = grasp.rotation
-    side = _from_the_side(scene, entity, grasp)
+    side = _side_offset(scene, entity, grasp)
     before = grasp.position + side - rotation[:, 2] * PREGRASP_M
     clearance = scene.highest_between(here[:2], before[:2], entity) + CARRY_CLEARANCE_M
     yield from travel(scene, before, rotation, OPEN, clearance=max(before[2], clearance))
     if side.any():
-        over = _over(scene, entity, grasp)
+        over = _position_above(scene, entity, grasp)
         yield from move(scene, over + side, rotation, OPEN, steps=30, near=0.01)
         yield from move(scene, over, rotation, OPEN, steps=30, near=0.005)
     yield from move(scene, grasp.position, rotation, OPEN, steps=30, near=0.005)
@@ -244,46 +228,44 @@ def _take(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> Motion:
             yield from grip(scene, CLOSED, steps=2)
             break
         yield from grip(scene, CLOSED, steps=1)
-    aside = _out_from_under(scene, entity)
+    aside = _offset_from_under_overhang(scene, entity)
     if not aside.any():
         aside = side
     if aside.any():
         here, _ = scene.gripper_pose()
         yield from move(scene, here + (0.0, 0.0, 0.02), rotation, CLOSED, steps=8, near=0.01)
         yield from move(scene, here + aside + (0.0, 0.0, 0.02), rotation, CLOSED, steps=30, near=0.01)
-    others = [other for other in scene.movable_objects() if other is not entity]
+    others = [other for other in scene.movable_objects if other is not entity]
     start, lying = scene.pose(entity)[0][2], [scene.pose(other)[0][2] for other in others]
     here, _ = scene.gripper_pose()
     yield from move(scene, here + (0.0, 0.0, 0.07), rotation, CLOSED, steps=16, near=0.02)
-    hanging_on = [
-        other
+    if any(  # another object, which was lower, was lifted as well
+        height < start and scene.pose(other)[0][2] - height > MIN_LIFT_M / 2
         for other, height in zip(others, lying, strict=True)
-        if height < start and scene.pose(other)[0][2] - height > MIN_LIFT_M / 2
-    ]
-    if hanging_on:
+    ):
         yield from move(scene, here, rotation, CLOSED, steps=16, near=0.01)
         return False
     return bool(scene.pose(entity)[0][2] - start > MIN_LIFT_M)
 
 
-def _from_the_side(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
+def _side_offset(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
     """Return the shortest horizontal offset (3,) at which the gripper can descend beside an overhang.
 
     Return zero if there is no overhang above the grasp, or no free offset.
     """
-    around = Obstacles(scene, scene.solid_geoms_except(entity))
-    over, rotation = _over(scene, entity, grasp), grasp.rotation
+    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
+    over, rotation = _position_above(scene, entity, grasp), grasp.rotation
     blocked, wrist_blocked = (
-        around.count_contacts(over, rotation, part) for part in (OPEN_GRIPPER, GRIPPER_AND_WRIST)
+        obstacles.count_contacts(over, rotation, part) for part in (OPEN_GRIPPER, GRIPPER_AND_WRIST)
     )
     if not blocked or wrist_blocked:
         return np.zeros(3)
     ways = (length * way for length in SIDE_APPROACHES_M for way in LEVEL_DIRECTIONS)
-    free = (way for way in ways if not around.count_contacts(over + way, rotation))
+    free = (way for way in ways if not obstacles.count_contacts(over + way, rotation))
     return np.asarray(next(free, np.zeros(3)))
 
 
-def _over(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
+def _position_above(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
     """Return the position (3,) on the axis of a grasp at which the object just fits below the fingers."""
     approach = grasp.rotation[:, 2]
     tips = float((grasp.position + approach * FINGERTIP_M)[2])
@@ -291,10 +273,10 @@ def _over(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.ndarray:
     return np.asarray(grasp.position - approach * back)
 
 
-def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
+def _offset_from_under_overhang(scene: SceneState, entity: EntityIndex) -> np.ndarray:
     """Return the shortest horizontal offset (3,) out from under an overhang, or zero."""
     mine = scene.box(entity)
-    boxes = (scene.geom_box(geom) for geom in scene.solid_geoms_except(entity))
+    boxes = (scene.box(geom) for geom in scene.solid_geoms_except(entity))
     over = [
         box
         for box in boxes
@@ -316,10 +298,10 @@ def _out_from_under(scene: SceneState, entity: EntityIndex) -> np.ndarray:
 
 def slide(scene: SceneState, entity: EntityIndex, target: np.ndarray, near: float = 0.012) -> Motion:
     """Slide a flat object across the table with the fingers until its origin is near ``target`` (2,)."""
-    around = Obstacles(scene, scene.solid_geoms_except(entity))
+    obstacles = Obstacles(scene, scene.solid_geoms_except(entity))
     above = scene.box(entity).centre + (0.0, 0.0, 0.02)
     rotations = [easier_flip(scene, facing(DOWN, axis)) for axis in (np.eye(3)[1], np.eye(3)[0])]
-    rotation = min(rotations, key=lambda candidate: around.count_contacts(above, candidate))
+    rotation = min(rotations, key=lambda candidate: obstacles.count_contacts(above, candidate))
     for _ in range(3):
         origin, _ = scene.pose(entity)
         if np.linalg.norm(target - origin[:2]) < near:

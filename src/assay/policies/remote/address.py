@@ -28,63 +28,58 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Time limits for a server."""
+class ServerOptions:
+    """Time limits, encryption, authentication and batching."""
 
     timeout: Seconds = 60.0
     """Time limit for one reply, in seconds, from the first byte sent to the last byte received."""
     connect: Seconds = 10.0
     """Time, in seconds, for which connection attempts are repeated."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Encryption and authentication."""
-
     tls: bool = False
     """Whether the connection is encrypted."""
     key: str = ""
     """Environment variable that holds the key sent as ``Authorization: Api-Key ...`` (openpi)."""
     bearer: str = ""
     """Environment variable that holds the key sent as ``Authorization: Bearer ...`` (vLLM)."""
-
-    def secret(self, address: str) -> str:
-        """Return the key; empty if the server needs none. Raises PolicyError."""
-        name = self.key or self.bearer
-        option = "key" if self.key else "bearer"
-        if name and not VARIABLE.fullmatch(name):  # perhaps the key itself, which must not be printed
-            raise PolicyError(
-                f"{address}: {option}: expected the name of an environment variable that contains the key, "
-                f"such as {option}=ROBOT_KEY"
-            )
-        value = os.environ.get(name, "")
-        if name and not value:
-            raise PolicyError(
-                f"{address}: {option}: the environment variable is unset or empty; expected the name of a "
-                "variable that contains the key"
-            )
-        return value
-
-    def headers(self, address: str) -> dict[str, str]:
-        """Return the HTTP headers of every request. Raises PolicyError."""
-        secret = self.secret(address)
-        return {"Authorization": f"{'Api-Key' if self.key else 'Bearer'} {secret}"} if secret else {}
+    batch: Annotated[int, Field(ge=1, le=64)] = 1
+    """Maximum number of requests from several workers that are sent as one (starVLA, GR00T)."""
+    relay: str = ""
+    """Socket of the relay that joins the requests; set by a run, not by the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The parsed address of a server."""
+    """The parsed address of a policy server."""
 
     text: str
     """Address without options, for messages: ``scheme://host:port/path``."""
     places: tuple[str, ...]
     """``host:port/path`` of each copy of the server."""
-    timeouts: Timeouts
-    access: Access
+    options: ServerOptions
     adjusted: Mapping[str, object]
     """Convention fields that the address sets."""
     extra: Mapping[str, str]
     """Options that are specific to this kind of server."""
+
+    def secret(self) -> str:
+        """Return the key from the environment; empty if the address names none. Raises PolicyError."""
+        option = "key" if self.options.key else "bearer"
+        name = self.options.key or self.options.bearer
+        if not name:
+            return ""
+        # The message does not repeat the value, which may be the key itself rather than the name of a variable.
+        value = os.environ.get(name, "") if VARIABLE.fullmatch(name) else ""
+        if not value:
+            raise PolicyError(
+                f"{self.text}: {option}: expected the name of an environment variable that contains the key, such as "
+                f"{option}=ROBOT_KEY; there is no such variable, or it is empty"
+            )
+        return value
+
+    def headers(self) -> dict[str, str]:
+        """Return the HTTP headers of every request. Raises PolicyError."""
+        secret = self.secret()
+        return {"Authorization": f"{'Api-Key' if self.options.key else 'Bearer'} {secret}"} if secret else {}
 
     @classmethod
     def parse(
@@ -93,42 +88,41 @@ class Address:
         scheme: str,
         *,
         port: int = DEFAULT_PORT,
-        path: bool = True,
+        allows_path: bool = True,
         extra: tuple[str, ...] = (),
     ) -> Address:
-        """Parse an address; ``path``: whether a path is allowed. Raises PolicyError, listing the valid values."""
+        """Parse an address. Raises PolicyError, listing the valid values."""
         valid = f"{scheme}://host:port"
         shown = re.sub(r"(?<=//).*@", "...@", address, flags=re.DOTALL)  # a password may contain a slash
         shown = re.sub(r"(?<=[?&])(key|bearer)=[^&#]*", r"\1=...", shown)
         try:
             # Host by host: several hosts with commas are not a URL, and newer versions of Python reject [::1] in them.
             before, authority, after = AUTHORITY.match(address).groups()  # type: ignore[union-attr]
-            copies = [urlsplit(f"//{host}") for host in authority.split(",")]
             parts = urlsplit(f"{before}{authority.split(',')[0]}{after}")
-            hosts = [(copy.hostname, copy.port) for copy in copies]
+            urls = [urlsplit(f"//{host}") for host in authority.split(",")]
+            hosts = [(url.hostname, url.port) for url in urls]
         except ValueError as error:
-            # The error may repeat a password.
-            reason = "the host or port is invalid" if "@" in address else error
+            reason = "the host or port is invalid" if "@" in address else error  # which may repeat a password
             raise PolicyError(f"'{shown}': {reason}; expected {valid}") from None
-        beyond = parts.path if parts.path != "/" else ""
+        path = parts.path if parts.path != "/" else ""
         if (
             parts.scheme != scheme
             or not all(host for host, _ in hosts)
-            or (beyond and not path)
+            or (path and not allows_path)
             or parts.fragment
             or "@" in authority
             or any(letter.isspace() for letter in authority)
         ):
             raise PolicyError(
-                f"'{shown}' should be {valid}{'' if path or not beyond else ', without a path'}"
+                f"'{shown}' should be {valid}{'' if allows_path or not path else ', without a path'}"
             )
-        places = tuple(
+        places = [
             f"{f'[{host}]' if ':' in str(host) else host}:{port if number is None else number}"
             for host, number in hosts
-        )
-        text = f"{scheme}://{','.join(places)}{beyond}"
-        setting = tuple(field.name for kind in (Timeouts, Access) for field in fields(kind))
-        names = (*ADJUSTABLE, "client", *setting, *extra)
+        ]
+        text = f"{scheme}://{','.join(places)}{path}"
+        settings = tuple(field.name for field in fields(ServerOptions))
+        names = (*ADJUSTABLE, "client", *settings, *extra)
         options: dict[str, str] = {}
         for name, value in parse_qsl(parts.query, keep_blank_values=True):
             if name not in names:
@@ -140,20 +134,12 @@ class Address:
         if client is not None and client not in CLIENTS:
             raise PolicyError(f"'{shown}': there is no client '{client}': {did_you_mean(client, CLIENTS)}")
         options = {**CLIENTS.get(client or "", {}), **options}
-        timeouts, access = (
-            {
-                field.name: parse_field(kind, field.name, options.pop(field.name), text)
-                for field in fields(kind)
-                if field.name in options
-            }
-            for kind in (Timeouts, Access)
-        )
+        parsed = {
+            name: parse_field(ServerOptions, name, options.pop(name), text)
+            for name in settings
+            if name in options
+        }
         own = {name: options.pop(name) for name in extra if name in options}
-        return cls(
-            text,
-            tuple(f"{place}{beyond}" for place in places),
-            Timeouts(**timeouts),  # type: ignore[arg-type]
-            Access(**access),  # type: ignore[arg-type]
-            {name: parse_field(Convention, name, value, text) for name, value in options.items()},
-            own,
-        )
+        adjusted = {name: parse_field(Convention, name, value, text) for name, value in options.items()}
+        copies = tuple(f"{place}{path}" for place in places)
+        return cls(text, copies, ServerOptions(**parsed), adjusted, own)  # type: ignore[arg-type]

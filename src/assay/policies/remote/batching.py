@@ -1,8 +1,7 @@
 """Batching: requests from several workers that reach one server at nearly the same time are sent as one.
 
 Each worker is a process. With ``?batch=8`` the main process opens a `Relay`, and the workers' clients send their
-messages to it, unchanged, over a local socket. A request waits at most a few milliseconds for others. Requests that
-differ in anything but their observations (options, scales, names and shapes of arrays) are sent separately.
+messages to it, unchanged, over a local socket. A request waits at most a few milliseconds for others.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import chain
 from multiprocessing.connection import Client, Connection, Listener
@@ -33,20 +33,6 @@ BATCH_WINDOW_S = 0.005
 """Time, in seconds, for which a request waits for others."""
 MAX_REQUEST_BYTES = 64 * 2**20
 """Maximum size of a request; two images of 1024 x 1024 take 6 MiB."""
-_BYTES, _TEXT, _ERROR = b"b", b"t", b"e"
-"""First byte of a relay message: binary, text or error."""
-
-
-@dataclass
-class PendingMessage:
-    """A message and the queue on which its sender waits for the answer."""
-
-    message: bytes
-    request: Any = None
-    """Decoded message if it requests actions, else None."""
-    signature: bytes = b""
-    """Encoded request, with shapes in place of observations; requests with the same signature can be sent as one."""
-    answer: queue.SimpleQueue[bytes | str | RemoteError] = field(default_factory=queue.SimpleQueue)
 
 
 @dataclass(frozen=True)
@@ -54,74 +40,49 @@ class BatchCodec:
     """Joins requests of a protocol and splits the reply; observations and actions have a leading batch axis."""
 
     encode: codec.Encoder
-    kind: tuple[str, str]
+    marker: tuple[str, str]
     """Key and value that mark a request for actions."""
-    request: tuple[str, str]
-    """Path of keys to the observations in a request."""
-    reply: tuple[str | int, ...]
-    """Path of keys and indices to the actions in a reply."""
+    observations: tuple[str, str]
+    """Keys under which a request contains its observations."""
+    actions: tuple[str | int, ...]
+    """Keys and indices under which a reply contains its actions."""
 
-    def parse(self, message: bytes) -> PendingMessage:
-        """Decode a message if it requests actions."""
-        request = _decode_or_none(message, MAX_REQUEST_BYTES)
-        key, value = self.kind
-        if not isinstance(request, dict) or request.get(key) != value or not _at(request, self.request):
-            return PendingMessage(message)
-        shapes = _map_arrays(_at(request, self.request), lambda array: str(getattr(array, "shape", "")))
-        return PendingMessage(message, request, self.encode(_replaced(request, self.request, shapes)))
+    def parse(self, message: bytes) -> dict[str, Any] | None:
+        """Decode a message if it requests actions; return None for other messages."""
+        request = codec.decode(message, max_bytes=MAX_REQUEST_BYTES) if message else {}
+        key, value = self.marker
+        return request if request.get(key) == value else None
 
-    def join(self, group: Sequence[PendingMessage]) -> bytes:
-        """Join requests with the same signature into one."""
-        observations = _concatenate([_at(pending.request, self.request) for pending in group])
-        return self.encode(_replaced(group[0].request, self.request, observations))
+    def join(self, requests: Sequence[dict[str, Any]]) -> bytes:
+        """Join requests into one; the requests of a run differ only in their observations."""
+        outer, inner = self.observations
+        first = requests[0]
+        observations = _concatenate([request[outer][inner] for request in requests])
+        return self.encode({**first, outer: {**first[outer], inner: observations}})
 
     def split(self, reply: bytes | str, count: int) -> list[bytes] | None:
         """Split a reply into ``count`` replies; return None if it is an error or holds another number of replies."""
-        content = _decode_or_none(reply)
-        actions = _at(content, self.reply)
-        arrays = list(actions.values()) if isinstance(actions, dict) else [actions]
-        if not all(isinstance(array, np.ndarray) and len(array) == count for array in arrays):
+        *path, last = self.actions
+        if isinstance(reply, str):
             return None
-
-        def part(index: int) -> Any:
-            return _map_arrays(actions, lambda array: array[index : index + 1])
-
-        return [self.encode(_replaced(content, self.reply, part(index))) for index in range(count)]
-
-
-def _decode_or_none(message: bytes | str, max_bytes: int = MAX_REPLY_BYTES) -> Any:
-    if isinstance(message, str):
-        return None
-    try:
-        return codec.decode(message, max_bytes=max_bytes)
-    except codec.CodecError:
-        return None
-
-
-def _at(content: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at a path through nested maps and lists, or None if the path does not exist."""
-    for key in path:
         try:
-            content = content[key]
-        except (KeyError, IndexError, TypeError):
+            content = container = codec.decode(reply, max_bytes=MAX_REPLY_BYTES)
+            for key in path:
+                container = container[key]
+            actions = container[last]
+        except (codec.CodecError, LookupError, TypeError):
             return None
-    return content
-
-
-def _replaced(content: Any, path: Sequence[str | int], value: Any) -> Any:
-    """Return a copy of nested maps and lists with the value at a path replaced."""
-    if not path:
-        return value
-    copy = content.copy()
-    copy[path[0]] = _replaced(content[path[0]], path[1:], value)
-    return copy
-
-
-def _map_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Apply a function to all leaves of nested maps and lists."""
-    if isinstance(value, dict):
-        return {name: _map_arrays(item, change) for name, item in value.items()}
-    return [_map_arrays(item, change) for item in value] if isinstance(value, list) else change(value)
+        arrays = actions if isinstance(actions, dict) else {"": actions}
+        if not all(
+            isinstance(array, np.ndarray) and array.shape[:1] == (count,) for array in arrays.values()
+        ):
+            return None
+        parts = []
+        for index in range(count):
+            rows = {name: array[index : index + 1] for name, array in arrays.items()}
+            container[last] = rows if isinstance(actions, dict) else rows[""]
+            parts.append(self.encode(content))
+        return parts
 
 
 def _concatenate(values: Sequence[Any]) -> Any:
@@ -140,19 +101,20 @@ class RelayTransport(Transport):
     def __init__(self, address: Address, socket: str) -> None:
         super().__init__(address)
         self._socket = socket
-        timeouts = address.timeouts  # a request is sent after another one, joined, and then alone
-        self._reply_timeout = timeouts.connect + 3 * timeouts.timeout
+        self._greeting: bytes | str = b""
+        # A request may wait for another one, be sent as part of a batch, and then be sent alone.
+        self._reply_timeout = address.options.connect + 3 * address.options.timeout
 
     def open(self, turn: int = 0, hello: bytes | None = None) -> bytes | str:
         """Open a new connection; the relay connects to copy number ``turn`` of the server."""
         self.close()
         self._connect(self._socket, 0.0)
-        self.ask(str(turn).encode())
+        self._greeting = self.ask(str(turn).encode())
         return b"" if hello is None else self.ask(hello)
 
     def receive(self) -> bytes | str:
-        """Receive the message that the server sent on connecting."""
-        return self.ask(b"")
+        """Return the message that the server sent on connection."""
+        return self._greeting
 
     def _connect(self, url: str, seconds: float) -> None:
         try:
@@ -169,13 +131,11 @@ class RelayTransport(Transport):
         """Receive the server's reply. Raises any RemoteError that occurred in the relay."""
         if not self._connection.poll(seconds):
             raise TimeoutError
-        reply = self._connection.recv_bytes()
-        kind, content = reply[:1], reply[1:]
-        if kind == _ERROR:
-            name, _, reason = content.decode().partition(" ")
-            kinds = {kind.__name__: kind for kind in RemoteError.__subclasses__()}
-            raise kinds.get(name, RemoteError)(self.address.text, reason)
-        return content.decode() if kind == _TEXT else content
+        answer: bytes | str | tuple[type[RemoteError], str] = self._connection.recv()
+        if isinstance(answer, tuple):
+            error, reason = answer
+            raise error(self.address.text, reason)
+        return answer
 
     def _abort(self) -> None:
         self._connection.close()
@@ -189,7 +149,7 @@ class Relay:
         self._lines: dict[int, _ServerLine] = {}
         self._lock = threading.Lock()
         self.sent: list[int] = []
-        """Sizes of the batches sent so far."""
+        """Number of observations in each request sent so far."""
 
     def __enter__(self) -> str:
         self._closing = contextlib.ExitStack()
@@ -201,16 +161,14 @@ class Relay:
 
     def __exit__(self, *error: object) -> None:
         for line in self._lines.values():
-            line.end()
+            line.queue.put(None)
         self._closing.close()
 
     def _accept(self) -> None:
-        while True:
-            try:
+        with contextlib.suppress(OSError):  # raised when the listener is closed
+            while True:
                 connection = self._listener.accept()
-            except OSError:
-                return  # the listener is closed
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: Connection) -> None:
         """Serve one worker until it disconnects."""
@@ -220,93 +178,82 @@ class Relay:
                 if turn not in self._lines:
                     self._lines[turn] = _ServerLine(self._policy, turn, self._batch, self.sent)
                 line = self._lines[turn]
-            connection.send_bytes(_frame(line.ask(b"")))
+            message = b""
             while True:
+                pending = _PendingMessage(message, line.codec.parse(message))
+                line.queue.put(pending)
+                try:
+                    connection.send(pending.answer.result())
+                except RemoteError as error:
+                    connection.send((type(error), error.reason))
                 message = connection.recv_bytes()
-                connection.send_bytes(_frame(line.ask(message) if message else line.greeting))
+
+
+@dataclass
+class _PendingMessage:
+    """A message whose sender waits for the answer; an empty message connects and asks for the greeting."""
+
+    message: bytes
+    request: dict[str, Any] | None
+    """Decoded message if it requests actions, otherwise None."""
+    answer: Future[bytes | str] = field(default_factory=Future)
 
 
 class _ServerLine:
-    """The connection to one copy of the server, and the thread that uses it."""
+    """The connection to one copy of the server, and the thread that uses it until the queue yields None."""
 
     def __init__(self, policy: RemotePolicy, turn: int, batch: int, sent: list[int]) -> None:
         assert policy.batches is not None
+        self.codec = policy.batches
+        self.queue: queue.SimpleQueue[_PendingMessage | None] = queue.SimpleQueue()
         self._transport = policy.transport(policy.address)
-        self._codec, self._greets, self._turn = policy.batches, policy.greets, turn
-        self._batch, self._sent = batch, sent
-        self._queue: queue.SimpleQueue[PendingMessage | None] = queue.SimpleQueue()
-        self.greeting: bytes | str = b""
+        self._greets, self._turn, self._batch, self._sent = policy.greets, turn, batch, sent
+        self._greeting: bytes | str = b""
         threading.Thread(target=self._work, daemon=True).start()
 
-    def ask(self, message: bytes) -> bytes | str | RemoteError:
-        """Return the server's reply to a message, sent in a batch or separately; an empty message only connects."""
-        pending = self._codec.parse(message)
-        self._queue.put(pending)
-        return pending.answer.get()
-
-    def end(self) -> None:
-        """Stop after the queued messages have been answered."""
-        self._queue.put(None)
-
     def _work(self) -> None:
-        while (first := self._queue.get()) is not None:
-            if first.request is None:
-                first.answer.put(self._exchange(first.message))
-                continue
-            groups: dict[bytes, list[PendingMessage]] = {}
-            for pending in self._gather(first):
-                groups.setdefault(pending.signature, []).append(pending)
-            for group in groups.values():
-                for pending, answer in zip(group, self._answers(group), strict=True):
-                    pending.answer.put(answer)
+        while (first := self.queue.get()) is not None:
+            group, until = [first], time.monotonic() + BATCH_WINDOW_S
+            while first.request is not None and len(group) < self._batch:
+                try:
+                    pending = self.queue.get(timeout=max(until - time.monotonic(), 0))
+                except queue.Empty:
+                    break
+                if pending is None:
+                    self.queue.put(None)
+                    break
+                if pending.request is None:
+                    self._answer([pending])
+                else:
+                    group.append(pending)
+            self._answer(group)
         self._transport.close()
 
-    def _gather(self, first: PendingMessage) -> list[PendingMessage]:
-        """Collect the requests that arrive within the window after the first one; meanwhile answer other messages."""
-        gathered, until = [first], time.monotonic() + BATCH_WINDOW_S
-        while len(gathered) < self._batch:
-            try:
-                pending = self._queue.get(timeout=max(until - time.monotonic(), 0))
-            except queue.Empty:
-                break
-            if pending is None:
-                self._queue.put(None)
-                break
-            if pending.request is None:
-                pending.answer.put(self._exchange(pending.message))
-            else:
-                gathered.append(pending)
-        return gathered
-
-    def _answers(self, group: Sequence[PendingMessage]) -> Sequence[bytes | str | RemoteError]:
-        """Send requests as one and return the answer to each; if the reply cannot be split, send each separately."""
-        if len(group) > 1:
-            self._sent.append(len(group))
-            try:
-                reply = self._exchange(self._codec.join(group))
-                if isinstance(reply, RemoteError):
-                    return [reply] * len(group)
-                if (parts := self._codec.split(reply, len(group))) is not None:
-                    return parts
-            except Exception as error:  # a reply may be anything, and the senders wait for an answer
-                return [RemoteError("the relay", f"joined requests failed: {one_line(error, 200)}")] * len(
-                    group
-                )
-        self._sent.extend([1] * len(group))
-        return [self._exchange(pending.message) for pending in group]
-
-    def _exchange(self, message: bytes) -> bytes | str | RemoteError:
+    def _answer(self, group: Sequence[_PendingMessage]) -> None:
+        """Send messages as one and answer each of them; if the reply cannot be split, send each message separately."""
         try:
-            if not self._transport.is_open:
-                self._transport.open(self._turn)
-                if self._greets:
-                    self.greeting = self._transport.receive()
-            return self._transport.ask(message) if message else b""
-        except RemoteError as error:
-            return error
+            if group[0].request is not None:
+                self._sent.append(len(group))
+            if len(group) == 1:
+                group[0].answer.set_result(self._exchange(group[0].message))
+                return
+            requests = [pending.request for pending in group if pending.request is not None]
+            replies = self.codec.split(self._exchange(self.codec.join(requests)), len(group))
+        except Exception as error:  # a reply may be anything, and the senders wait for an answer
+            reason = f"the requests could not be sent as one: {one_line(error, 200)}"
+            for pending in group:
+                failure = error if isinstance(error, RemoteError) else RemoteError("the relay", reason)
+                pending.answer.set_exception(failure)
+            return
+        for index, pending in enumerate(group):
+            if replies is None:
+                self._answer([pending])
+            else:
+                pending.answer.set_result(replies[index])
 
-
-def _frame(answer: bytes | str | RemoteError) -> bytes:
-    if isinstance(answer, RemoteError):
-        return _ERROR + f"{type(answer).__name__} {answer.reason}".encode()
-    return _TEXT + answer.encode() if isinstance(answer, str) else _BYTES + answer
+    def _exchange(self, message: bytes) -> bytes | str:
+        if not self._transport.is_open:
+            self._transport.open(self._turn)
+            if self._greets:
+                self._greeting = self._transport.receive()
+        return self._transport.ask(message) if message else self._greeting

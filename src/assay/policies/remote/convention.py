@@ -123,8 +123,8 @@ class Convention:
     """
     prompt: str
     """Name of the instruction on the wire."""
-    drawn: Pixels = 256
-    """Height and width at which images are rendered, in pixels; the default is LIBERO's."""
+    render_size: Pixels = 256
+    """Height and width at which images are rendered, in pixels; LIBERO's default is 256."""
     size: Pixels = 256
     """Height and width at which images are sent, in pixels."""
     orientation: Orientation = Orientation.ROTATED
@@ -152,7 +152,7 @@ class Convention:
     def images(self, observation: Observation) -> dict[str, np.ndarray]:
         """Render the images, (size, size, 3) uint8, by their names on the wire."""
         return {
-            wire: _render(observation, camera, self.drawn, self.orientation, self.size).copy()
+            wire: _render(observation, camera, self.render_size, self.orientation, self.size).copy()
             for camera, wire in self.cameras
         }
 
@@ -165,17 +165,13 @@ class Convention:
     def state_vector(self, observation: Observation) -> np.ndarray:
         """Return the state, float64, in the convention's layout, shape (8,) by default."""
         pose = (observation.eef_position, encode_rotation(observation.eef_quaternion, self.rotation))
-        parts: tuple[np.ndarray, ...]
-        match self.layout:
-            case Layout.END_EFFECTOR:
-                parts = (*pose, observation.gripper)
-            case Layout.FINGERS_FIRST:
-                parts = (observation.gripper, *pose)
-            case Layout.JOINTS:
-                parts = (observation.joints, observation.gripper)
-            case Layout.NONE:
-                parts = ()
-        return np.concatenate([np.zeros(0), *parts])
+        if self.layout is Layout.END_EFFECTOR:
+            return np.concatenate([*pose, observation.gripper])
+        if self.layout is Layout.FINGERS_FIRST:
+            return np.concatenate([observation.gripper, *pose])
+        if self.layout is Layout.JOINTS:
+            return np.concatenate([observation.joints, observation.gripper])
+        return np.zeros(0)
 
     def decode_actions(self, actions: object) -> np.ndarray:
         """Convert a server's actions to Assay's, shape (k, 7) with k at most ``replan``. Raises ValueError."""
@@ -194,9 +190,9 @@ class Convention:
 
 @lru_cache(maxsize=4)  # several conventions are tried on the same observation
 def _render(
-    observation: Observation, camera: str, drawn: int, orientation: Orientation, size: int
+    observation: Observation, camera: str, render_size: int, orientation: Orientation, size: int
 ) -> np.ndarray:
-    return letterbox(orient(observation.image(camera, drawn), orientation), size, size)
+    return letterbox(orient(observation.image(camera, render_size), orientation), size, size)
 
 
 ADJUSTABLE = ("replan", "size", "wait", "orientation", "layout", "rotation", "gripper", "closes")

@@ -62,9 +62,9 @@ class Gr00t(RemotePolicy):
         nested = self.address.extra.get("nested", "0")
         if nested not in ("0", "1"):
             raise PolicyError(f"{text}: nested={nested}: expected 0 or 1")
-        if self.address.access.tls:
+        if self.address.options.tls:
             raise PolicyError(f"{text}: tls=1: GR00T servers do not support encryption")
-        if self.address.access.bearer:
+        if self.address.options.bearer:
             raise PolicyError(f"{text}: bearer: GR00T servers expect key=VARIABLE instead")
         self._nested = nested == "1"
 
@@ -77,7 +77,7 @@ class Gr00t(RemotePolicy):
         super()._begin(instruction, spec)
         self._check(self._transport.ask(self._encode("reset", {"options": None})))
 
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         convention = self.convention
         video = {name: image[None, None] for name, image in convention.images(observation).items()}
         state: dict[str, np.ndarray] = {}
@@ -108,7 +108,7 @@ class Gr00t(RemotePolicy):
         return np.concatenate(parts, axis=1)
 
     def _encode(self, endpoint: str, data: Mapping[str, object] | None = None) -> bytes:
-        secret = self.address.access.secret(self.address.text)
+        secret = self.address.secret()
         token = {"api_token": secret} if secret else {}
         content = {} if data is None else {"data": data}
         return codec.encode_msgpack_numpy({"endpoint": endpoint, **content, **token})

@@ -80,7 +80,7 @@ class OpenPI(RemotePolicy):
     def _begin(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         self.connect()
 
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         message = codec.encode_openpi(self._content(observation))
         reply = self._read_map(self._transport.ask(message))
         if "actions" not in reply:
@@ -114,7 +114,7 @@ class StarVla(RemotePolicy):
         if isinstance(keys, list) and key is not None and key not in keys:
             raise self._reject(f"unnorm_key={key}: {did_you_mean(key, list(map(str, keys)))}")
 
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         convention = self.convention
         example = {
             "image": list(convention.images(observation).values()),
@@ -174,7 +174,7 @@ class RoboArena(OpenPI):
             "cameras": tuple(
                 camera for camera, needed in zip(self.default.cameras, is_needed, strict=True) if needed
             ),
-            "size": size[0] if isinstance(size, list) else self.default.drawn,
+            "size": size[0] if isinstance(size, list) else self.default.render_size,
         }
         self.convention = self.default.adjusted(declared).adjusted(self.address.adjusted)
 
@@ -186,7 +186,7 @@ class RoboArena(OpenPI):
         if isinstance(reply, str) and reply != "reset successful":
             self._read(reply)
 
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         convention = self.convention
         rotation = encode_rotation(observation.eef_quaternion, convention.rotation)
         pose = np.concatenate([observation.eef_position, rotation])

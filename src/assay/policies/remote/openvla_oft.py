@@ -42,7 +42,7 @@ class OpenVlaOft(RemotePolicy):
             address = f"{place}{ENDPOINT}{mark}{query}"
         super().__init__(address)
 
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         body = self._transport.ask(codec.encode_json(self._content(observation)))
         try:
             reply = codec.decode_json(body if isinstance(body, bytes) else body.encode())

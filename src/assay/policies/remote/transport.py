@@ -44,10 +44,10 @@ FIRST_DELAY_S, MAX_DELAY_S = 0.1, 5.0
 CLOSE_TIMEOUT_S = 1.0
 _UNAUTHORISED = (401, 403)
 _MESSAGE_TOO_BIG = 1009
-_SILENT = logging.getLogger(f"{__name__}.websockets")
+MUTED = logging.getLogger(f"{__name__}.websockets")
 """Muted logger for websockets: failures are raised and need not be logged as well."""
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
+MUTED.addHandler(logging.NullHandler())
+MUTED.propagate = False
 
 
 class RemoteError(PolicyError):
@@ -101,10 +101,10 @@ class Transport(ABC):
 
     def __init__(self, address: Address) -> None:
         self.address = address
-        scheme = f"{self.protocol}s" if address.access.tls else self.protocol
+        scheme = f"{self.protocol}s" if address.options.tls else self.protocol
         self._urls = tuple(f"{scheme}://{place}" for place in address.places)
         self._connected = False
-        self._reply_timeout = address.timeouts.timeout
+        self._reply_timeout = address.options.timeout
         """Time limit for one exchange, in seconds."""
 
     @property
@@ -139,14 +139,14 @@ class Transport(ABC):
         server counts as reached once it has replied to this message; the reply is returned. Raises UnreachableError.
         """
         self.close()
-        timeouts = self.address.timeouts
-        deadline, delay = time.monotonic() + timeouts.connect, FIRST_DELAY_S
+        patience = self.address.options.connect
+        deadline, delay = time.monotonic() + patience, FIRST_DELAY_S
         copies, untried = deque(self._urls), set(self._urls)
         copies.rotate(-turn)
         reasons: dict[str, str] = {}
         while True:
             url = copies[0]
-            left = timeouts.connect if url in untried else deadline - time.monotonic()
+            left = patience if url in untried else deadline - time.monotonic()
             untried.discard(url)
             try:
                 reply = self._attempt(url, hello, max(left, FIRST_DELAY_S))
@@ -163,12 +163,12 @@ class Transport(ABC):
                     continue
             copies.rotate(-1)
             if (left := deadline - time.monotonic()) <= 0 and not untried:
-                raise UnreachableError(self.address.text, f"{reason}; tried for {timeouts.connect:g} s")
+                raise UnreachableError(self.address.text, f"{reason}; tried for {patience:g} s")
             time.sleep(max(min(delay, left), 0.0))
             delay = min(2 * delay, MAX_DELAY_S)
 
     def _attempt(self, url: str, hello: bytes | None, seconds: float) -> bytes | str:
-        self._connect(url, min(seconds, self.address.timeouts.timeout))
+        self._connect(url, min(seconds, self.address.options.timeout))
         if hello is None:
             return b""
         try:
@@ -220,9 +220,7 @@ class Transport(ABC):
         try:
             yield lambda: max(deadline - time.monotonic(), 0.001)
         except BaseException as error:
-            self._connected = False
-            with contextlib.suppress(Exception):
-                self._abort()
+            Transport.close(self)  # at once, without the handshake of a websocket
             if isinstance(error, TimeoutError):
                 raise StalledError(text, f"no answer within {seconds:g} s") from None
             if isinstance(error, RemoteError) or not isinstance(error, Exception):
@@ -264,14 +262,14 @@ class WebsocketTransport(Transport):
             # Newer versions connect on entering the context; closing the connection leaves it.
             self._connection = connect(
                 url,
-                additional_headers=self.address.access.headers(self.address.text),
+                additional_headers=self.address.headers(),
                 open_timeout=seconds,
                 close_timeout=CLOSE_TIMEOUT_S,
                 ping_interval=None,  # a server that compiles its model may not answer for minutes
                 compression=None,
                 max_size=MAX_REPLY_BYTES,
                 proxy=None,
-                logger=_SILENT,
+                logger=MUTED,
             ).__enter__()
         except PolicyError:
             raise
@@ -313,7 +311,7 @@ class WebsocketTransport(Transport):
     def close(self) -> None:
         """Close the connection with a handshake."""
         if self._connected:
-            with contextlib.suppress(Exception), self._operation(self.address.timeouts.timeout):
+            with contextlib.suppress(Exception), self._operation(self.address.options.timeout):
                 self._connection.close()
         super().close()
 
@@ -348,7 +346,7 @@ class HttpTransport(Transport):
 
     def _connect(self, url: str, seconds: float) -> None:
         self._url = url
-        headers = {**self.address.access.headers(self.address.text), "Content-Type": "application/json"}
+        headers = {**self.address.headers(), "Content-Type": "application/json"}
         self._client = client = httpx2.Client(headers=headers, trust_env=False)
         try:
             with _limit(seconds, client.close), client.stream("GET", url, timeout=seconds):

@@ -101,7 +101,7 @@ class VlaEval(RemotePolicy):
         self._is_playing = False
         super().close()
 
-    def _ask(self, observation: Observation) -> object:
+    def _request_actions(self, observation: Observation) -> object:
         convention = self.convention
         payload: dict[str, Any] = {
             "images": convention.images(observation),

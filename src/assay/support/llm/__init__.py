@@ -4,7 +4,7 @@ protocols   endpoints with their limits, prompts, and the wire formats of OpenAI
 client      requests with retries, an on-disk cache of replies, and counts of requests and tokens
 """
 
-from assay.support.llm.client import Cache, Client, Ledger, Price
+from assay.support.llm.client import Cache, Client, Ledger
 from assay.support.llm.protocols import (
     KEY_VARIABLE,
     Endpoint,
@@ -28,7 +28,6 @@ __all__ = [
     "ModelImage",
     "ModelPrompt",
     "NonsenseError",
-    "Price",
     "RefusedError",
     "Reply",
     "UnansweredError",

@@ -1,4 +1,4 @@
-"""Requests to an endpoint, with an on-disk cache and a ledger of requests, tokens and costs.
+"""Requests to an endpoint, with an on-disk cache and a ledger of requests and tokens.
 
 Everything is bounded: the size and duration of a reply, and the number and rate of attempts. Replies are cached by a
 hash of the request as soon as they arrive, so that no reply is paid for twice after a run is killed.
@@ -36,14 +36,6 @@ from assay.support.llm.protocols import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Price per million tokens, in any currency."""
-
-    prompt: float
-    answer: float
-
-
 @dataclass(slots=True)
 class Ledger:
     """Counts of requests, replies and tokens in one run."""
@@ -68,9 +60,13 @@ class Ledger:
         if count:
             self.dropped[reason] += count
 
-    def cost(self, price: Price) -> float:
-        """Return the cost of this run's tokens; replies from the cache are free."""
-        return (self.prompt_tokens * price.prompt + self.answer_tokens * price.answer) / 1e6
+    def summary(self) -> str:
+        """Describe the requests and tokens in one line."""
+        uncounted = f"; {self.uncounted:,} replies without a token count" if self.uncounted else ""
+        return (
+            f"{self.requests:,} requests ({self.retries:,} retries), {self.cached:,} cached replies; "
+            f"{self.prompt_tokens:,} input tokens, {self.answer_tokens:,} output tokens{uncounted}"
+        )
 
 
 class Cache:

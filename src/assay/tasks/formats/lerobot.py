@@ -62,7 +62,7 @@ class LerobotEpisode:
     length: int
     clips: Mapping[str, tuple[Path, float]]
     """Video file and start time in seconds, by camera."""
-    said: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     """All metadata of the episode."""
 
     def frames(self, columns: Sequence[str]) -> pl.DataFrame:
@@ -157,7 +157,7 @@ class LerobotFolder:
                 first=_COUNT.validate_python(row["dataset_from_index"]),
                 length=_COUNT.validate_python(row["length"]),
                 clips=clips,
-                said=row,
+                metadata=row,
             )
 
     def _path(self, template: str | None, **place: Any) -> Path:

@@ -85,7 +85,7 @@ def has_tables(folder: Path) -> bool:
     return any(file for place in _TABLES for file in (folder / place).glob("ood_*.yaml"))
 
 
-def looked_for() -> str:
+def expected_files() -> str:
     """Return a description of the files expected in a folder of the release."""
     tables = ", ".join(f"{place}ood_object.yaml" for place in _TABLES)
     return f"{tables}, " + ", ".join(f"{place}/libero_goal_swap".lstrip("/") for place in _FILES)

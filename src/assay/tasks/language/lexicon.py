@@ -20,7 +20,7 @@ from assay.tasks.checks import validation_reason
 from assay.tasks.scene import Colour
 
 _WORD = re.compile(r"[a-z0-9']+")
-THING = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
+OBJECT_NAME = re.compile(r"((?P<category>.+)_\d+)(?:_[a-z_]+)?")
 """Pattern of object names, which end in a number; region names continue after it: ``wooden_cabinet_1_top_region``."""
 
 
@@ -45,12 +45,12 @@ def mentions(text: str, form: str) -> bool:
     return f" {' '.join(words(form))} " in f" {' '.join(words(text))} "
 
 
-def thing_of(name: str) -> str:
+def object_of(name: str) -> str:
     """Return the object to which a name in a goal refers, directly or through its region.
 
     Other names are returned unchanged.
     """
-    return match[1] if (match := THING.fullmatch(name)) else name
+    return match[1] if (match := OBJECT_NAME.fullmatch(name)) else name
 
 
 HERE = files(__package__)
@@ -266,13 +266,13 @@ class Verb:
         """Past participle with its particle: "picked up"."""
         return " ".join(filter(None, (self.participle, self.particle, self.rest)))
 
-    def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
+    def phrase(self, thing: str, form: str = "base", *, split: bool = False) -> str:
         """Return the verb with its object: "pick up the bowl", "pick it up".
 
-        ``apart`` forces the object between verb and particle; ``form`` is ``base``, ``ing`` or ``participle``.
+        ``split`` puts the object between verb and particle; ``form`` is ``base``, ``ing`` or ``participle``.
         """
         head = getattr(self, form)
-        if self.particle and (apart or thing in PRONOUNS or self.particle in FOLLOWING):
+        if self.particle and (split or thing in PRONOUNS or self.particle in FOLLOWING):
             return f"{head} {thing} {self.particle}"
         return " ".join(filter(None, (head, self.particle, self.rest, thing)))
 

@@ -140,7 +140,7 @@ def _check_step(step: Step, mentions: tuple[Mention, ...]) -> Step:
         raise PerturbationError("it names an object to pick up, but no place to put it")
     # After another step, the referent of "it" is ambiguous; "them" refers to both objects of that step.
     again = moves and step.fetch is None and step.thing_again == "it"
-    for phrase in (step.thing_said if again else step.thing, step.target):
+    for phrase in (step.thing_wording if again else step.thing, step.target):
         if phrase and not (FIELD.search(phrase) and phrase.startswith(("the ", "both ", "its "))):
             raise PerturbationError(f"'{phrase}' is not a name in the lexicon for an object in the scene")
     if moves and not step.preposition.endswith(tuple(RESTING)):

@@ -4,16 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.extensions.eqa.asking.prompts import (
-    TILE_TOKENS,
-    Prompting,
-    Style,
-    estimate_tokens,
-    find_image,
-    sample_examples,
-)
+from assay.extensions.eqa.asking.prompts import Prompting, Style, find_image, sample_examples
 from assay.extensions.eqa.question import Question, QuestionError, QuestionKind
-from assay.support.llm import ModelImage, Price
+from assay.support.llm import ModelImage
 
 DIRECT, STEPS = Prompting.of(Style.DIRECT), Prompting.of(Style.STEPS)
 
@@ -94,20 +87,3 @@ def test_examples_have_the_same_kind_and_show_their_answers(folder: Path, questi
     answers = [part for part in words if part.startswith("The right answer:")]
     assert answers == [f"The right answer: <answer>{example.answer}</answer>" for example in examples]
     assert words.index("Now the question that you answer:") > words.index(answers[-1])
-
-
-def test_tokens_are_estimated_and_broken_images_found_before_anything_is_sent(
-    folder: Path, questions: list[Question], tmp_path: Path
-):
-    tokens = estimate_tokens((DIRECT.prompt(question, folder) for question in questions), Style.DIRECT)
-    images = sum(len(question.pictures) + len(question.option_pictures) for question in questions)
-    words = tokens.prompt_tokens - TILE_TOKENS * images
-    assert tokens.requests == len(questions) and 50 * len(questions) < words < 500 * len(questions)
-    assert tokens.cost(Price(1.0, 10.0)) == pytest.approx(
-        (tokens.prompt_tokens + 10 * tokens.answer_tokens) / 1e6
-    )
-    (tmp_path / "pictures").mkdir()
-    for name in (*questions[0].pictures, *questions[0].option_pictures):
-        (tmp_path / name).write_text("no picture")
-    with pytest.raises(QuestionError, match="not an image"):
-        estimate_tokens([DIRECT.prompt(questions[0], tmp_path)], Style.DIRECT)

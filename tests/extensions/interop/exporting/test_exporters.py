@@ -30,8 +30,10 @@ def test_failures_become_a_dataset_with_the_result_of_each_action(played: Path, 
     for row in rows:
         frames = row.frames(("action", "next.success", "next.done", "next.reward"))
         assert frames["next.done"].to_list() == [False] * 5 + [True] and not frames["next.success"].any()
-        known = recorded[row.said["assay/key"]]
-        assert row.said["assay/condition"] == known["condition"] and row.instruction == known["instruction"]
+        known = recorded[row.metadata["assay/key"]]
+        assert (
+            row.metadata["assay/condition"] == known["condition"] and row.instruction == known["instruction"]
+        )
         actions = paths[known["id"]].actions.clip(-1, 1)
         assert (frames["action"].to_numpy() == actions).all()
     videos = pl.Series([clip.exists() for row in rows for clip, _ in row.clips.values()])

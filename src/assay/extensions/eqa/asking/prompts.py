@@ -1,23 +1,20 @@
-"""Prompts, from ``prompts.yaml`` or a user's YAML file, and an estimate of their token counts.
+"""Prompts, from ``prompts.yaml`` or a user's YAML file.
 
 There are twelve built-in prompts: for each of six kinds of questions, one that asks for a letter only and one that
 asks for reasoning first. The text of a question names the frame, the units and the view; the prompt adds the role,
-hints on what to look at, and the form of the answer.
+hints on where to look, and the form of the answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from math import ceil
 from pathlib import Path
 from typing import Annotated, Any
 
 import yaml
-from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
 from assay.extensions.eqa.question import (
@@ -29,7 +26,7 @@ from assay.extensions.eqa.question import (
     sample_questions,
 )
 from assay.extensions.eqa.wording import action_of
-from assay.support.llm import Ledger, ModelImage, ModelPrompt
+from assay.support.llm import ModelImage, ModelPrompt
 from assay.support.llm.protocols import Part
 from assay.tasks.checks import validation_reason
 
@@ -40,9 +37,6 @@ KindTexts = Annotated[
     BeforeValidator(lambda text: dict.fromkeys(QuestionKind, text) if isinstance(text, str) else text),
 ]
 """A text for each kind of question; a single text applies to all kinds."""
-CHARACTERS_PER_TOKEN = 4.0
-TILE_PIXELS, TILE_TOKENS = 512, 260
-"""Side in pixels, and number of tokens, of the tiles into which most models split images."""
 
 
 class Style(StrEnum):
@@ -54,32 +48,17 @@ class Style(StrEnum):
     """Reasoning first, then the letter in an answer tag."""
 
 
-ANSWER_TOKENS = {Style.DIRECT: 5, Style.STEPS: 350}
-"""Typical number of tokens in a reply, without hidden reasoning."""
-
-
-class PromptFile(BaseModel, frozen=True, extra="forbid"):
-    """Content of a user's prompt file (see `Prompting`); missing texts are taken from the style."""
+class Prompting(BaseModel, frozen=True, extra="forbid"):
+    """Prompts for all kinds of questions, and the content of a user's prompt file."""
 
     name: str = ""
-    """Name stored with answers; defaults to the name of the file."""
+    """Name stored with answers: by default, that of the style or of the user's file."""
     style: Style = Style.DIRECT
     system: KindTexts = {}
+    """System prompt; for kinds that a file omits, the built-in one of the style."""
     ask: KindTexts = {}
+    """Text after the question; for kinds that a file omits, the built-in one of the style."""
     question: KindTexts = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Prompting:
-    """Prompts for all kinds of questions."""
-
-    name: str
-    """Name of the style or of the user's file; stored with answers."""
-    style: Style
-    system: Mapping[QuestionKind, str]
-    ask: Mapping[QuestionKind, str]
-    """Text after the question."""
-    question: Mapping[QuestionKind, str] = field(default_factory=dict)
     """Template that replaces the question's text, with placeholders {text}, {action}, {views} and {A} to {D}."""
 
     @classmethod
@@ -90,7 +69,8 @@ class Prompting:
         if style is Style.STEPS:
             forms = {kind: [look, words["think"][kind], form] for kind, (look, form) in forms.items()}
         roles = {kind: f"{words['system']} {words['roles'][kind]}" for kind in QuestionKind}
-        return cls(style.value, style, roles, {kind: "\n\n".join(form) for kind, form in forms.items()})
+        ask = {kind: "\n\n".join(form) for kind, form in forms.items()}
+        return cls(name=style.value, style=style, system=roles, ask=ask)
 
     @classmethod
     def parse(cls, name: str) -> Prompting:
@@ -103,7 +83,7 @@ class Prompting:
                 f"unknown prompt '{name}'; choose from {', '.join(Style)}, or give a YAML file"
             )
         try:
-            file = PromptFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+            file = cls.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
         except ValidationError as error:
             raise QuestionError(f"{path}: not a prompt file: {validation_reason(error)}") from None
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -116,8 +96,8 @@ class Prompting:
         if name in list(Style) or not name.isprintable() or not name.strip():
             raise QuestionError(f"{path}: '{name}' is not a valid prompt name; set another name in the file")
         built_in = cls.of(file.style)
-        system, ask = {**built_in.system, **file.system}, {**built_in.ask, **file.ask}
-        return cls(name, file.style, system, ask, file.question)
+        texts = {"system": {**built_in.system, **file.system}, "ask": {**built_in.ask, **file.ask}}
+        return file.model_copy(update={"name": name, **texts})
 
     def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> ModelPrompt:
         """Return the prompt for a question with images in ``folder``, after ``examples`` with their answers."""
@@ -179,23 +159,3 @@ def _fill(text: str, values: Mapping[str, str], path: Path) -> str:
     except (KeyError, IndexError, ValueError) as error:
         valid = ", ".join(f"{{{value}}}" for value in values)
         raise QuestionError(f"{path}: invalid placeholder: {error}; expected {valid}") from None
-
-
-def estimate_tokens(prompts: Iterable[ModelPrompt], style: Style) -> Ledger:
-    """Estimate the number of tokens in prompts and replies. Raises QuestionError for invalid images."""
-
-    @cache
-    def image_tokens(picture: ModelImage) -> int:
-        try:
-            with Image.open(picture.path) as image:
-                width, height = image.size
-        except (UnidentifiedImageError, OSError):
-            raise QuestionError(f"{picture.path}: not an image") from None
-        return TILE_TOKENS * ceil(width / TILE_PIXELS) * ceil(height / TILE_PIXELS)
-
-    sent, count = 0.0, 0
-    for prompt in prompts:
-        count += 1
-        for part in (prompt.system, *prompt.parts):
-            sent += len(part) / CHARACTERS_PER_TOKEN if isinstance(part, str) else image_tokens(part)
-    return Ledger(count, prompt_tokens=round(sent), answer_tokens=count * ANSWER_TOKENS[style])

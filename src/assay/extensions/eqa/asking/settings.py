@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from assay.support.llm import Endpoint, Price
+    from assay.support.llm import Endpoint
 
 T = TypeVar("T")
 
@@ -38,17 +38,8 @@ class ModelSettings:
     extra: str = _option("", "JSON object to merge into every request.")
     device_map: str = _option("", "Devices for the weights of a local model, such as auto.")
     remote_code: bool = _option(False, "Let a local model run code from its repository.")
-    price_in: float = _option(0.0, "Price per million tokens sent.", min=0)
-    price_out: float = _option(0.0, "Price per million tokens received.", min=0)
     first_wait: float = 1.0
     """Delay before the second attempt, in seconds."""
-
-    @property
-    def price(self) -> Price:
-        """Prices of input and output tokens."""
-        from assay.support.llm import Price
-
-        return Price(self.price_in, self.price_out)
 
     def endpoint_of(self, address: str) -> Endpoint | None:
         """Return the endpoint of a model; None for a local model. Raises LLMError for invalid settings."""

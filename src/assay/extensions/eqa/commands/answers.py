@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from assay.cli.options import JsonFile, write_json
 from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.commands import shared
 from assay.support.console import output, progress_bar, say, table_of, working
-
-if TYPE_CHECKING:
-    from assay.extensions.eqa.asking.answers import Answer
 
 
 @shared.model_options()
@@ -41,7 +38,6 @@ def ask(
     kinds: shared.Kinds = "all",
     per_kind: Annotated[int | None, typer.Option(min=1, help="Number of questions per kind.")] = None,
     seed: shared.Seed = 0,
-    estimate: shared.EstimateOnly = False,
 ) -> None:
     """Ask a model, or a baseline, the questions in a folder.
 
@@ -50,7 +46,7 @@ def ask(
     """
     from assay.extensions.eqa.asking import answers as files
     from assay.extensions.eqa.asking.models import is_baseline
-    from assay.extensions.eqa.asking.prompts import Prompting, estimate_tokens, sample_examples
+    from assay.extensions.eqa.asking.prompts import Prompting, sample_examples
     from assay.extensions.eqa.asking.session import ask as ask_model
     from assay.extensions.eqa.asking.session import ask_baseline
     from assay.extensions.eqa.question import QuestionError, load, sample_questions
@@ -65,28 +61,14 @@ def ask(
         raise QuestionError(
             f"{folder}: all questions are used as examples; reduce --examples or add questions"
         )
-    if not estimate:
-        files.check_target(out, folder, model, "" if without_model else prompting.name)
+    files.check_target(out, folder, model, "" if without_model else prompting.name)
     if without_model:
         result = ask_baseline(questions, model)
     else:
-        prompts = (
-            prompting.prompt(question, folder, shown.get((question.kind, question.view), ()))
-            for question in questions
-        )
-        tokens = estimate_tokens(prompts, prompting.style)
-        shared.show_estimate(tokens, settings.price, "questions", aside=not estimate)
-        if estimate:
-            return
         cache_file = out.with_name(f"{out.name}.said")
         with shared.open_session(model, settings, cache_file) as answering, progress_bar() as bar:
             task = bar.add_task("questions", total=len(questions))
-
-            def show(answer: Answer) -> None:
-                cost = shared.format_cost(answering.ledger, settings.price)
-                bar.update(task, advance=1, description=f"questions{cost}")
-
-            result = ask_model(questions, folder, answering, prompting, show, shown)
+            result = ask_model(questions, folder, answering, prompting, lambda: bar.advance(task), shown)
     files.write(result.answers, out)
     states = Counter(str(answer.state) for answer in result.answers)
     say(f"{out}: {', '.join(f'{count:,} {state}' for state, count in states.most_common()) or 'no answers'}")
@@ -219,7 +201,6 @@ def judge(
         int, typer.Option(min=1, help="Number of wrong answers to categorise per model and kind.")
     ] = 50,
     seed: shared.Seed = 0,
-    estimate: shared.EstimateOnly = False,
     annotations: shared.AnnotationFile = None,
 ) -> None:
     """Categorise wrong answers with a judge model, and store the categories under the judge's name.
@@ -230,13 +211,7 @@ def judge(
     from assay.extensions.eqa.annotations import FILE, Annotations
     from assay.extensions.eqa.asking.answers import read
     from assay.extensions.eqa.asking.models import is_baseline
-    from assay.extensions.eqa.asking.prompts import Style, estimate_tokens
-    from assay.extensions.eqa.asking.session import (
-        judge_answers,
-        judge_prompt,
-        sample_wrong_answers,
-        wrong_answers,
-    )
+    from assay.extensions.eqa.asking.session import judge_answers, sample_wrong_answers, wrong_answers
     from assay.extensions.eqa.question import QuestionError, load
 
     if is_baseline(model, settings):
@@ -247,10 +222,6 @@ def judge(
         for file in answers
         for answer in sample_wrong_answers(wrong_answers(questions, read(file)), per_kind, seed)
     ]
-    tokens = estimate_tokens((judge_prompt(answer, folder) for answer in wrong), Style.STEPS)
-    shared.show_estimate(tokens, settings.price, "wrong answers", aside=not estimate)
-    if estimate:
-        return
     database = Annotations(annotations or folder / FILE)
     cache_file = database.path.with_name(f"{database.path.name}.said")
     with shared.open_session(model, settings, cache_file) as judging, progress_bar() as bar:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.build import InstructionCase
 
 MAX_UNDETECTED = 0.5
-"""Detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
-HEARD = "heard"
+"""Smallest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
+FROM_DATASET = "dataset"
 """Value of --distractors that takes wrong instructions from the data set."""
 
 
@@ -43,27 +43,27 @@ def build(
         int | None, typer.Option(min=1, help="Maximum number of episodes per source.")
     ] = None,
     options: Annotated[
-        str,
+        Literal["matched", "paper"],
         typer.Option(
             help="Wrong options: matched (actions that occurred), or paper (derived from the correct one)."
         ),
     ] = "matched",
     turning: Annotated[
-        str,
+        Literal["wrapped", "exact"] | None,
         typer.Option(
             help="Rotations: exact (rotation vectors), or wrapped (angle differences; the default of "
             "--options paper)."
         ),
-    ] = "",
+    ] = None,
     schema: Annotated[str, typer.Option(help="Layout of a data set, if it is not recognised.")] = "",
     gripper: Annotated[str, typer.Option(help="Gripper values of a data set: CLOSED,OPEN.")] = "",
     distractors: Annotated[
         str,
         typer.Option(
-            help="Source of the wrong instructions for data sets: heard (other instructions from the same "
-            "data set), or a model, openai:NAME, ..."
+            help="Source of wrong instructions: dataset (other instructions from the same data set), or a "
+            "model that writes them: openai:NAME, ..."
         ),
-    ] = HEARD,
+    ] = FROM_DATASET,
     endpoint: Annotated[str, typer.Option(help="Base URL of the model that writes the distractors.")] = "",
 ) -> None:
     """Build multiple-choice questions about actions from episodes, with images.
@@ -71,19 +71,16 @@ def build(
     Each question appears once per view. Skipped frames and episodes are counted by reason. Exit status 1 if there are
     fewer questions of a kind than requested, unless --episodes limits the episodes.
     """
-    from assay.extensions.eqa.actions import TURNINGS
     from assay.extensions.eqa.asking.models import is_baseline
     from assay.extensions.eqa.asking.session import write_distractors
     from assay.extensions.eqa.build import build as build_questions
-    from assay.extensions.eqa.drafts import METHODS, NEEDS
+    from assay.extensions.eqa.drafts import NEEDS
     from assay.extensions.eqa.question import QuestionError, QuestionKind
     from assay.extensions.eqa.sources import SOURCES, open_source
     from assay.extensions.eqa.views import CameraView
 
     plan = dict.fromkeys(shared.parse_kinds(kinds), per_kind)
     cameras = list(dict.fromkeys(CameraView.parse(name.strip()) for name in views.split(",")))
-    method = shared.choose("--options", options, METHODS)
-    rotations = shared.choose("--turning", turning or ("wrapped" if method == "paper" else "exact"), TURNINGS)
     scale = None
     if gripper:
         try:
@@ -96,7 +93,7 @@ def build(
     if (schema or gripper) and not any(name not in SOURCES and Path(name).is_dir() for name in source):
         raise QuestionError("--schema and --gripper apply only to data sets, but no source is a data set")
     settings = ModelSettings(endpoint)
-    by_model = distractors != HEARD
+    by_model = distractors != FROM_DATASET
     if by_model and is_baseline(distractors, settings):
         raise QuestionError(f"--distractors requires a model, not the baseline '{distractors}'")
     sources = [open_source(name, size=size, schema=schema, gripper=scale) for name in source]
@@ -124,7 +121,7 @@ def build(
             plan,
             cameras,
             seed=seed,
-            turning=rotations,
+            turning=turning or ("wrapped" if options == "paper" else "exact"),
             most_episodes=episodes,
             on_episode=lambda: bar.advance(task),
             settings={
@@ -135,7 +132,7 @@ def build(
                 "distractors": distractors,
             },
             distractors=ask_model if by_model else None,
-            options=method,
+            options=options,
         )
     for name, tally in result.tallies.items():
         for reason, count in tally.counts.most_common():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.annotations import AnnotatorAgreement
     from assay.extensions.eqa.asking.models import Model
     from assay.extensions.eqa.question import QuestionKind
-    from assay.support.llm import Ledger, Price
-
-T = TypeVar("T", bound=str)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of questions.")]
 Kinds = Annotated[str, typer.Option(help="Comma-separated kinds: H-SP, M-SP, L-SP, H-AI, M-AI, L-AI.")]
@@ -31,11 +28,10 @@ Seed = Annotated[int, typer.Option(help="Random seed.")]
 AnnotationFile = Annotated[
     Path | None, typer.Option(help="Annotation file (default: annotations.sqlite in the folder).")
 ]
-EstimateOnly = Annotated[bool, typer.Option(help="Print the estimated cost and exit.")]
 
 
 def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `ModelSettings`, which it receives as one argument ``settings``."""
+    """Return a decorator that adds the options of `ModelSettings`; the command receives them as ``settings``."""
     hints = get_type_hints(ModelSettings)
     options = {
         option.name: inspect.Parameter(
@@ -78,19 +74,9 @@ def parse_kinds(text: str) -> list[QuestionKind]:
     return [kind for kind in kinds if kind in names]
 
 
-def choose(option: str, name: str, valid: Sequence[T]) -> T:
-    """Return the valid value called ``name``. Raises QuestionError if none exists."""
-    from assay.extensions.eqa.question import QuestionError
-
-    for value in valid:
-        if value == name:
-            return value
-    raise QuestionError(f"{option} '{name}': choose from {', '.join(valid)}")
-
-
 @contextmanager
 def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Iterator[Model]:
-    """Open a model with a cache of its replies; at the end, print requests, tokens and cost."""
+    """Open a model with a cache of its replies; at the end, print the number of requests and tokens."""
     from assay.extensions.eqa.asking.models import open_model
     from assay.support.llm import Cache
 
@@ -105,28 +91,7 @@ def open_session(address: str, settings: ModelSettings, cache_file: Path) -> Ite
         yield model
     finally:
         cache.close()
-    ledger = model.ledger
-    say(
-        f"{ledger.requests:,} requests ({ledger.retries:,} retries), {ledger.cached:,} cached replies; "
-        f"{ledger.prompt_tokens:,} input tokens, {ledger.answer_tokens:,} output tokens"
-        f"{format_cost(ledger, settings.price)}"
-    )
-    if ledger.uncounted:
-        say(f"{ledger.uncounted:,} replies without a token count", aside=True)
-
-
-def show_estimate(estimate: Ledger, price: Price, what: str, *, aside: bool) -> None:
-    """Print the estimated tokens and cost."""
-    say(
-        f"about {estimate.prompt_tokens:,} input tokens and {estimate.answer_tokens:,} output tokens for "
-        f"{estimate.requests:,} {what}{format_cost(estimate, price)}",
-        aside=aside,
-    )
-
-
-def format_cost(ledger: Ledger, price: Price) -> str:
-    """Format the cost as the end of a sentence; empty if no price is set."""
-    return f", cost {ledger.cost(price):.4f}" if price.prompt or price.answer else ""
+    say(model.ledger.summary())
 
 
 def show_reasons(counts: Counter[str], prefix: str) -> None:

@@ -36,7 +36,7 @@ class LerobotSource:
             features[key] = Feature(width, tuple(map(str, names))) if is_number else Feature()
         self.schema = find_schema("lerobot", features, str(folder), schema, gripper)
         self.name = folder.name
-        self.rules = self.schema.rules
+        self.rules = self.schema.quality_rules
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         """Yield usable episodes; see `EpisodeSource`."""
@@ -61,7 +61,7 @@ class LerobotSource:
                 states=states,
                 exocentric=tuple(camera for camera in outside if camera is not None),
                 egocentric=self._camera(row, self.schema.egocentric),
-                scene=_scene(row.said, tally),
+                scene=_scene(row.metadata, tally),
             )
 
     def _camera(self, row: LerobotEpisode, key: str) -> Camera | None:

@@ -117,7 +117,7 @@ def read(folder: Path, pixels: int, orientation: Orientation | None = None) -> F
         actions=np.concatenate([actions for _, actions in tables]),
         episodes=np.repeat(np.arange(len(rows)), lengths),
         instructions=tuple(row.instruction for row in rows),
-        tasks=tuple(str(row.said.get("assay/task") or "") for row in rows),
+        tasks=tuple(str(row.metadata.get("assay/task") or "") for row in rows),
         size=int(data.features[names["agentview"]]["shape"][0]),
     )
 

@@ -73,7 +73,7 @@ def _read(folder: Path, draw: Draw | None) -> Variants:
             )
         missing = "" if folder.is_dir() else " (the folder does not exist)"
         raise ReleaseError(
-            f"{folder} does not contain the LIBERO-PRO release{missing}; looked for {pro.looked_for()}"
+            f"{folder} does not contain the LIBERO-PRO release{missing}; looked for {pro.expected_files()}"
         )
     variants: dict[str, list[Variant]] = defaultdict(list)
     if entries:

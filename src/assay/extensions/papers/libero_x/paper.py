@@ -15,7 +15,7 @@ from assay.measures.success.task_labels import label_families
 from assay.measures.task_statistics import flow_figure, frequency_table, tree_figure
 from assay.measures.views.style import Drawing
 from assay.report.papers import ExhibitPlan, Paper, PaperRun, Part, by_run, of_each, plan_sections
-from assay.tasks.labels import COLUMN, Asked, Census, census, read
+from assay.tasks.labels import COLUMN, Census, LabelledTask, census, read
 
 OWN_LEVELS = (1, 4)
 """Levels that introduce tasks: 2 and 3 repeat the tasks of 1, and 5 repeats those of 4."""
@@ -31,7 +31,7 @@ def _census_of(run: PaperRun, *levels: int) -> Census:
     by = ["task", "level", "_goal", *(f"{COLUMN}{family}" for family in families)]
     asked = rows.with_columns(_goal=goal).select(by).unique(maintain_order=True)
     return census(
-        Asked(
+        LabelledTask(
             tuple(str(row["_goal"]).split("; ")),
             {family: read(row[f"{COLUMN}{family}"]) for family in families},
         )

@@ -357,7 +357,7 @@ def _any_verbs(meaning: Meaning) -> re.Pattern[str]:
     """
     verb, parts = r"[a-z]+", []
     for step in meaning.steps:
-        place = re.sub(r"^on\\ ", r"on(?:to)?\\ ", _open(step.place_said, meaning))
+        place = re.sub(r"^on\\ ", r"on(?:to)?\\ ", _open(step.place_wording, meaning))
         place = re.sub(r"^in\\ ", r"(?:in|to|into)\\ ", place)
         place = re.sub(r"^on\(\?:to\)\?\\ top", r"on(?:to the)?\\ top", place)
         after = rf"\ {place}" if place else ""
@@ -365,7 +365,7 @@ def _any_verbs(meaning: Meaning) -> re.Pattern[str]:
             thing, it = _open(step.thing, meaning), pronoun(step.thing)
             parts.append(rf"{verb}{_PARTICLE} {thing} and {verb} {it}{_PARTICLE}{after}")
         else:
-            parts.append(rf"{verb}{_PARTICLE} {_open(step.thing_said, meaning)}{_PARTICLE}{after}")
+            parts.append(rf"{verb}{_PARTICLE} {_open(step.thing_wording, meaning)}{_PARTICLE}{after}")
     return re.compile("(?:,? and(?: then)?|, then) ".join(parts))
 
 

@@ -240,7 +240,7 @@ def _describe(step: Step) -> dict[str, str]:
         "x": subject,
         "bare": subject if again else f"the two {rest}" if is_both else rest,
         "there": step.outcome,
-        "place": step.place_said,
+        "place": step.place_wording,
         "acted": write_passive(step),
         "acted_x": write_step(step, "participle", thing=subject if again else None),
     }

@@ -53,7 +53,7 @@ class Concise(TextPerturbation):
                 return f"{thing} {step.outcome}"
             if not step.preposition:
                 return step.verb.phrase("it" if step.thing_again else thing)
-            where = without_articles(step.place_said)
+            where = without_articles(step.place_wording)
             if step.fetch is not None:
                 where = f"{_direct(step).preposition} {without_articles(step.target)}"
             return f"{thing}{',' if is_located(step.thing) else ''} {where}"
@@ -125,7 +125,7 @@ class Telegraphic(TextPerturbation):
             thing, where = without_articles(step.thing), without_articles(step.place)
             if step.thing_again:
                 thing = without_whole(thing).split()[-1]
-            if step.place_said == "inside":
+            if step.place_wording == "inside":
                 where = "inside"
             if step.fetch is None:
                 return " ".join(filter(None, (step.verb.name, thing, where)))
