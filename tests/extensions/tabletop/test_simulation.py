@@ -96,7 +96,7 @@ def test_the_spatula_pushes_a_block_along_and_leaves_others() -> None:
     assert np.allclose(other[:2], (0.6, 0.2), atol=1e-3)
 
 
-def test_a_foreseen_action_happens_and_foreseeing_changes_nothing() -> None:
+def test_predicting_an_action_gives_its_trail_and_changes_nothing() -> None:
     block = TableItem("a", "small block", "red", 0.6, 0.0, 0.4)
     for scene, given in (
         (TableScene((BOWL, BLOCK, DISC)), action((0.6, -0.35), (0.4, -0.25), 0.5)),
@@ -104,7 +104,7 @@ def test_a_foreseen_action_happens_and_foreseeing_changes_nothing() -> None:
     ):
         world = TableSimulation(scene)
         before = world.poses()
-        trail = world.foresee(given)
+        trail = world.predict(given)
         assert (world.poses() == before).all() and world.actions == 0
         assert (world.step(given).trail == trail).all() and np.abs(trail[-1] - before).max() > 0.1
 

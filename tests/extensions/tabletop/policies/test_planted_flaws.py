@@ -99,7 +99,11 @@ def measured(path: Path, policy: str, plan: list[EpisodeSpec]) -> Profile:
 
 @pytest.mark.parametrize(
     "policy, flaw",
-    [("oracle", Flaw.NOTHING), ("promptblind", PromptFlaw.UNTOLD), ("order-follower", PromptFlaw.ORDER)],
+    [
+        ("oracle", Flaw.NOTHING),
+        ("promptblind", PromptFlaw.PROMPT_UNUSED),
+        ("order-follower", PromptFlaw.ORDER),
+    ],
 )
 def test_a_planted_flaw_is_found_and_nothing_else(tmp_path: Path, policy: str, flaw: Flaw, plan):
     found = measured(tmp_path / "run.assay", policy, plan)

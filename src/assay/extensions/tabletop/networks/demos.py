@@ -60,10 +60,10 @@ class Teacher(TableOracle):
         turn = put.yaw - self._world.poses()[item, 2] if put.turned else 0.0
         return self._move(item, np.array([put.x, put.y]), turn)
 
-    def _grip(self, item: int) -> np.ndarray:
+    def _grasp_point(self, item: int) -> np.ndarray:
         mask = self._observation.segmentation("top") == item + 1
         if not mask.any():
-            return super()._grip(item)
+            return super()._grasp_point(item)
         rows, columns = np.nonzero(mask)
         depth = distance_transform_edt(np.pad(mask, 1))[1:-1, 1:-1][rows, columns] * _PIXEL
         middle = np.array([rows.min() + rows.max(), columns.min() + columns.max()]) / 2

@@ -19,7 +19,7 @@ from assay.extensions.tabletop.world.observation import (
     cut_patches,
     object_tokens,
 )
-from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, TableRenderer, render_picture
+from assay.extensions.tabletop.world.render import HEIGHT, WIDTH, render_picture, render_scene
 from assay.extensions.tabletop.world.scene import X_HIGH, X_LOW, Y_HIGH, Y_LOW, TableScene
 
 MAX_PLACES = 32
@@ -203,7 +203,7 @@ def _split(pictures: np.ndarray) -> np.ndarray:
 @cache
 def bare_table() -> np.ndarray:
     """Return the camera images of an empty table, in the format of `paste_patches`."""
-    views = TableRenderer.shared().still(TableScene(()))
+    views = render_scene(TableScene(()))
     return paste_patches(np.concatenate([cut_patches(views[camera][0]) for camera in VIEWS]))
 
 

@@ -19,7 +19,7 @@ from assay.support.streams import stream
 
 _SAME_PLACE = 1e-6
 """Distance below which two positions are considered the same, in metres."""
-_USUAL = Prompt("Do what is usually done here.")
+_DEFAULT_PROMPT = Prompt("Perform the task of this scene.")
 
 
 class PromptBlind(TableOracle):
@@ -29,11 +29,11 @@ class PromptBlind(TableOracle):
         """Keep a reference to the privileged state of an environment."""
         super().attach(env)
         self._task = replace(env.task, asked=env.task.goal)
-        self._own, self._progress = None, env.progress
+        self._requested, self._progress = None, env.progress
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
-        """Begin an episode with the expected prompt in place of the given one."""
-        super().reset(_USUAL, spec)
+        """Begin an episode with a fixed prompt in place of the actual one."""
+        super().reset(_DEFAULT_PROMPT, spec)
 
 
 class OrderFollower(TableOracle):
@@ -76,9 +76,9 @@ class _Mistaken(TableSimulation):
         item, height = self._real.below(x, y)
         return (int(np.flatnonzero(self._order == item)[0]) if item >= 0 else -1), height
 
-    def foresee(self, given: np.ndarray) -> np.ndarray:
+    def predict(self, requested: np.ndarray) -> np.ndarray:
         """Return the assumed trajectories of the items under an action, (times, items, 3)."""
-        return np.asarray(self._real.foresee(given)[:, self._order])
+        return np.asarray(self._real.predict(requested)[:, self._order])
 
 
 class FirstObject:

@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def vima_assets(prompt: Prompt) -> dict[str, Any]:
     assets = {}
     for name, picture in prompt.pictures:
         views = render_picture(picture)
-        about = [
+        objects = [
             {"obj_id": number, "obj_name": item.shape, "obj_color": item.texture}
             for number, item in enumerate(picture.scene.items, start=1)
         ]
@@ -58,7 +58,7 @@ def vima_assets(prompt: Prompt) -> dict[str, Any]:
             "rgb": {view: _channels_first(views[view][0]) for view in VIEWS},
             "segm": {
                 **{view: views[view][1] for view in VIEWS},
-                "obj_info": about[0] if picture.kind == "object" else about,
+                "obj_info": objects[0] if picture.kind == "object" else objects,
             },
             "placeholder_type": picture.kind,
         }
@@ -78,13 +78,13 @@ def vima_meta_info(observation: TableObservation) -> dict[str, Any]:
     }
 
 
-def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
+def from_vima_action(action: Mapping[str, Any]) -> np.ndarray:
     """Convert a VIMA action to a tabletop action, (12,). Raise ActionError if it is incomplete."""
     poses = []
     for pose in _POSES:
         try:
             position, rotation = (
-                np.asarray(given[f"{pose}_{part}"], dtype=np.float64).ravel()
+                np.asarray(action[f"{pose}_{part}"], dtype=np.float64).ravel()
                 for part in ("position", "rotation")
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -97,7 +97,7 @@ def from_vima_action(given: Mapping[str, Any]) -> np.ndarray:
                 f"{len(rotation)}"
             )
         x, y, z, w = rotation
-        poses += [*position[:2], w, x, y, z]  # a height is dropped, as VIMA-Bench drops it
+        poses += [*position[:2], w, x, y, z]  # the height is ignored, as in VIMA-Bench
     return np.array(poses)
 
 
@@ -134,13 +134,15 @@ class VimaPolicy:
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode; the policy receives the prompt with its first observation."""
-        self._told: Prompt | None = prompt
+        self._pending_prompt: Prompt | None = prompt
 
     def act(self, observation: TableObservation) -> np.ndarray:
         """Return one action, (1, 12)."""
-        if self._told is not None:
-            self._policy.reset(self._told.text, vima_assets(self._told), vima_meta_info(observation))
-            self._told = None
+        if self._pending_prompt is not None:
+            self._policy.reset(
+                self._pending_prompt.text, vima_assets(self._pending_prompt), vima_meta_info(observation)
+            )
+            self._pending_prompt = None
         return from_vima_action(self._policy.act(vima_observation(observation)))[None]
 
 
@@ -159,13 +161,13 @@ def make_vima_table(
     level: str | None = None,
     difficulty: str = "default",
     perturbations: Sequence[Perturbation] = (),
-    **theirs: object,
+    **ignored: object,
 ) -> VimaTable:
     """Return a replacement for the environment of ``vima_bench.make``, whose other keywords are accepted and ignored.
 
     ``task_name`` is VIMA-Bench's name, with or without its group, or T1 to T17. Raises TaskError with the valid names.
     """
-    for keyword in sorted(theirs.keys() - _IGNORED_KEYWORDS):
+    for keyword in sorted(ignored.keys() - _IGNORED_KEYWORDS):
         valid = {"seed", "level", "difficulty", "perturbations", *_IGNORED_KEYWORDS}
         raise TaskError(f"unknown keyword '{keyword}': {did_you_mean(keyword, valid)}")
     name = task_name.rpartition("/")[2]
@@ -183,7 +185,7 @@ class VimaTable:
     """Assay's table in VIMA-Bench's conventions: ``reset``, ``get_prompt_and_assets``, ``step`` with two poses."""
 
     def __init__(self, setting: Setting, perturbations: tuple[Perturbation, ...] = ()) -> None:
-        self._given, self._perturbations = setting, perturbations
+        self._setting, self._perturbations = setting, perturbations
         self._resets = 0
         self.prompt: str | None = None
         self.prompt_assets: dict[str, Any] | None = None
@@ -192,7 +194,7 @@ class VimaTable:
     @property
     def task_name(self) -> str:
         """VIMA-Bench's name for the task."""
-        return KINDS[self._given.task].name
+        return KINDS[self._setting.task].name
 
     @property
     def action_space(self) -> Any:
@@ -200,19 +202,17 @@ class VimaTable:
         from gymnasium import spaces
 
         position, rotation = spaces.Box(LOW, HIGH), spaces.Box(-1.0, 1.0, (4,))
-        return spaces.Dict(
-            {f"{pose}_{part}": space for pose in ("pose0", "pose1")
-             for part, space in (("position", position), ("rotation", rotation))}
-        )  # fmt: skip
+        parts = (("position", position), ("rotation", rotation))
+        return spaces.Dict({f"{pose}_{part}": space for pose in _POSES for part, space in parts})
 
     def seed(self, seed: int | None = None) -> None:
         """Set the seed of the next episode, from which those of later episodes are derived."""
-        self._given, self._resets = replace(self._given, seed=seed or 0), 0
+        self._setting, self._resets = replace(self._setting, seed=seed or 0), 0
 
     @property
     def global_seed(self) -> int:
         """The most recently set seed."""
-        return self._given.seed
+        return self._setting.seed
 
     @global_seed.setter
     def global_seed(self, seed: int) -> None:
@@ -224,8 +224,8 @@ class VimaTable:
         The seed determines the first scene, and the seeds of later scenes are derived from it, as in VIMA-Bench.
         ``meta_info["seed"]`` is the seed of the scene.
         """
-        drawn = int(stream(self._given.seed, "reset", self._resets).integers(2**31))
-        setting = replace(self._given, seed=drawn) if self._resets else self._given
+        later_seed = int(stream(self._setting.seed, "reset", self._resets).integers(2**31))
+        setting = replace(self._setting, seed=later_seed) if self._resets else self._setting
         self._resets += 1
         task = apply_perturbations(make_task(setting), self._perturbations, seed=setting.seed)
         self._env = TableEnv(task)
@@ -252,12 +252,8 @@ class VimaTable:
         observation = self._env.step(from_vima_action(action))
         success = self._env.succeeded()
         failure = not success and self._env.mistakes[-1] not in ("", "no_progress")
-        return (
-            vima_observation(observation),
-            0.0,
-            success,
-            {"prompt": self.prompt, "success": success, "failure": failure},
-        )
+        info = {"prompt": self.prompt, "success": success, "failure": failure}
+        return vima_observation(observation), 0.0, success, info
 
     def render(self, mode: str = "human") -> None:
         """Do nothing; there is no display."""
@@ -276,22 +272,20 @@ def _view(rgb: Any, segm: Any, ids: Sequence[int]) -> tuple[np.ndarray, np.ndarr
     return picture, labels
 
 
-def from_vima_prompt(text: str, given: Mapping[str, Any]) -> Prompt:
+def from_vima_prompt(text: str, assets: Mapping[str, Any]) -> Prompt:
     """Convert a VIMA-Bench prompt, keeping its rendered images."""
     pictures = []
     for name in dict.fromkeys(PLACEHOLDER.findall(text)):
-        asset = given[name]
-        about = asset["segm"]["obj_info"]
-        about = about if isinstance(about, list) else [about]
-        ids = sorted(entry["obj_id"] for entry in about)
-        named = {entry["obj_id"]: entry for entry in about}
+        asset = assets[name]
+        info = asset["segm"]["obj_info"]
+        objects = {entry["obj_id"]: entry for entry in (info if isinstance(info, list) else [info])}
+        ids = sorted(objects)
         items = tuple(
-            TableItem(f"object_{number}", named[number]["obj_name"], named[number]["obj_color"], 0.5, 0.0)
+            TableItem(f"object_{number}", objects[number]["obj_name"], objects[number]["obj_color"], 0.5, 0.0)
             for number in ids
         )
         views = {view: _view(asset["rgb"][view], asset["segm"][view], ids) for view in VIEWS}
-        kind: Literal["object", "scene"] = "object" if asset["placeholder_type"] == "object" else "scene"
-        pictures.append((name, Photograph(kind, TableScene(items), views)))
+        pictures.append((name, Photograph(asset["placeholder_type"], TableScene(items), views)))
     return Prompt(text, tuple(pictures))
 
 
@@ -309,10 +303,10 @@ def play_in_vima(env: Any, policy: Policy, *, seed: int, most: int = MAX_VIMA_AC
     """Run a tabletop policy for one episode of a VIMA-Bench environment; success ends it, as in CoGeLoT."""
     env.global_seed = seed
     vima_observation = env.reset()
-    text, shown_assets = env.get_prompt_and_assets()
+    text, assets = env.get_prompt_and_assets()
     ids = sorted(env.meta_info["obj_id_to_info"])
     items = tuple(TableItem(f"object_{number}", "block", GREY, 0.5, 0.0) for number in ids)
-    policy.reset(from_vima_prompt(text, shown_assets), EpisodeSpec(f"vima/{env.task_name}", seed, PACK))
+    policy.reset(from_vima_prompt(text, assets), EpisodeSpec(f"vima/{env.task_name}", seed, PACK))
     info: Mapping[str, Any] = {}
     for step in range(most):
         rgb, segm = vima_observation["rgb"], vima_observation["segm"]

@@ -26,7 +26,7 @@ from assay.extensions.tabletop.prompts.prompt import (
     original,
 )
 from assay.extensions.tabletop.tasks import make
-from assay.extensions.tabletop.tasks.learning import ADJECTIVES, NOUNS, STRANGE_ADJECTIVES, STRANGE_NOUNS
+from assay.extensions.tabletop.tasks.learning import ADJECTIVES, EXTREME_ADJECTIVES, EXTREME_NOUNS, NOUNS
 from assay.extensions.tabletop.tasks.task import Difficulty, TableTask
 from assay.extensions.tabletop.world.goals import Goal, Put, PutGoal
 from assay.extensions.tabletop.world.observation import TableObservation
@@ -119,8 +119,8 @@ class PromptMask(TablePerturbation):
             prompt = prompt.saying("")
         elif self.part is PromptPart.LANGUAGE:
             # The names of placeholders are words, too: they state which object is moved, and where.
-            shown = dict.fromkeys(prompt.placeholders)
-            names = {name: f"picture_{number}" for number, name in enumerate(shown, start=1)}
+            distinct = dict.fromkeys(prompt.placeholders)
+            names = {name: f"picture_{number}" for number, name in enumerate(distinct, start=1)}
             text = " ".join(f"{{{names[name]}}}" for name in prompt.placeholders)
             pictures = tuple((names[name], picture) for name, picture in prompt.pictures if name in names)
             prompt = replace(prompt, text=text, pictures=pictures)
@@ -190,21 +190,17 @@ class OtherInstruction(TablePerturbation):
             text = original("T15" if kind == "T14" else "T14")
             assert isinstance(task.goal, PutGoal)
             base, within = task.scene.item("base_obj"), task.goal.stages[0][0].within
-            pieces = [item for item in task.scene.items if not item.fixed]
-            wanted = {
-                item.name
-                for item in pieces
-                if (
-                    item.texture == base.texture
-                    if kind == "T15"
-                    else item.solid.profile == base.solid.profile != ""
-                )
-            }
-            puts = tuple(
-                Put(item.name, base.x, base.y, base.yaw, within) for item in pieces if item.name in wanted
-            )
-            if wanted:
-                requested = PutGoal((puts,), tuple(item.name for item in pieces if item.name not in wanted))
+            puts, others = [], []
+            for item in task.scene.items:
+                same_profile = item.solid.profile == base.solid.profile != ""
+                if item.fixed:
+                    continue
+                if item.texture == base.texture if kind == "T15" else same_profile:
+                    puts.append(Put(item.name, base.x, base.y, base.yaw, within))
+                else:
+                    others.append(item.name)
+            if puts:
+                requested = PutGoal((tuple(puts),), tuple(others))
         return replace(task, prompt=task.prompt.saying(text), asked=requested)
 
 
@@ -264,14 +260,10 @@ class TextReferents(TablePerturbation):
 @cache
 def informative_stems() -> frozenset[str]:
     """Return the stems of informative words: those in prompts, textures and shapes, and synonyms of commands."""
-    texts = [
-        text
-        for group in (ORIGINALS, TEMPLATES, WORDS, SYNONYMS)
-        for texts_of_group in group.values()
-        for text in texts_of_group
-    ]
-    bare = re.sub(r"<\w+>|\{\w+\}", " ", " ".join(texts))
-    invented = (*ADJECTIVES, *NOUNS, *STRANGE_ADJECTIVES, *STRANGE_NOUNS)
+    groups = (ORIGINALS, TEMPLATES, WORDS, SYNONYMS)
+    texts = " ".join(text for group in groups for wordings in group.values() for text in wordings)
+    bare = re.sub(r"<\w+>|\{\w+\}", " ", texts)
+    invented = (*ADJECTIVES, *NOUNS, *EXTREME_ADJECTIVES, *EXTREME_NOUNS)
     vocabulary = " ".join([bare, *TEXTURES, DARK, *solids(), *invented]).lower()
     return frozenset(stem(word) for word in re.findall("[a-z]+", vocabulary) if len(word) > 1)
 

@@ -15,10 +15,11 @@ from assay.extensions.tabletop.world.textures import DARK, GREY
 
 ADJECTIVES = ("daxer", "blicker", "modier", "kobar")
 NOUNS = ("dax", "blicket", "wug", "zup")
-STRANGE_ADJECTIVES = ("xachup", "feplicat", "gazip", "duchat")
-STRANGE_NOUNS = ("xachupi", "feplicaty", "gazipo", "duchatle")
+EXTREME_ADJECTIVES = ("xachup", "feplicat", "gazip", "duchat")
+EXTREME_NOUNS = ("xachupi", "feplicaty", "gazipo", "duchatle")
 COMPARISONS = 3
 _TALLER = 2.0
+"""Difference between the height factors of a tall and a short object."""
 
 
 class _Lesson:
@@ -61,19 +62,21 @@ def _pair(draw: Draw, lesson: _Lesson, wanted: bool) -> tuple[TableItem, TableIt
     return base, piece, draw.place("twin_obj", shape, finish, size=size, clear=0.12)
 
 
-def _strangers(draw: Draw, count: int, *known: TableItem) -> list[TableItem]:
+def _unrelated_objects(draw: Draw, count: int, *task_items: TableItem) -> list[TableItem]:
     """Add distractors with shapes that are not part of the task."""
-    shapes = [shape for shape in draw.pools.pieces if shape not in {item.shape for item in known} | {"block"}]
+    shapes = [
+        shape for shape in draw.pools.pieces if shape not in {item.shape for item in task_items} | {"block"}
+    ]
     return draw.others(count, shapes, draw.pools.piece_textures)
 
 
 def novel_adj(draw: Draw) -> Drawn:
     """Learn an adjective from comparisons, then put the object that it describes more (or less) into another."""
     lesson, less = _Lesson(draw), draw.chance()
-    adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
+    adjective = draw.one(EXTREME_ADJECTIVES if draw.extreme else ADJECTIVES)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
-    others = [twin, *_strangers(draw, 2 if draw.distracting else 0, base, piece)]
-    pictures = _examples(draw, lesson) | _outlines(piece, base)
+    others = [twin, *_unrelated_objects(draw, 2 if draw.distracting else 0, base, piece)]
+    pictures = _examples(draw, lesson) | _shape_pictures(piece, base)
     text = original("T6", adjective=adjective, wanted="less " * less + adjective)
     return draw.task(text, pictures, into_goal(piece, base, others))
 
@@ -81,28 +84,28 @@ def novel_adj(draw: Draw) -> Drawn:
 def novel_noun(draw: Draw) -> Drawn:
     """Learn two nouns from images, then put one object into the other."""
     base, piece = base_and_piece(draw)
-    others = _strangers(draw, 3 if draw.distracting else 1, base, piece)
-    nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
+    others = _unrelated_objects(draw, 3 if draw.distracting else 1, base, piece)
+    nouns = draw.some(EXTREME_NOUNS if draw.extreme else NOUNS, 2)
     text = original("T7", form=int(draw.chance()), piece=nouns[0], base=nouns[1])
-    return draw.task(text, _outlines(piece, base), into_goal(piece, base, others))
+    return draw.task(text, _shape_pictures(piece, base), into_goal(piece, base, others))
 
 
 def novel_adj_and_noun(draw: Draw) -> Drawn:
     """Learn nouns and an adjective, then follow a command that consists only of invented words."""
     lesson, less = _Lesson(draw), draw.chance()
-    adjective = draw.one(STRANGE_ADJECTIVES if draw.extreme else ADJECTIVES)
-    nouns = draw.some(STRANGE_NOUNS if draw.extreme else NOUNS, 2)
+    adjective = draw.one(EXTREME_ADJECTIVES if draw.extreme else ADJECTIVES)
+    nouns = draw.some(EXTREME_NOUNS if draw.extreme else NOUNS, 2)
     base, piece, twin = _pair(draw, lesson, lesson.upper != less)
-    others = [twin, *_strangers(draw, 4 if draw.distracting else 2, base, piece)]
+    others = [twin, *_unrelated_objects(draw, 4 if draw.distracting else 2, base, piece)]
     text = original(
         "T8", form=int(draw.chance()), piece=nouns[0], base=nouns[1],
         adjective=adjective, wanted="less " * less + adjective,
     )  # fmt: skip
-    pictures = _outlines(piece, base) | _examples(draw, lesson)
+    pictures = _shape_pictures(piece, base) | _examples(draw, lesson)
     return draw.task(text, pictures, into_goal(piece, base, others))
 
 
-def _outlines(piece: TableItem, base: TableItem) -> dict[str, Picture]:
+def _shape_pictures(piece: TableItem, base: TableItem) -> dict[str, Picture]:
     """Return images of a piece and a container that show only their shapes."""
     bare = portrait(TableItem(piece.name, piece.shape, GREY, 0.5, 0.0))
     return {"dragged_obj": bare, "base_obj": portrait(base, texture=GREY)}
@@ -110,7 +113,9 @@ def _outlines(piece: TableItem, base: TableItem) -> dict[str, Picture]:
 
 EXAMPLES = 3
 _RADIUS = 0.19
+"""Radius of the circle on which an object moves, in metres."""
 _MOVES = 2
+"""Number of motions shown in the frames."""
 
 
 def twist(draw: Draw) -> Drawn:

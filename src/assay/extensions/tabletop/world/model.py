@@ -21,13 +21,14 @@ BLADE = np.array([0.0025, 0.025, 0.055])
 """Half sizes of the spatula's blade, in metres; it pushes along its x axis."""
 
 TABLE_GROUP, SOLID_GROUP, FLAT_GROUP, HIDDEN_GROUP = 0, 1, 2, 3
-_ON_TABLE, _AMONG_THINGS, _BY_BLADE = 1, 2, 4
+_TABLE_CONTACT, _OBJECT_CONTACT, _BLADE_CONTACT = 1, 2, 4
+"""Bits of the collision masks: contacts with the table, between objects, and with the blade."""
 _MASS = {"small block": 0.02}
 _FRICTION = {"small block": 0.5}
 _CONTAINER_FRICTION = 0.3
-_TURNED_AWAY = 0.8
+_MIN_COSINE = 0.8
 """Cosine of the angle to a vertex normal below which a face does not contribute to it."""
-_NOTHING = 1e-12
+_NEGLIGIBLE = 1e-12
 """Length below which a sum of face vectors is treated as zero, in square metres."""
 _RIGID_REF, _RIGID_IMP = (0.01, 1.0), (0.98, 0.999, 0.001, 0.5, 2.0)
 """Solver parameters of the tool's grip, as stiff as the time step allows."""
@@ -59,7 +60,7 @@ def build(scene: TableScene) -> TableModel:
     option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_MULTICCD)
     option.iterations, option.ls_iterations = 20, 10
-    if scene.tool is Tool.SPATULA:  # what is pushed drifts aside under the cheaper cone
+    if scene.tool is Tool.SPATULA:  # with the cheaper pyramidal cone, pushed objects drift sideways
         option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.stat.extent, spec.stat.center = 1.0, (0.5, 0.0, 0.0)
     spec.memory = 8 << 20
@@ -81,7 +82,7 @@ def build(scene: TableScene) -> TableModel:
         world.add_camera(name=name, pos=position, quat=quaternion, fovy=EXTENT[name]).orthographic = 1
     world.add_geom(
         name="table", type=mujoco.mjtGeom.mjGEOM_PLANE, size=(5, 5, 1), group=HIDDEN_GROUP,
-        contype=_ON_TABLE, conaffinity=0,
+        contype=_TABLE_CONTACT, conaffinity=0,
     )  # fmt: skip
     covers = [("ground", (0.5, 0.0, -0.006), (3.0, 3.0, 0.001), (1.0, 1.0, 1.0, 1.0))]
     if scene.table:
@@ -93,14 +94,14 @@ def build(scene: TableScene) -> TableModel:
         )  # fmt: skip
     world.add_body(name="tool", mocap=True, pos=(0.5, 0.0, 0.32))
     for index, item in enumerate(scene.items):
-        _add(spec, index, item)
+        _add_item(spec, index, item)
     if scene.tool is Tool.SPATULA:
         # A separate body follows the tool, so that its velocity acts on pushed objects.
         blade = world.add_body(name="blade", pos=(0.5, 0.0, 0.32), gravcomp=1.0)
         blade.add_freejoint()
         blade.add_geom(
             type=mujoco.mjtGeom.mjGEOM_BOX, size=BLADE, mass=2.0, group=HIDDEN_GROUP,
-            contype=_BY_BLADE, conaffinity=0, friction=(0.3, 0.005, 0.0001), priority=1,
+            contype=_BLADE_CONTACT, conaffinity=0, friction=(0.3, 0.005, 0.0001), priority=1,
         )  # fmt: skip
         _add_weld(spec, "blade", "blade", active=True)
     model = spec.compile()
@@ -132,7 +133,7 @@ def _add_weld(spec: Any, name: str, body: str, *, active: bool) -> None:
     )  # fmt: skip
 
 
-def _add(spec: Any, index: int, item: TableItem) -> None:
+def _add_item(spec: Any, index: int, item: TableItem) -> None:
     solid = item.solid
     half_turn = item.yaw / 2
     body = spec.worldbody.add_body(
@@ -148,10 +149,10 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
         material = spec.add_material(name=item.texture, specular=0.0, shininess=0.0)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = item.texture
     friction = _CONTAINER_FRICTION if solid.container else _FRICTION.get(item.shape, 1.0)
-    collides = 0 if solid.flat else _AMONG_THINGS
+    collides = 0 if solid.flat else _OBJECT_CONTACT
     # Scaled items are lit like items of the default size; otherwise taller ones would look darker.
-    usual = replace(item, size=(1.0, 1.0, 1.0)).solid
-    for number, (piece, lit) in enumerate(zip(solid.pieces, usual.pieces, strict=True)):
+    unscaled = replace(item, size=(1.0, 1.0, 1.0)).solid
+    for number, (piece, lit) in enumerate(zip(solid.pieces, unscaled.pieces, strict=True)):
         mesh = _mesh(spec, f"item{index}.{number}", piece, lit)
         body.add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh, material=item.texture,
@@ -161,11 +162,11 @@ def _add(spec: Any, index: int, item: TableItem) -> None:
         )  # fmt: skip
     if item.fixed:
         return
-    # One box meets the table and the blade, which spares the contacts of all its pieces.
+    # A single box collides with the table and the blade: fewer contacts than with all pieces.
     width, depth = solid.half_size
     body.add_geom(
         type=mujoco.mjtGeom.mjGEOM_BOX, pos=(0, 0, solid.height / 2), size=(width, depth, solid.height / 2),
-        mass=_MASS.get(item.shape, 0.1), group=HIDDEN_GROUP, contype=0, conaffinity=_ON_TABLE | _BY_BLADE,
+        mass=_MASS.get(item.shape, 0.1), group=HIDDEN_GROUP, contype=0, conaffinity=_TABLE_CONTACT | _BLADE_CONTACT,
         friction=(friction, 0.005, 0.0001),
     )  # fmt: skip
     body.add_freejoint()
@@ -201,15 +202,16 @@ def _points(piece: ConvexPiece) -> np.ndarray:
 def _normals(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
     """Return the vertex normals (n, 3) of a surface with points (n, 3) and faces (m, 3).
 
-    Each is the area-weighted mean of the adjacent faces, excluding those that turn away from it; up if all do.
+    A normal is the area-weighted mean of those of the adjacent faces, without faces at a large angle to it. It points
+    up if no face remains.
     """
     a, b, c = (points[faces[:, i]] for i in range(3))
     across = np.cross(b - a, c - a)
-    every = np.zeros_like(points)
-    np.add.at(every, faces.ravel(), np.repeat(across, 3, axis=0))
-    mean = every / np.linalg.norm(every, axis=1, keepdims=True)
+    sums = np.zeros_like(points)
+    np.add.at(sums, faces.ravel(), np.repeat(across, 3, axis=0))
+    mean = sums / np.linalg.norm(sums, axis=1, keepdims=True)
     ahead = across / np.linalg.norm(across, axis=1, keepdims=True)
-    away = np.einsum("mi,mki->mk", ahead, mean[faces]) < _TURNED_AWAY
-    np.subtract.at(every, faces[away], np.repeat(across[:, None], 3, axis=1)[away])
-    lengths = np.linalg.norm(every, axis=1, keepdims=True)
-    return np.where(lengths > _NOTHING, every / np.maximum(lengths, _NOTHING), (0.0, 0.0, 1.0))
+    away = np.einsum("mi,mki->mk", ahead, mean[faces]) < _MIN_COSINE
+    np.subtract.at(sums, faces[away], np.repeat(across[:, None], 3, axis=1)[away])
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.where(lengths > _NEGLIGIBLE, sums / np.maximum(lengths, _NEGLIGIBLE), (0.0, 0.0, 1.0))

@@ -17,7 +17,8 @@ CROP = 32
 """Side of an object's crop, in pixels."""
 PATCH = 32
 """Side of a patch of the image at half resolution, in pixels."""
-_FEWEST_PIXELS = 2
+_MIN_PIXELS = 2
+"""Minimum number of pixels at which an object counts as visible."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,10 +33,6 @@ class ObjectTokens:
     """bool, (objects,): whether the object is visible."""
     items: np.ndarray
     """int, (objects,): index of the scene's item; for scoring, not for policies."""
-
-    def permute(self, order: np.ndarray) -> ObjectTokens:
-        """Return the objects in another order."""
-        return ObjectTokens(self.crops[order], self.boxes[order], self.visible[order], self.items[order])
 
 
 def object_tokens(
@@ -54,7 +51,7 @@ def object_tokens(
     seen: list[int] = []
     for index in order:
         rows, columns = np.nonzero(labels == index + 1)
-        if len(rows) < _FEWEST_PIXELS:
+        if len(rows) < _MIN_PIXELS:
             continue
         top, bottom, left, right = rows.min(), rows.max() + 1, columns.min(), columns.max() + 1
         height, width = bottom - top, right - left

@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 
 
 _MARGIN = 0.003
-_FROM_EDGE = 0.04
-_PLENTY = 0.02
+"""Safety margin of a push's clearance, in metres."""
+_EDGE_MARGIN = 0.04
+"""Distance of target positions from the edge of the table, in metres."""
+_AMPLE_CLEARANCE = 0.02
 """Clearance, in metres, above which more clearance has no benefit."""
 _INSETS = (0.022, 0.008)
 """Preferred distances of a block's final position from the zone's edge, in metres, largest first."""
-_BOLD, _STRAIGHT_IN = 24, 0.5
+_RANDOM_PUSHES, _AIMED_FRACTION = 24, 0.5
 """Number of random pushes, and the fraction of them that aim at the zone."""
-_TIGHT = -0.02
+_MIN_CLEARANCE = -0.02
 """Minimum clearance of a push, in metres; negative values accept an obstructed path."""
 
 
@@ -83,19 +85,19 @@ class Sweeper:
             yield from self._actions(first)
         yield from self._actions(*tight, self._separate(waiting))
         # Random pushes into or beside the zone respect the line but not other blocks.
-        for _ in range(_BOLD if waiting else 0):
+        for _ in range(_RANDOM_PUSHES if waiting else 0):
             item = int(self._rng.choice(waiting))
-            places = self._ends(item) if self._rng.random() < _STRAIGHT_IN else self._outside(item)
+            places = self._ends(item) if self._rng.random() < _AIMED_FRACTION else self._outside(item)
             possible = places[np.isfinite(self._rooms(item, places, self._poses)[0])]
             if len(possible):
                 yield from self._actions(_Push(item, self._rng.choice(possible), 0.0))
 
     def strays(self) -> list[str]:
         """Return the bystanders that are in the zone."""
-        items = [self._scene.index(name) for name in self._goal.bystanders]
+        items = {name: self._scene.index(name) for name in self._goal.bystanders}
         return [
-            self._scene.items[item].name
-            for item in items
+            name
+            for name, item in items.items()
             if _within(self._poses[item : item + 1, :2], self._goal.zone, self._scene.items[item].radius)[0]
         ]
 
@@ -110,11 +112,11 @@ class Sweeper:
     def _best(self, item: int, places: np.ndarray, poses: np.ndarray) -> _Push | None:
         """Return the best push of a block to any of the given positions; None if none is possible."""
         rooms, lengths = self._rooms(item, places, poses)
-        if not len(rooms) or rooms.max() < _TIGHT:
+        if not len(rooms) or rooms.max() < _MIN_CLEARANCE:
             return None
-        # Far in and to the sides first: what lies at the entrance is in the way of what comes later.
+        # Fill the back and the sides of the zone first, so that its entrance stays free for later blocks.
         value = 0.1 * np.abs(places[:, 1]) - 0.3 * places[:, 0] - 0.02 * lengths
-        value += 0.5 * np.minimum(rooms, _PLENTY)
+        value += 0.5 * np.minimum(rooms, _AMPLE_CLEARANCE)
         pick = int(np.argmax(np.where(rooms >= min(rooms.max(), 0.0), value, -np.inf)))
         return _Push(item, places[pick], float(rooms[pick]))
 
@@ -143,27 +145,24 @@ class Sweeper:
 
     def _first_of_two(self, waiting: list[int]) -> _Push | None:
         """Return a push, of a block or of one in its way, after which a push into the zone is possible."""
-        x, y = (X_LOW + _FROM_EDGE, X_HIGH - _FROM_EDGE), (Y_LOW + _FROM_EDGE, Y_HIGH - _FROM_EDGE)
+        x, y = (X_LOW + _EDGE_MARGIN, X_HIGH - _EDGE_MARGIN), (Y_LOW + _EDGE_MARGIN, Y_HIGH - _EDGE_MARGIN)
         grid = _grid(x, 8, y, 15)
-        grid += self._rng.uniform(-0.02, 0.02, grid.shape)  # so that what did not work is not tried for ever
+        grid += self._rng.uniform(-0.02, 0.02, grid.shape)  # a push that failed is not repeated exactly
         best: _Push | None = None
-        movable = [
-            *waiting,
-            *(int(i) for i in self._blocks if self._scene.items[i].name in self._goal.bystanders),
-        ]
-        for item in movable:
+        bystanders = [self._scene.index(name) for name in self._goal.bystanders]
+        for item in (*waiting, *bystanders):
             stays_out = item not in waiting
             places = grid[~_within(grid, self._goal.zone, 0.05)] if stays_out else grid
             rooms, lengths = self._rooms(item, places, self._poses)
-            for index in np.argsort(lengths - 1.0 * np.minimum(rooms, _PLENTY)):
-                if rooms[index] < _TIGHT or (best is not None and rooms[index] <= best.room):
+            for index in np.argsort(lengths - 1.0 * np.minimum(rooms, _AMPLE_CLEARANCE)):
+                if rooms[index] < _MIN_CLEARANCE or (best is not None and rooms[index] <= best.room):
                     continue
                 after = self._poses.copy()
                 after[item, :2] = places[index]
                 followers = waiting if stays_out else [item]
                 pushes = [push for push in (self._best(i, self._ends(i), after) for i in followers) if push]
                 room = max((push.room for push in pushes), default=-np.inf)
-                if min(room, rooms[index]) > (best.room if best else _TIGHT):
+                if min(room, rooms[index]) > (best.room if best else _MIN_CLEARANCE):
                     best = _Push(item, places[index], float(min(room, rooms[index])))
                 if best is not None and best.room > 0:
                     return best
@@ -177,7 +176,7 @@ class Sweeper:
             rooms, lengths = self._rooms(item, places, self._poses)
             others = self._poses[self._blocks[self._blocks != item], :2]
             alone = np.linalg.norm(places[:, None] - others, axis=-1).min(axis=1, initial=0.3)
-            value = np.where(rooms > 2 * _TIGHT, np.minimum(alone, 0.12) - 0.3 * lengths, -np.inf)
+            value = np.where(rooms > 2 * _MIN_CLEARANCE, np.minimum(alone, 0.12) - 0.3 * lengths, -np.inf)
             if len(value) and value.max() > most:
                 most, pick = float(value.max()), int(np.argmax(value))
                 best = _Push(item, places[pick], float(rooms[pick]))
@@ -187,15 +186,13 @@ class Sweeper:
         """Return the positions, (n, 2), at which a block lies completely inside the zone."""
         x_min, y_min, x_max, y_max = self._goal.zone
         inset += self._scene.items[item].radius
-        x, y = (
-            (x_min + inset, max(x_max - inset, x_min + inset)),
-            (y_min + inset, max(y_max - inset, y_min + inset)),
-        )
+        x = (x_min + inset, max(x_max - inset, x_min + inset))
+        y = (y_min + inset, max(y_max - inset, y_min + inset))
         return _grid(x, 5, y, 13)
 
     def _outside(self, item: int) -> np.ndarray:
         """Return positions around the zone, (n, 2)."""
-        grid = _grid((X_LOW + 0.1, X_HIGH - _FROM_EDGE), 10, (-0.38, 0.38), 19)
+        grid = _grid((X_LOW + 0.1, X_HIGH - _EDGE_MARGIN), 10, (-0.38, 0.38), 19)
         return np.asarray(grid[~_within(grid, self._goal.zone, self._scene.items[item].radius + 0.02)])
 
     def _actions(self, *pushes: _Push | None) -> Iterator[np.ndarray]:
@@ -222,10 +219,11 @@ def _within(places: np.ndarray, rectangle: Rectangle, margin: float) -> np.ndarr
     return (x > x_min - margin) & (x < x_max + margin) & (y > y_min - margin) & (y < y_max + margin)
 
 
-_INSET = 0.006
+_GRASP_INSET = 0.006
 """Preferred distance of the grasp point from an edge, in metres."""
-_GRIPS = 60
-_LOOKS = 24
+_MAX_GRASP_TRIES = 60
+"""Maximum number of random grasp points that are tried."""
+_MAX_SIMULATED_PUSHES = 24
 """Maximum number of pushes that are simulated."""
 
 
@@ -238,49 +236,50 @@ class TableOracle:
         self._world = env.simulation
         self._task = task
         # If the prompt requests another goal than the one that is scored, track the progress towards it separately.
-        self._own = None if task.asked in (None, task.goal) else TableGoalProgress(task.asked, task.scene)
-        self._progress = self._own or env.progress
+        self._requested = (
+            None if task.asked in (None, task.goal) else TableGoalProgress(task.asked, task.scene)
+        )
+        self._progress = self._requested or env.progress
 
     def reset(self, prompt: Prompt, spec: EpisodeSpec) -> None:
         """Begin an episode."""
-        self._told = bool(prompt.segments)
+        self._has_prompt = bool(prompt.segments)
         self._rng = stream("tabletop", self._task.setting.id, "oracle")
 
     def act(self, observation: TableObservation) -> np.ndarray:
         """Return one action, (1, 12)."""
         goal = self._task.asked
-        if not self._told or goal is None:
+        if not self._has_prompt or goal is None:
             return idle()[None]
-        if self._own is not None and self._own.update(self._world.poses()[None]).success:
+        if self._requested is not None and self._requested.update(self._world.poses()[None]).success:
             return idle()[None]
         if not isinstance(goal, PutGoal):
             return self._sweep(goal)[None]
         pending = self._progress.pending()
         if not pending:
-            return self._away(goal, self._intruder(goal, self._progress.stage))[None]
+            return self._clear_away(goal, self._intruder(goal, self._progress.stage))[None]
         blocker = self._intruder(goal, pending[:1])
-        chosen = self._away(goal, blocker) if blocker >= 0 else self._carry(pending[0])
-        return chosen[None]
+        return (self._clear_away(goal, blocker) if blocker >= 0 else self._carry(pending[0]))[None]
 
     def _sweep(self, goal: SweepGoal) -> np.ndarray:
         """Return the first push that makes progress in simulation, otherwise the best one."""
         poses = self._world.poses()
         pushes = Sweeper(goal, self._task.scene, poses, self._rng).pushes(self._progress.inside(poses))
-        now = self._standing(goal, poses)
+        now = self._state_value(goal, poses)
         best, most = idle(), -np.inf
-        for push in islice(pushes, _LOOKS):
-            trail = self._world.foresee(push)
+        for push in islice(pushes, _MAX_SIMULATED_PUSHES):
+            trail = self._world.predict(push)
             verdict = copy(self._progress).update(trail)
             if verdict.success:
                 return push
-            worth = -np.inf if verdict.mistake == "constraint" else self._standing(goal, trail[-1])
-            if worth > most:
-                best, most = push, worth
+            value = -np.inf if verdict.mistake == "constraint" else self._state_value(goal, trail[-1])
+            if value > most:
+                best, most = push, value
             if most > now:
                 break
         return best
 
-    def _standing(self, goal: SweepGoal, poses: np.ndarray) -> float:
+    def _state_value(self, goal: SweepGoal, poses: np.ndarray) -> float:
         """Return the value of a state: the blocks in the zone, plus a fraction for each that can be pushed there."""
         inside = self._progress.inside(poses)
         sweeper = Sweeper(goal, self._task.scene, poses, self._rng)
@@ -294,24 +293,24 @@ class TableOracle:
 
     def _move(self, item: int, place: np.ndarray, turn: float) -> np.ndarray:
         origin = self._world.poses()[item, :2]
-        grip = self._grip(item)
+        grasp = self._grasp_point(item)
         c, s = np.cos(turn), np.sin(turn)
-        arm = origin - grip
+        arm = origin - grasp
         target = place - np.array([c * arm[0] - s * arm[1], s * arm[0] + c * arm[1]])
         turn = (turn + np.pi) % (2 * np.pi) - np.pi
-        return action((grip[0], grip[1]), (target[0], target[1]), float(turn))
+        return action((grasp[0], grasp[1]), (target[0], target[1]), float(turn))
 
-    def _grip(self, item: int) -> np.ndarray:
+    def _grasp_point(self, item: int) -> np.ndarray:
         """Return a random position at which the descending tip touches the item first, (2,)."""
         x, y, yaw = self._world.poses()[item]
         pieces = self._task.scene.items[item].solid.pieces
         c, s = np.cos(yaw), np.sin(yaw)
         spot = np.array([x, y])
-        for attempt in range(_GRIPS):
+        for attempt in range(_MAX_GRASP_TRIES):
             outline = pieces[int(self._rng.integers(len(pieces)))].top
             own = self._rng.dirichlet(np.ones(len(outline))) @ outline
             spot = np.array([x + c * own[0] - s * own[1], y + s * own[0] + c * own[1]])
-            inset = _INSET if attempt < _GRIPS // 2 else 0.0
+            inset = _GRASP_INSET if attempt < _MAX_GRASP_TRIES // 2 else 0.0
             around = [spot + inset * np.array(side) for side in ((1, 0), (-1, 0), (0, 1), (0, -1), (0, 0))]
             if all(self._world.below(*point)[0] == item for point in around):
                 break
@@ -328,7 +327,7 @@ class TableOracle:
                 return index
         return -1
 
-    def _away(self, goal: PutGoal, item: int) -> np.ndarray:
+    def _clear_away(self, goal: PutGoal, item: int) -> np.ndarray:
         """Return the action that carries a bystander to the freest position on the table."""
         if item < 0:
             return idle()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,23 +47,12 @@ class TableRenderer:
         self._process = os.getpid()
         self._gl: Any = None
         self._ready: OrderedDict[int, tuple[TableModel, Any, mujoco.MjvScene, mujoco.MjData]] = OrderedDict()
-        self._views: OrderedDict[TableScene, Views] = OrderedDict()
 
     @staticmethod
     @cache
     def shared() -> TableRenderer:
         """Return the renderer of this process."""
         return TableRenderer()
-
-    def still(self, scene: TableScene) -> Views:
-        """Render a scene as specified, without simulating physics; used for the images in prompts."""
-        if scene not in self._views:
-            built = build(scene)
-            self._views[scene] = self.draw(built, built.model.qpos0)
-            while len(self._views) > 64:
-                self._views.popitem(last=False)
-        self._views.move_to_end(scene)
-        return self._views[scene]
 
     def draw(self, built: TableModel, qpos: np.ndarray) -> Views:
         """Render a built scene at given joint positions."""
@@ -113,6 +102,13 @@ class TableRenderer:
             ids = index[::-1].astype(np.int32) @ (1, 2**8, 2**16)
             views[name] = (colour[::-1].copy(), label[np.clip(ids, 0, scene.ngeom)])
         return views
+
+
+@lru_cache(maxsize=64)
+def render_scene(scene: TableScene) -> Views:
+    """Render a scene as specified, without simulating physics; used for the images in prompts."""
+    built = build(scene)
+    return TableRenderer.shared().draw(built, built.model.qpos0)
 
 
 def table_point(across: float, down: float) -> tuple[float, float]:
@@ -187,4 +183,4 @@ class Photograph(Picture):
 
 def render_picture(picture: Picture) -> Views:
     """Render an image of a prompt; return a photograph unchanged."""
-    return picture.views if isinstance(picture, Photograph) else TableRenderer.shared().still(picture.scene)
+    return picture.views if isinstance(picture, Photograph) else render_scene(picture.scene)

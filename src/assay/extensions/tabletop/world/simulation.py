@@ -23,17 +23,19 @@ CRUISE = 0.32
 """Height at which the tool carries objects, in metres."""
 _HOVER = 0.16
 """Height of the blade's centre between pushes, well above the blocks, in metres."""
-_FREE, _DOWN, _PUSH = 2.5, 0.4, 0.35
+_FREE_SPEED, _LOWERING_SPEED, _PUSHING_SPEED = 2.5, 0.4, 0.35
 """Speeds of the tool, in metres per second: through free space, down to the table, when pushing."""
 _SLOW_BELOW = 0.10
 """Height below which a carried object is lowered slowly, in metres."""
 BEHIND, SHORT = 0.02, 0.05
 """Distances, in metres, by which a push starts behind its first pose and ends before its second."""
-_MOST_LOWERING = 40
+_MAX_LOWERING_STEPS = 40
 """Maximum number of steps for lowering the blade, which lags behind the tool and may meet an object."""
-_STILL = 0.005
-_MOST_SETTLING = 400
-_GLANCE = 10
+_REST_SPEED = 0.005
+"""Speed below which an item is at rest, in metres per second."""
+_MAX_SETTLING_STEPS = 400
+"""Maximum number of steps until all items are considered at rest."""
+_TRAIL_INTERVAL = 10
 """Number of simulation steps between two entries of a trail."""
 
 
@@ -108,13 +110,13 @@ class TableSimulation:
         distance = mujoco.mj_ray(self._model, self._data, start, down, groups, 1, -1, geom)
         return (-1, 0.0) if distance < 0 else (int(self._built.owner[geom[0]]), CRUISE - float(distance))
 
-    def step(self, given: np.ndarray) -> ActionReport:
+    def step(self, requested: np.ndarray) -> ActionReport:
         """Execute one action. Raise ActionError for a wrong shape or a value that is not finite."""
         try:
-            values = np.asarray(given, dtype=np.float64)
+            values = np.asarray(requested, dtype=np.float64)
         except (TypeError, ValueError):
             raise ActionError(
-                one_line(f"expected an action of {ACTION_SIZE} numbers, got {given!r}")
+                one_line(f"expected an action of {ACTION_SIZE} numbers, got {requested!r}")
             ) from None
         if values.shape != (ACTION_SIZE,):
             raise ActionError(
@@ -140,15 +142,15 @@ class TableSimulation:
             held = -1
             effect = ActionEffect.MOVED if self._push(first, second) else ActionEffect.NOTHING
         self._settle()
-        self._glance()
+        self._trail.append(self.poses())
         return ActionReport(effect, held, clipped, np.array(self._trail))
 
-    def foresee(self, given: np.ndarray) -> np.ndarray:
+    def predict(self, requested: np.ndarray) -> np.ndarray:
         """Return the trail that an action would produce, (times, items, 3), without changing the table."""
         real = self._data, self._clock, self.actions
         self._data = copy.copy(self._data)
         try:
-            return self.step(given).trail
+            return self.step(requested).trail
         finally:
             self._data, self._clock, self.actions = real
 
@@ -170,10 +172,10 @@ class TableSimulation:
         model.eq_data[weld, 6:10] = data.xquat[body]
         model.eq_data[weld, 10] = 1.0
         data.eq_active[weld] = 1
-        self._move((*first, CRUISE), 0.0, _FREE)
-        self._move((*second, CRUISE), turn, _FREE)
-        self._move((*second, top + _SLOW_BELOW), turn, _FREE, until_touch=item)
-        self._move((*second, 0.0), turn, _DOWN, until_touch=item)
+        self._move((*first, CRUISE), 0.0, _FREE_SPEED)
+        self._move((*second, CRUISE), turn, _FREE_SPEED)
+        self._move((*second, top + _SLOW_BELOW), turn, _FREE_SPEED, until_touch=item)
+        self._move((*second, 0.0), turn, _LOWERING_SPEED, until_touch=item)
         self._steps(4)
         data.eq_active[weld] = 0
         return item
@@ -193,30 +195,30 @@ class TableSimulation:
         data.mocap_quat[0] = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
         data.qpos[-7:] = (*data.mocap_pos[0], *data.mocap_quat[0])
         data.qvel[-6:] = 0.0
-        self._move((*start, height), yaw, _FREE)
-        for _ in range(_MOST_LOWERING):
+        self._move((*start, height), yaw, _FREE_SPEED)
+        for _ in range(_MAX_LOWERING_STEPS):
             if data.qpos[-5] < height + 0.002:
                 break
             self._steps(1)
         pushes = bool((end - start) @ way > 0)
         if pushes:
-            self._move((*end, height), yaw, _PUSH)
+            self._move((*end, height), yaw, _PUSHING_SPEED)
             self._steps(4)
-        self._move((*data.mocap_pos[0, :2], _HOVER), yaw, _FREE)
+        self._move((*data.mocap_pos[0, :2], _HOVER), yaw, _FREE_SPEED)
         return pushes
 
     def _move(self, goal: tuple[float, ...], yaw: float, speed: float, *, until_touch: int = -1) -> None:
         """Move the tool in a straight line while rotating, until it arrives or its load makes contact."""
         data = self._data
         start, end = data.mocap_pos[0].copy(), np.array(goal)
-        was = 2 * np.arctan2(data.mocap_quat[0, 3], data.mocap_quat[0, 0])
-        by = (yaw - was + np.pi) % (2 * np.pi) - np.pi
-        distance = max(float(np.linalg.norm(end - start)), 0.1 * abs(by))
+        start_yaw = 2 * np.arctan2(data.mocap_quat[0, 3], data.mocap_quat[0, 0])
+        turn = (yaw - start_yaw + np.pi) % (2 * np.pi) - np.pi
+        distance = max(float(np.linalg.norm(end - start)), 0.1 * abs(turn))
         count = int(np.ceil(distance / (speed * self._model.opt.timestep)))
         for number in range(1, count + 1):
-            share = number / count
-            half = (was + share * by) / 2
-            data.mocap_pos[0] = start + share * (end - start)
+            fraction = number / count
+            half = (start_yaw + fraction * turn) / 2
+            data.mocap_pos[0] = start + fraction * (end - start)
             data.mocap_quat[0] = (np.cos(half), 0.0, 0.0, np.sin(half))
             self._steps(1)
             if until_touch >= 0 and len(data.contact.dist):
@@ -228,16 +230,13 @@ class TableSimulation:
         for _ in range(count):
             mujoco.mj_step(self._model, self._data)
             self._clock += 1
-            if self._clock % _GLANCE == 0:
-                self._glance()
-
-    def _glance(self) -> None:
-        self._trail.append(self.poses())
+            if self._clock % _TRAIL_INTERVAL == 0:
+                self._trail.append(self.poses())
 
     def _settle(self) -> None:
         """Simulate until all items are at rest."""
-        for _ in range(_MOST_SETTLING // 5 if len(self._free) else 0):
+        for _ in range(_MAX_SETTLING_STEPS // 5 if len(self._free) else 0):
             self._steps(5)
-            if np.abs(self._data.qvel[self._speeds]).max() < _STILL:
+            if np.abs(self._data.qvel[self._speeds]).max() < _REST_SPEED:
                 break
         mujoco.mj_forward(self._model, self._data)
