@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from rich.panel import Panel
+from rich.text import Text
 from tests.conftest import Said
 
 from assay import tasks
 from assay.support import console
-from assay.support.console import errors, output, progress_bar, say, style_text, table_of, working
+from assay.support.console import errors, output, progress_bar, say, table_of, working
 
 ODD = r":100: [100] [bold]put[/bold] \[it] [/] :bowl_with_spoon:"
 SOURCES = sorted(Path(console.__file__).parents[1].rglob("*.py"))
@@ -30,7 +31,7 @@ def test_heads_cells_titles_and_captions_are_printed_as_they_are(
 ):
     table = table_of(ODD, title=ODD, caption=ODD)
     table.add_row(ODD)
-    table.add_row(style_text(ODD, "red"))
+    table.add_row(Text(ODD, "red"))
     output.print(table)
     assert capfd.readouterr().out.count(ODD) == 5
 
@@ -42,8 +43,8 @@ HARMLESS = "a\ufffd[31mb\ufffd]0;title\ufffdc\ufffdd\ufffde\ufffdf\ufffdg\ufffdh
 @pytest.mark.parametrize("stream", [output, errors])
 def test_no_terminal_obeys_what_somebody_else_wrote(stream: Console, capfd: pytest.CaptureFixture[str]):
     table = table_of(HOSTILE, title=HOSTILE)
-    table.add_row(style_text(HOSTILE, "red"))
-    for each in (HOSTILE, style_text(HOSTILE, "red"), Panel(HOSTILE, title=HOSTILE), table):
+    table.add_row(Text(HOSTILE, "red"))
+    for each in (HOSTILE, Text(HOSTILE, "red"), Panel(HOSTILE, title=HOSTILE), table):
         stream.print(each, soft_wrap=True)
     say(HOSTILE)
     said = "".join(capfd.readouterr())

@@ -15,9 +15,10 @@ tracking    experiment trackers
 from __future__ import annotations
 
 from assay.api.recorded import Episodes, RecordedEpisode, Run, compare, load_run
-from assay.api.running import Audit, Evaluated, SearchResult, audit, duel, evaluate, gate, run, search
+from assay.api.running import Audit, Evaluated, SearchResult, audit, evaluate, gate, run, search
 from assay.api.stepping import TaskEnv, load_task, make_env
 from assay.runs.options import RunOptions, Seeds
+from assay.runs.schedulers.duel import duel
 
 __all__ = [
     "Audit",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from assay.measures.success.drops import Drop
     from assay.measures.summary import ConditionRate, Summary
     from assay.measures.world.thresholds import Thresholds
-    from assay.runs.schedulers.duel import Duel
     from assay.support.stats.judgement import Judgement
 
 
@@ -127,44 +126,6 @@ class Evaluated(FittedRun):
     def __str__(self) -> str:
         size = f"{number_of(len(self.tasks), 'task')}, {number_of(self.seeds, 'seed')}, {self.seconds:.0f} s"
         return "\n".join([str(self.summary), size, *(f"left out: {part}" for part in self.left_out)])
-
-
-def duel(
-    first: str | Policy,
-    second: str | Policy,
-    experiment: str | Experiment,
-    *,
-    margin: float = 0.05,
-    each: bool = False,
-    per_start: int | None = 1,
-    measure: str = "success",
-    out: str | Path | None = None,
-    labels: tuple[str | None, str | None] = (None, None),
-    observer: Observer | None = None,
-    options: RunOptions | None = None,
-    **overrides: Unpack[RunOptionsDict],
-) -> Duel:
-    """Run two policies on the same episodes until the second is known to be better, equivalent or worse.
-
-    ``out`` is the folder of ``A.assay`` and ``B.assay``; the same call resumes the duel. With ``each``, every condition
-    has to be decided as well. ``per_start``: number of episodes drawn for each task and seed; None for all.
-    ``measure``: the score to compare, "success" or "progress". The other keywords are the fields of `RunOptions`.
-    Raises DeclinedError if the observer does not approve.
-    """
-    from assay.runs.schedulers.duel import duel as start_duel
-
-    return start_duel(
-        experiment,
-        (first, second),
-        None if out is None else Path(out),
-        RunOptions.of(options, **overrides),
-        margin=margin,
-        each=each,
-        per_start=per_start,
-        measure=measure,
-        labels=labels,
-        observer=observer,
-    )
 
 
 def gate(

@@ -163,7 +163,7 @@ def _use_plain_placeholders() -> None:
     def placeholder(parameter: TyperArgument | TyperOption, ctx: Any) -> str:
         if isinstance(parameter, TyperArgument):  # its name is printed next to it
             return ""
-        name = original(parameter, ctx).strip("<>").removeprefix("list[").removesuffix("]")
+        name = str(original(parameter, ctx)).strip("<>").removeprefix("list[").removesuffix("]")
         return _PLACEHOLDERS.get(name.lower().removesuffix(" range"), name)
 
     original: Any = getattr(TyperOption, "display_type", None)

@@ -47,11 +47,11 @@ class ConfirmingDisplay(RunDisplay):
             raise RunError(
                 f"this takes {size}; pass --yes to start it, or use assay plan to find a smaller run"
             )
-        self._interrupts.__exit__()  # no episode is running: Ctrl-C stops the question at once
+        self.__exit__()  # no episode is running: Ctrl-C stops the question at once
         try:
             return typer.confirm(f"This takes {size}. Start?", err=True)
         finally:
-            self._interrupts.__enter__()
+            self.__enter__()
 
 
 class CountingDisplay(ConfirmingDisplay):

@@ -23,7 +23,7 @@ from assay.cli.options import (
 )
 from assay.errors import RunError
 from assay.runs.options import RunOptions
-from assay.support.console import number_of, output, print_rows, say, style_text
+from assay.support.console import number_of, print_rows, say
 
 if TYPE_CHECKING:
     from assay.api import SearchResult
@@ -160,7 +160,7 @@ def _print_judgement(
     if target is not None and write_json(judgement.as_json(), target):
         return
     verdict, *notes = verdict_sentences(judgement)
-    output.print(style_text(verdict, "bold"), soft_wrap=True, highlight=False)
+    say(verdict, "bold")
     condition, *numbers = (column.heading for column in results.columns)
     columns = [Column(head, justify="right", no_wrap=head != "B is") for head in numbers]
     print_rows((condition, *columns), results.formatted_rows)

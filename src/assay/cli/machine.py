@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from assay import __version__
 from assay.cli.options import PRIMITIVES, Assets, JsonFile, Processes, write_json
 from assay.errors import AssetError, StateError
-from assay.support.console import number_of, output, print_rows, progress_bar, say, style_text
+from assay.support.console import number_of, output, print_rows, progress_bar, say
 
 if TYPE_CHECKING:
     from assay.sim.packs.locate import Assets as LocatedAssets
 
-NOT_SET_UP = style_text("not set up", "yellow")
-GOOD, BAD = style_text("works", "green"), style_text("does not work", "red")
+NOT_SET_UP = Text("not set up", "yellow")
+GOOD, BAD = Text("works", "green"), Text("does not work", "red")
 
 
 def doctor() -> None:
@@ -119,7 +120,7 @@ def parity(
     print_rows(("quantity", "compared", "difference"), rows)
     for line in result.details:
         say(f"  {line}")
-    verdict = style_text("sound", "green") if result.sound else style_text("not sound", "red")
+    verdict = Text("sound", "green") if result.sound else Text("not sound", "red")
     output.print(verdict, "installation")
 
 

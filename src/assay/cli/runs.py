@@ -23,7 +23,7 @@ from assay.cli.options import (
     write_json,
 )
 from assay.errors import AssayError, RunError
-from assay.support.console import number_of, output, print_rows, right, say, style_text, working
+from assay.support.console import number_of, print_rows, right, say, working
 
 if TYPE_CHECKING:
     from assay.measures.compare import RunContrast
@@ -104,7 +104,7 @@ def report(
             for report in reports:
                 name = f"{report.name}: " if len(reports) > 1 else ""
                 for sentence in report.conclusions.found:
-                    output.print(style_text(f"{name}{sentence}", "bold"), soft_wrap=True, highlight=False)
+                    say(f"{name}{sentence}", "bold")
             say(f"report written to {page}")
         if how is not None:
             with working("printing"):
@@ -148,12 +148,12 @@ def _summarise(reports: list[RunReport], compared: list[ComparedGroup]) -> None:
         if place and paragraph:
             say("")
         for line, style in paragraph:
-            output.print(style_text(line, style), soft_wrap=True, highlight=False)
+            say(line, style)
     for group in compared:
         if isinstance(group.comparison, Comparison):
             say("")
             for line in group.comparison.verdicts():
-                output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
+                say(line, "bold")
 
 
 def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
@@ -279,7 +279,7 @@ def compare(
     for pair in combinations(runs, 2):
         say(f"A: {pair[0]}\nB: {pair[1]}\nB - A in percentage points")
         for line in comparison.verdicts(*pair):
-            output.print(style_text(line, "bold"), soft_wrap=True, highlight=False)
+            say(line, "bold")
         _show_contrasts(pair, (*comparison.overall, *comparison.conditions))
         drops = (*comparison.robustness, *comparison.robustness_by_condition)
         if drops := tuple(drop for drop in drops if drop.aspect == "drop"):

@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from assay.cli.options import JsonFile, check_picture, write_json
-from assay.support.console import output, print_rows, right, say, style_text, working
+from assay.support.console import output, print_rows, right, say, working
 
 if TYPE_CHECKING:  # tasks bring numpy and pydantic along, for which other commands need not wait
     from assay import tasks
@@ -84,7 +84,7 @@ def show(
     if out != "-":
         output.print(_panel(task))
         for note in warnings:
-            output.print(style_text(f"line {note.line}: {note.text}", "yellow"))
+            say(f"line {note.line}: {note.text}", "yellow")
     if picture is not None:
         say(f"image: {save_task_image(task, picture)}", aside=out == "-")
 
@@ -193,7 +193,7 @@ def _panel(task: Task) -> Panel:
     table.add_column(overflow="fold")
 
     def row(heading: str, lines: list[str]) -> None:
-        table.add_row(heading, "\n".join(lines) if lines else style_text("none", "dim"))
+        table.add_row(heading, "\n".join(lines) if lines else Text("none", "dim"))
 
     row("instruction", [task.instruction.text])
     row("arena", [f"{scene.arena}, style {scene.style}" if scene.style else scene.arena.value])
@@ -205,7 +205,7 @@ def _panel(task: Task) -> Panel:
     for target, group in groupby(scene.regions, key=lambda region: region.target):
         regions = tuple(group)
         sites = ", ".join(region.name for region in regions if not region.rectangles)
-        grid.add_row(style_text(target, "bold"), sites if target in present else f"not in the scene: {sites}")
+        grid.add_row(Text(target, "bold"), sites if target in present else f"not in the scene: {sites}")
         for region in regions:
             parts = [
                 f"x {area.x_min:.3g}..{area.x_max:.3g} y {area.y_min:.3g}..{area.y_max:.3g}"

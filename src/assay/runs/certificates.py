@@ -59,7 +59,7 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
     ``disturbed``: number of disturbances to add, to measure how reliably the scene can be solved.
     """
     perturbations = decisive(spec.perturbations)
-    is_solvable = solvable(perturbations)
+    is_solvable = all(perturbation.plausible for perturbation in perturbations)
     if disturbed:
         disturbance = import_object(registered_addresses("disturbance")[world_name(spec.task)])
         perturbations += (disturbance,) * disturbed
@@ -76,11 +76,6 @@ def claim(spec: EpisodeSpec, disturbed: int = 0) -> EpisodeSpec:
         while_waiting="play",
         labels={},
     )
-
-
-def solvable(perturbations: tuple[Perturbation, ...]) -> bool:
-    """Return whether success is expected under the perturbations."""
-    return all(perturbation.plausible for perturbation in perturbations)
 
 
 @lru_cache(maxsize=4096)
@@ -145,7 +140,8 @@ def judge(spec: EpisodeSpec, episode: Episode) -> Certificate:
     """Return the certificate for a claim, based on the demonstrator's episode."""
     if not len(episode.trajectory.end_effector):  # the episode could not be started
         return Certificate(ClaimVerdict.UNPLACED, why=episode.error)
-    if not solvable(spec.perturbations) and episode.outcome is Outcome.FAILURE:
+    is_solvable = all(perturbation.plausible for perturbation in spec.perturbations)
+    if not is_solvable and episode.outcome is Outcome.FAILURE:
         return Certificate(ClaimVerdict.NOTHING)
     if episode.truth and all(spans and spans[0][0] == 0 for spans in episode.truth.values()):
         return Certificate(ClaimVerdict.TRIVIAL)
@@ -270,11 +266,6 @@ def claims(specs: Iterable[EpisodeSpec], tries: int = 1) -> Iterator[EpisodeSpec
                 if wanted.key not in seen:
                     seen.add(wanted.key)
                     yield wanted
-
-
-def missing(specs: Iterable[EpisodeSpec], cache: CertificateCache, tries: int = 1) -> list[EpisodeSpec]:
-    """Return the episodes' claims that have no certificate yet."""
-    return [wanted for wanted in claims(specs, tries) if cache.get(wanted) is None]
 
 
 def certify(

@@ -34,28 +34,6 @@ _VARIABLE_WORD = re.compile(r"\S*[\d_/\\]\S*")
 """Pattern for object names, file names and numbers, in which otherwise identical errors differ."""
 
 
-class Interrupts:
-    """Counts presses of Ctrl-C: the first lets running episodes finish, the second stops immediately."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._is_main = threading.current_thread() is threading.main_thread()  # other threads get no signals
-
-    def __enter__(self) -> None:
-        if self._is_main:
-            self._before = signal.signal(signal.SIGINT, self._on_interrupt)
-
-    def __exit__(self, *error: object) -> None:
-        if self._is_main:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _on_interrupt(self, number: int, frame: object) -> None:
-        self.count += 1
-        if self.count > 1:
-            raise KeyboardInterrupt
-        errors.print("finishing running episodes; press Ctrl-C again to stop immediately")
-
-
 class CertifyingDisplay(Observer):
     """Shows the progress of certification on standard error."""
 
@@ -100,21 +78,29 @@ class CertifyingDisplay(Observer):
 class RunDisplay(CertifyingDisplay):
     """Shows a progress bar and success by condition on a terminal, and an occasional line in other output.
 
-    The first Ctrl-C lets running episodes finish.
+    The first Ctrl-C lets running episodes finish; the second stops immediately.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._interrupts = Interrupts()
+        self._interrupts = 0
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
-        self._interrupts.__enter__()
+        if threading.current_thread() is threading.main_thread():  # other threads get no signals
+            self._handler_before = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._interrupts.__exit__()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, self._handler_before)
         self._close()
+
+    def _on_interrupt(self, number: int, frame: object) -> None:
+        self._interrupts += 1
+        if self._interrupts > 1:
+            raise KeyboardInterrupt
+        errors.print("finishing running episodes; press Ctrl-C again to stop immediately")
 
     def began(self, store: Store, waiting: int) -> None:
         """Start the progress bar and the table of episodes."""
@@ -165,7 +151,7 @@ class RunDisplay(CertifyingDisplay):
 
     def stopping(self) -> bool:
         """Return whether Ctrl-C was pressed."""
-        return self._interrupts.count > 0
+        return self._interrupts > 0
 
     def _close(self) -> None:
         super()._close()

@@ -24,8 +24,8 @@ from assay.runs.certificates import (
     CertifiedPlan,
     cache_file,
     certify,
+    claims,
     count_reasons,
-    missing,
     remember,
 )
 from assay.runs.driver import Ending, drive
@@ -290,7 +290,7 @@ def make_certificates(
     tries: int = 1,
 ) -> Ending:
     """Run the demonstrator on the claims of episodes and of their controls that have no certificate yet."""
-    wanted = missing(specs, cache, tries)
+    wanted = [claim for claim in claims(specs, tries) if cache.get(claim) is None]
     if not wanted:
         return Ending(0, 0)
     observer.certifying(len(wanted))
@@ -312,7 +312,7 @@ def make_executor(
     """Return an executor: local processes, Ray actors, this process, or a player; ``actor`` acts in this process."""
     if isinstance(actor, Player):
         assert store is not None
-        return actor.executor(worker, store.all_specs())
+        return actor.executor(worker, store.specs())
     if actor is not None or (options.workers == 0 and options.ray is None):
         return InProcess(worker, actor)
     if options.ray is not None:

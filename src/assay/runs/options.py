@@ -212,17 +212,10 @@ def run_command(experiment: str, policy: str, settings: Mapping[str, object], **
     """
     for name in ("steps", "replan", "start", "latency", "while_waiting"):
         options["hold_start" if name == "start" else name] = settings.get(name)
-    parts = [*("assay", "run", experiment, "--policy", policy), *option_words(options, omit="out")]
+    out = options.pop("out", None)
+    parts = ["assay", "run", experiment, "--policy", policy]
+    for name, value in options.items():
+        parts += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     if "certificates" in settings:
         parts.append("--uncertified" if settings["certificates"] is None else "--certified")
-    return shlex.join([*parts, *option_words({"out": options.get("out")})])
-
-
-def option_words(options: Mapping[str, object], omit: str = "") -> list[str]:
-    """Return options as command-line arguments; options without a value are omitted."""
-    return [
-        word
-        for name, value in options.items()
-        if value is not None and name != omit
-        for word in (f"--{name.replace('_', '-')}", str(value))
-    ]
+    return shlex.join([*parts, *([] if out is None else ["--out", str(out)])])

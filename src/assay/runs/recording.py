@@ -68,4 +68,4 @@ def _store(store: Store, plan: RunPlan, observer: Observer) -> list[EpisodeSpec]
     if ending.left:
         raise RunError(f"{ending.left} scenes were not certified; begin the run again")
     planned = {(spec.condition, spec.task, spec.seed) for spec in plan.specs}
-    return [spec for spec in store.all_specs() if (spec.condition, spec.task, spec.seed) in planned]
+    return [spec for spec in store.specs() if (spec.condition, spec.task, spec.seed) in planned]

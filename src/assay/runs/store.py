@@ -273,8 +273,11 @@ class Store:
         episodes = (PlannedEpisode(*row) for row in rows)
         return [row._replace(outcome=row.outcome and Outcome(row.outcome)) for row in episodes]
 
-    def specs(self, ids: Sequence[int]) -> list[EpisodeSpec]:
-        """Return planned specs by their ids."""
+    def specs(self, ids: Sequence[int] | None = None) -> list[EpisodeSpec]:
+        """Return planned specs by their ids, or all of them in plan order."""
+        if ids is None:
+            rows = self._db.execute("SELECT spec, labels FROM specs ORDER BY id").fetchall()
+            return [EpisodeSpec.from_json(text, json.loads(labels)) for text, labels in rows]
         marks = ",".join("?" * len(ids))
         rows = self._db.execute(f"SELECT id, spec, labels FROM specs WHERE id IN ({marks})", ids).fetchall()
         specs = {number: EpisodeSpec.from_json(text, json.loads(labels)) for number, text, labels in rows}
@@ -284,11 +287,6 @@ class Store:
         """Yield the specs of recorded episodes, without labels."""
         for (text,) in self._db.execute("SELECT spec FROM specs JOIN episodes USING (id)"):
             yield EpisodeSpec.from_json(text, {})
-
-    def all_specs(self) -> list[EpisodeSpec]:
-        """Return every planned spec, in plan order."""
-        rows = self._db.execute("SELECT spec, labels FROM specs ORDER BY id")
-        return [EpisodeSpec.from_json(text, json.loads(labels)) for text, labels in rows]
 
     # -- episodes
 

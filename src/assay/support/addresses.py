@@ -38,7 +38,7 @@ def arguments(
         if "=" not in part or len(pairs) != 1 or pairs[0][0] in texts:
             raise error(f"'{address}': expected field=value, with each field once, got '{part}'")
         texts[pairs[0][0]] = pairs[0][1]
-    hints = parameters(made)
+    hints = _field_types(made)
     values: dict[str, object] = {}
     for name, text in texts.items():
         if name not in hints:
@@ -54,7 +54,7 @@ def arguments(
     return values
 
 
-def parameters(made: Callable[..., Any]) -> dict[str, Any]:
+def _field_types(made: Callable[..., Any]) -> dict[str, Any]:
     """Return the fields that an address may set, with their types; an unannotated field has the type of its default."""
     try:
         hints = get_type_hints(made.__init__ if isinstance(made, type) else made)  # type: ignore[misc]

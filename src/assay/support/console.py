@@ -1,7 +1,7 @@
 """Console output of commands: results go to standard output, everything else to standard error.
 
-Text is printed literally: ``[100]`` is not a style and ``:100:`` is not an emoji. Styled text is a ``Text`` (see
-``style_text``). Characters that a terminal or a browser would interpret instead of displaying (escape sequences and
+Text is printed literally: ``[100]`` is not a style and ``:100:`` is not an emoji. Styled text is a ``Text``.
+Characters that a terminal or a browser would interpret instead of displaying (escape sequences and
 other control characters, bidirectional marks, unpaired surrogates) are replaced individually, in console output and
 in generated pages: see ``readable``.
 """
@@ -66,14 +66,9 @@ output = _Readable(markup=False, emoji=False, soft_wrap=True)
 errors = _Readable(stderr=True, markup=False, emoji=False)
 
 
-def say(line: str, *, aside: bool = False) -> None:
+def say(line: str, style: str = "", *, aside: bool = False) -> None:
     """Print a line literally, without wrapping; with ``aside``, print to standard error."""
-    (errors if aside else output).print(line, highlight=False, soft_wrap=True)
-
-
-def style_text(text: str, style: str) -> Text:
-    """Return a text in a style, such as ``green`` or ``dim``."""
-    return Text(text, style)
+    (errors if aside else output).print(Text(line, style), highlight=False, soft_wrap=True)
 
 
 def working(on: str) -> Status:

@@ -59,14 +59,16 @@ def often(share: float, name: str) -> Plays:
 
 
 def fought(folder: Path, one: Plays, other: Plays, options: RunOptions = OPTIONS, **more) -> Duel:
-    found = duel(WORDS, (Played(one, address="one"), Played(other, address="other")), folder, options, **more)
+    found = duel(
+        Played(one, address="one"), Played(other, address="other"), WORDS, out=folder, options=options, **more
+    )
     assert found is not None
     return found
 
 
 def test_duel_stops_when_decided_and_both_play_the_same_starts_in_one_order(tmp_path: Path):
     players = Played(always, address="one"), Played(never, address="other")
-    found = duel(WORDS, players, tmp_path, OPTIONS)
+    found = duel(*players, WORDS, out=tmp_path, options=OPTIONS)
     assert found is not None and found.left == 0
     judged = found.judgement
     assert judged.verdict is PairVerdict.WORSE and judged.status == 1
@@ -108,7 +110,7 @@ def test_interrupted_duel_comes_to_the_same_judgement_and_more_seeds_go_on(tmp_p
     few = replace(OPTIONS, seeds=(0, 1, 2))
     assert fought(tmp_path / "more", *rules, few).judgement.verdict is PairVerdict.UNDECIDED
     players = Played(rules[0], address="one"), Played(rules[1], address="other")
-    more = duel(WORDS, players, tmp_path / "more", OPTIONS)
+    more = duel(*players, WORDS, out=tmp_path / "more", options=OPTIONS)
     assert more is not None and more.judgement.verdict is PairVerdict.BETTER
     assert all(
         spec.seed > 2 for spec in players[0].seen
@@ -120,7 +122,7 @@ def test_every_condition_is_decided_if_asked_and_then_no_longer_played(tmp_path:
         return Outcome.FAILURE if spec.condition == "rude" else Outcome.SUCCESS
 
     players = Played(always, address="one"), Played(moody, address="other")
-    found = duel(WORDS, players, tmp_path, OPTIONS, per_start=None, each=True, margin=0.3)
+    found = duel(*players, WORDS, out=tmp_path, options=OPTIONS, per_start=None, each=True, margin=0.3)
     assert found is not None
     judged = found.judgement
     verdicts = {line.condition: line.verdict for line in judged.conditions}
@@ -148,9 +150,9 @@ def test_errors_count_for_neither(tmp_path: Path):
 def test_invalid_duels_are_refused(tmp_path: Path):
     players = Comes("one", lambda spec: None), Comes("other", lambda spec: None)
     with pytest.raises(RunError, match="does not record progress"):
-        duel(WORDS, players, tmp_path / "unrecorded", OPTIONS, measure="progress")
+        duel(*players, WORDS, out=tmp_path / "unrecorded", options=OPTIONS, measure="progress")
     with pytest.raises(RunError, match="measure 'speed': choose one of success, progress"):
-        duel(WORDS, players, tmp_path / "unknown", OPTIONS, measure="speed")
+        duel(*players, WORDS, out=tmp_path / "unknown", options=OPTIONS, measure="speed")
     with pytest.raises(RunError, match=r"margin 5: expected a number between 0 and 1"):
         fought(tmp_path, always, never, margin=5.0)
     fought(tmp_path, always, never)
@@ -181,13 +183,17 @@ def test_starts_are_dealt_every_condition_alike(tmp_path: Path):
 def test_policies_that_never_succeed_are_compared_by_progress(tmp_path: Path):
     near = Comes("near", lambda spec: stream(spec.key, "near").uniform(0.5, 0.8))
     far = Comes("far", lambda spec: stream(spec.key, "far").uniform(0.0, 0.3))
-    by_success = duel(WORDS, (far, near), tmp_path / "success", OPTIONS, margin=0.01)
+    by_success = duel(far, near, WORDS, out=tmp_path / "success", options=OPTIONS, margin=0.01)
     assert by_success is not None and by_success.judgement.verdict is not PairVerdict.BETTER
-    found = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
+    found = duel(
+        far, near, WORDS, out=tmp_path / "progress", options=OPTIONS, measure="progress", margin=0.01
+    )
     assert found is not None and found.judgement.verdict is PairVerdict.BETTER
     assert found.judgement.measure == "progress" and 0.3 < (found.judgement.overall.change or 0) < 0.7
     assert found.judgement.played < found.judgement.planned
-    again = duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, measure="progress", margin=0.01)
+    again = duel(
+        far, near, WORDS, out=tmp_path / "progress", options=OPTIONS, measure="progress", margin=0.01
+    )
     assert again is not None and again.judgement == found.judgement, "read from the runs"
     with pytest.raises(RunError, match="measure=progress, not success"):
-        duel(WORDS, (far, near), tmp_path / "progress", OPTIONS, margin=0.01)
+        duel(far, near, WORDS, out=tmp_path / "progress", options=OPTIONS, margin=0.01)

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from assay.experiments import Experiment
 from assay.runs.driver import Driving, driving
 from assay.runs.execute import Observer, choose_workers, make_executor, open_run, plain_name, store_plan
 from assay.runs.executor import Player
-from assay.runs.options import RunOptions
+from assay.runs.options import RunOptions, RunOptionsDict
 from assay.runs.plan import RunPlan
 from assay.runs.schedulers.plan import Batch, Scheduler
 from assay.runs.schedulers.until import ALPHA, start_order
@@ -36,10 +37,6 @@ from assay.runs.store import SUFFIX, PlannedEpisode, Store
 from assay.support.stats.betting import Wager, anytime_interval
 from assay.support.stats.judgement import Judgement, Line, PairVerdict, verdict_of
 
-MARGIN = 0.05
-"""Smallest relevant difference in score, from 0 to 1."""
-PER_START = 1
-"""Default number of episodes drawn from each start."""
 SIDES = ("A", "B")
 SUCCESS, PROGRESS = "success", "progress"
 MEASURES = (SUCCESS, PROGRESS)
@@ -66,38 +63,43 @@ class Duel:
 
 
 def duel(
+    first: Contender,
+    second: Contender,
     experiment: str | Experiment,
-    policies: tuple[Contender, Contender],
-    folder: Path | None,
-    options: RunOptions,
     *,
-    margin: float = MARGIN,
+    margin: float = 0.05,
     each: bool = False,
-    per_start: int | None = PER_START,
+    per_start: int | None = 1,
     measure: str = SUCCESS,
+    out: str | Path | None = None,
     labels: tuple[str | None, str | None] = (None, None),
     observer: Observer | None = None,
+    options: RunOptions | None = None,
+    **overrides: Unpack[RunOptionsDict],
 ) -> Duel:
-    """Compare two policies in a duel; a repeated call resumes it. Raises AssayError, or DeclinedError if not approved.
+    """Run two policies on the same episodes until the second is known to be better, equivalent or worse.
 
-    ``each``: whether every condition must be decided as well. ``per_start``: number of episodes from each start, None
-    for all. ``measure``: the score that is compared, success or progress.
+    ``margin``: the smallest relevant difference in score, 0 to 1. ``out``: the folder of ``A.assay`` and ``B.assay``;
+    the same call resumes the duel. With ``each``, every condition has to be decided as well. ``per_start``: number of
+    episodes drawn for each task and seed; None for all. ``measure``: the score to compare, "success" or "progress". The
+    other keywords are the fields of `RunOptions`. Raises AssayError.
     """
-    observer = observer or Observer()
+    observer, policies = observer or Observer(), (first, second)
+    options = RunOptions.of(options, **overrides)
     if measure not in MEASURES:
         raise RunError(f"measure '{measure}': choose one of {', '.join(MEASURES)}")
     if not 0 < margin < 1:
         raise RunError(f"margin {margin:g}: expected a number between 0 and 1, such as 0.05 for five points")
     if per_start is not None and per_start < 1:
         raise RunError(f"per_start={per_start}: expected an integer >= 1")
-    if folder is None:
+    if out is None:
         if not all(isinstance(policy, str) for policy in policies):
             raise RunError("duel: with a policy object, out is required (a folder)")
-        folder = Path("runs") / "-".join(("duel", *(plain_name(str(policy)) for policy in policies)))
+        out = Path("runs") / "-".join(("duel", *(plain_name(str(policy)) for policy in policies)))
     options = choose_workers(options, policies, max(1, (os.cpu_count() or 1) // 2))
     drawn = draw(RunPlan.make(experiment, options), per_start)
     plans = [
-        drawn.for_policy(policy, folder / f"{side}{SUFFIX}", label)
+        drawn.for_policy(policy, Path(out) / f"{side}{SUFFIX}", label)
         for side, policy, label in zip(SIDES, policies, labels, strict=True)
     ]
     order = _stored_order(plans, per_start, measure)

@@ -19,7 +19,7 @@ from assay.errors import ExperimentError, RunError
 from assay.experiments.axes import AXES, Axis, AxisError, Rung, variant
 from assay.experiments.axes import search as whole_grid
 from assay.experiments.base import Variant
-from assay.runs.certificates import CertificateCache, CertifiedPlan, cache_file, certify, missing, remember
+from assay.runs.certificates import CertificateCache, CertifiedPlan, cache_file, certify, claims, remember
 from assay.runs.driver import driving, finish
 from assay.runs.execute import (
     Observer,
@@ -275,7 +275,7 @@ class SearchScheduler(Scheduler):
         """Run the demonstrator on the episodes' claims; return False if it was interrupted."""
         plan = self._plan
         with CertificateCache(cache_file(), plan.states_digest) as cache:
-            if wanted := missing(specs, cache):
+            if wanted := [claim for claim in claims(specs) if cache.get(claim) is None]:
                 executor = make_executor(plan.demonstrator, plan.options)
                 if certify(wanted, cache, executor, stopping=self._observer.stopping).left:
                     return False

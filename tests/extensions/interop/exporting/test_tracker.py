@@ -69,7 +69,7 @@ def test_episodes_missed_by_a_failing_dashboard_are_exported_once(played: Path, 
     board = Board()
     with Store.reading(out) as store:
         observer = Tracked(Observer(), lambda: board)
-        specs = store.all_specs()
+        specs = store.specs()
         episodes = [Episode(Outcome.FAILURE, 6, no_trajectory(), seconds=1.0) for _ in specs]
         empty = Store.scratch()
         empty.path = out

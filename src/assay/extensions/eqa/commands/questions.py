@@ -9,11 +9,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from rich.text import Text
 
 from assay.cli.options import JsonFile, check_picture, write_json
 from assay.extensions.eqa.asking.settings import ModelSettings
 from assay.extensions.eqa.commands import shared
-from assay.support.console import output, progress_bar, say, style_text, table_of
+from assay.support.console import output, progress_bar, say, table_of
 from assay.support.extras import require
 
 if TYPE_CHECKING:
@@ -262,7 +263,7 @@ def leak(
             table.add_row(
                 *(name, result.kind, result.view or "-", result.probe, f"{result.questions:,}"),
                 *(f"{result.accuracy:.1%}", f"{low:.0%} to {high:.0%}", f"{result.missed:.0%}"),
-                style_text(verdict, colour),
+                Text(verdict, colour),
             )
     if out is not None:
         write_json(next(iter(sets.values())) if len(sets) == 1 else {"sets": sets}, out)
