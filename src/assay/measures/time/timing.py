@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -265,15 +265,11 @@ def limits_table(result: Limits, report: ReportedRun) -> Table:
     )
 
 
-def limit_places(factors: Iterable[float | None]) -> dict[float | None, int]:
-    """Return the positions of the limits of all runs on a common axis, in order, with no limit last."""
-    ordered = sorted(set(factors), key=lambda factor: math.inf if factor is None else factor)
-    return {factor: place for place, factor in enumerate(ordered)}
-
-
 def limits_axes(axes: Any, runs: Mapping[str, Sequence[Any]]) -> None:
     """Plot a ``rate`` with its ``interval`` by time limit (``factor``), with one line for each run."""
-    places = limit_places(limit.factor for limits in runs.values() for limit in limits)
+    factors = {limit.factor for limits in runs.values() for limit in limits}
+    ordered = sorted(factors, key=lambda factor: math.inf if factor is None else factor)
+    places = {factor: place for place, factor in enumerate(ordered)}
     for place, (run, limits) in enumerate(runs.items()):
         look = series(place)
         x = np.array([places[limit.factor] for limit in limits])

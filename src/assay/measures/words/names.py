@@ -112,18 +112,13 @@ def _measure_gap(noun: str, table: pl.DataFrame) -> NameGap:
     """Compare kept with changed names in a table of strata."""
     estimate, p = compare_sides(table)
     kept, kept_count, changed, changed_count = (int(side.sum()) for side in side_counts(table))
-    return NameGap(
-        noun=noun,
-        kept=kept,
-        kept_count=kept_count,
-        changed=changed,
-        changed_count=changed_count,
-        change=estimate.difference,
-        interval=estimate.interval,
-        strata=len(table),
-        p=p,
-        table=table,
-    )
+    numbers: Any = {
+        "change": estimate.difference,
+        "interval": estimate.interval,
+        "strata": len(table),
+        "p": p,
+    }
+    return NameGap(noun, kept, kept_count, changed, changed_count, **numbers, table=table)
 
 
 def _gap_evidence(runs: tuple[int, ...], gap: NameGap, part: str, **more: Any) -> Evidence:

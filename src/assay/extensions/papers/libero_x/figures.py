@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter
 
 from assay.episodes.episode import Intervals
 from assay.extensions.papers.libero_x.tables import DEFAULT_LIMIT, LIMITS, heading, level_rows
-from assay.measures.clustering import shares as clustered_shares
+from assay.measures.clustering import group_shares
 from assay.measures.frames import atoms
 from assay.measures.result import MeasureError
 from assay.measures.success.rates import Rate
@@ -48,7 +48,7 @@ from assay.measures.views.style import (
     series,
 )
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import plural, thing
+from assay.measures.views.wording import describe_runs, plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
 from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, of_each, unnamed_if_single
 from assay.support.stats.intervals import Interval
@@ -109,14 +109,13 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
         bar.ax.grid(visible=False)
 
-    sizes = "; ".join(
-        f"{name}: " * (len(counts) > 1)
-        + f"{len(positions[name]):,} steps in {int((count > 0).sum()):,} cells"
+    sizes = {
+        name: f"{len(positions[name]):,} steps in {int((count > 0).sum()):,} cells"
         for name, count in counts.items()
-    )
+    }
     caption = (
-        f"Steps of the end effector in cells of {100 * CELL_M:g} cm, from above, with the robot at the top; {sizes}. "
-        "Logarithmic colour scale."
+        f"Steps of the end effector in cells of {100 * CELL_M:g} cm, from above, with the robot at the top; "
+        f"{describe_runs(sizes)}. Logarithmic colour scale."
     )
     ratio = float(np.clip((high[0] - low[0]) / (high[1] - low[1]), 0.5, 1.6))
     wide = WIDTH if columns > 1 else HALF
@@ -274,14 +273,14 @@ def touching(frame: pl.DataFrame) -> tuple[Touching, ...]:
             .name.prefix("_"),
             _in_time=(pl.col("success") == 1) & (pl.col("steps") <= end),
         )
-        (_, interval) = clustered_shares(timed, "_astray")[()]
+        (other,) = group_shares(timed, "_astray")
         result.append(
             Touching(
                 factor,
                 len(timed),
                 float(timed["_things"].to_numpy().mean()),
-                float(timed["_astray"].to_numpy().mean()),
-                interval,
+                other.share,
+                other.interval,
                 int((timed["_astray"] & timed["_in_time"]).sum()),
             )
         )
