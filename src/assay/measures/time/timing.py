@@ -162,13 +162,13 @@ def with_references(frame: pl.DataFrame, reference: Mapping[str, float] | None =
         return rows
     successes = controls(rows).filter(pl.col("success") == 1)
     usual = dict(successes.group_by("task").agg(pl.col("steps").median()).iter_rows())
-    given, own_median = (
+    specified, own_median = (
         pl.col("task").replace_strict(dict(times), default=None, return_dtype=pl.Float64)
         for times in (reference or {}, usual)
     )
     label = pl.col(DEMONSTRATED).cast(pl.Float64) if DEMONSTRATED in rows.columns else pl.lit(None)
     untold = (pl.col("success") == 1) & pl.col(REFERENCE).is_null()
-    return rows.with_columns(pl.coalesce(given, label, own_median).alias(REFERENCE)).with_columns(
+    return rows.with_columns(pl.coalesce(specified, label, own_median).alias(REFERENCE)).with_columns(
         untold.any().over("task").alias(UNTIMED)
     )
 

@@ -301,10 +301,10 @@ def asked_for(truth: str) -> set[str]:
 
 
 def _within(row: dict[str, object]) -> dict[str, int | bool]:
-    end, asked = float(str(row["end"])), asked_for(str(row["truth"]))
+    end, wanted = float(str(row["end"])), asked_for(str(row["truth"]))
     contacts = contacts_of(str(row["contacts"]))
     touched = [name for name, spans in contacts.items() if spans[0][0] <= end]
-    return {"things": len(touched), "astray": any(name not in asked for name in touched)}
+    return {"things": len(touched), "astray": any(name not in wanted for name in touched)}
 
 
 def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
