@@ -22,7 +22,7 @@ from assay.measures.clustering import group_shares, shares
 from assay.measures.frames import group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.style import WIDTH, Drawing, percent_axis
+from assay.measures.views.style import WIDTH, Drawing, stacked_bars
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import group_name, methods, plural
 from assay.support.stats.intervals import Interval
@@ -240,17 +240,12 @@ def stops_figure(stops: Sequence[StageFailures], report: ReportedRun) -> Drawing
         from matplotlib import colormaps
 
         axes = figure.subplots()
-        left = np.zeros(len(names))
-        for stage in stages:
-            widths = np.array([shares.get((name, stage), 0.0) for name in names])
-            colour = colormaps["viridis"](0.08 + 0.86 * ORDER.index(stage) / (len(ORDER) - 1))
-            axes.barh(names, widths, left=left, color=colour, label=stage, height=0.7)
-            left = left + widths
-        axes.invert_yaxis()
-        axes.set_xlim(0, max(0.05, left.max()) * 1.02)
+        colours = colormaps["viridis"](0.08 + 0.86 * np.linspace(0, 1, len(ORDER)))
+        lengths = {stage: np.array([shares.get((name, stage), 0.0) for name in names]) for stage in stages}
+        parts = ((lengths[stage], {"color": colours[ORDER.index(stage)], "label": stage}) for stage in stages)
+        stacked_bars(axes, names, parts)
+        axes.set_xlim(0, max(0.05, np.sum(list(lengths.values()), axis=0).max()) * 1.02)
         axes.set_xlabel("fraction of episodes that fail with this as their furthest stage")
-        percent_axis(axes.xaxis)
-        axes.spines[["top", "right"]].set_visible(False)
         figure.legend(loc="outside upper center", ncols=5)
 
     caption = (

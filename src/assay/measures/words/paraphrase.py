@@ -101,7 +101,7 @@ def grid(frame: pl.DataFrame) -> Grid:
     usual = usual.with_columns(object=pl.lit(NONE), action=pl.lit(NONE))
     distances = {}
     if "pd" in rows.columns:
-        means = rows.group_by("object", "action").agg(pl.col("pd").mean())
+        means = rows.group_by("object", "action", maintain_order=True).agg(pl.col("pd").mean())
         distances = {(names, action): mean for names, action, mean in means.iter_rows()}
     distances[NONE, NONE] = 0.0
     by_cell = {

@@ -79,7 +79,8 @@ def para_cells(frame: pl.DataFrame) -> tuple[ParaCell, ...]:
     parts = by_seed.partition_by("object", "action", as_dict=True)
     distances: dict[CellKey, float | None] = {}
     if "pd" in worded.columns:  # each wording once
-        unique = worded.unique(wording_columns(worded)).group_by("object", "action").agg(pl.col("pd").mean())
+        wordings = worded.unique(wording_columns(worded), maintain_order=True)
+        unique = wordings.group_by("object", "action", maintain_order=True).agg(pl.col("pd").mean())
         distances = {(thing, action): pd for thing, action, pd in unique.iter_rows()}
     cells = []
     for key in product(OBJECTS, ACTIONS):
@@ -280,7 +281,9 @@ def cost_table(results: dict[str, pl.DataFrame]) -> Table:
 def _scored_wordings(run: PaperRun) -> pl.DataFrame:
     """Return one row per wording: object, action, original, text, success rate and distances."""
     rows = valid_rows(paraphrases(run.data.frame)).with_columns(pl.col("instruction").str.strip_chars())
-    rates = rows.group_by("task", "object", "action", "instruction").agg(pl.col("success").mean())
+    rates = rows.group_by("task", "object", "action", "instruction", maintain_order=True).agg(
+        pl.col("success").mean()
+    )
     success = {
         (task_instruction(task) or task, thing, action, text): share
         for task, thing, action, text, share in rates.iter_rows()
@@ -336,7 +339,9 @@ def distances_table(runs: Sequence[PaperRun]) -> Iterator[Part]:
 
     rows: list[tuple[Value, ...]] = []
     for run, table in tables.items():
-        cells = table.group_by("object", "action").agg(pl.col(*distances, "success").mean())
+        cells = table.group_by("object", "action", maintain_order=True).agg(
+            pl.col(*distances, "success").mean()
+        )
         for distance in distances:
             by_cell, by_wording = correlate(cells, distance), correlate(table, distance)
             rows.append((run, distance, *by_cell, len(cells), *by_wording, len(table)))

@@ -79,7 +79,7 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
     low, high = points.min(axis=0) - MARGIN_M, points.max(axis=0) + MARGIN_M
     bins = [np.arange(low[axis], high[axis] + CELL_M, CELL_M) for axis in (0, 1)]
     counts = {name: np.histogram2d(path[:, 0], path[:, 1], bins)[0] for name, path in positions.items()}
-    # Shares, not counts, so that runs of different lengths are comparable.
+    # Fractions, not counts, so that runs of different lengths are comparable.
     shares = {name: count / count.sum() for name, count in counts.items()}
     most = max(float(share.max()) for share in shares.values())
     least = min(float(share[share > 0].min()) for share in shares.values())
@@ -105,7 +105,7 @@ def paths_figure(positions: dict[str, np.ndarray]) -> Drawing:
         for axes in list(grid.flat)[len(shares) :]:
             axes.set_axis_off()
         bar = figure.colorbar(image, ax=list(grid.flat), pad=0.02, aspect=24)
-        bar.set_label("share of steps in a cell", fontsize=8)
+        bar.set_label("fraction of steps in a cell", fontsize=8)
         bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
         bar.ax.grid(visible=False)
 
@@ -242,7 +242,7 @@ class Touching:
     factor: float | None
     """Time limit as a multiple of the reference time; None if only the task's horizon limits episodes."""
     count: int
-    things: float
+    objects: float
     """Mean number of distinct objects touched per episode."""
     rate: float
     """Fraction of episodes in which an object not named by the goal is touched."""
@@ -317,7 +317,7 @@ def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
         Column("model", value=lambda row: row[0]),
         Column("time limit", value=lambda row: limit_name(row[1].factor)),
         Column("n", "count", value=lambda row: row[1].count),
-        Column("objects touched, mean", "number", value=lambda row: row[1].things),
+        Column("objects touched, mean", "number", value=lambda row: row[1].objects),
         Column("touched another object", "share", value=lambda row: row[1].rate),
         Column("95 % interval", "share", value=lambda row: row[1].interval),
         Column("and still succeeded", "count", value=lambda row: row[1].recovered),
@@ -338,7 +338,7 @@ def _contacts_figure(results: Mapping[str, tuple[Touching, ...]]) -> Drawing:
         legend_below(figure, len(results))
 
     caption = (
-        "Share of episodes in which the robot touches an object that the goal does not name, within each limit. "
+        "Fraction of episodes in which the robot touches an object that the goal does not name, within each limit. "
         "Lines: 95 % Wilson intervals."
     )
     return Drawing("astray", "Contacts with other objects, by time limit", caption, (HALF, 3.0), paint)
