@@ -56,7 +56,7 @@ class Knock(MidEpisodeChange):
         first = int(model.jnt_qposadr[held.joints[-1]])
         then = env.state.vector[1 + first : 8 + first]
         before = simulation.state().vector.copy()
-        hand = simulation.controller.seen_pose[0]
+        hand = simulation.controller.last_pose[0]
         start = rng.uniform(0, 2 * np.pi)
         rested = _ground(simulation, held, float(then[0]), float(then[1]), float(then[2]) + FROM)
         for number in range(DIRECTIONS):
