@@ -79,9 +79,9 @@ class LerobotPolicy:
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the next action, or all actions of a chunk that need no new observation, shape (k, 7)."""
-        left = self.waiting - observation.step
-        if left > 0:
-            return np.tile(STILL, (left, 1))
+        remaining = self.waiting - observation.step
+        if remaining > 0:
+            return np.tile(STILL, (remaining, 1))
         return self._predict(observation, self._chunk_length())
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:
