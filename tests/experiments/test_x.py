@@ -78,8 +78,8 @@ def test_levels_4_and_5_name_the_moved_object():
         assert {each.category for each in new} <= new_names().keys() and len(
             {each.category for each in new}
         ) == len(new)
-        for form in LEVEL5:
-            text = form.perturbation.apply(told, rng).instruction.text
+        for rewording in LEVEL5.values():
+            text = rewording.apply(told, rng).instruction.text
             assert all(mentions(text, new_names()[each.category]) for each in new), text
             assert not any(mentions(text, name) for each in old for name in names_of(each.category)), text
 
@@ -92,8 +92,8 @@ def test_levels_4_and_5_name_the_new_attribute(task: Task, attribute: Attribute)
     words_for = {Attribute.COLOUR: NEW_COLOURS, Attribute.PATTERN: NEW_PATTERNS, Attribute.SIZE: NEW_SIZES}
     new = set(words_for[attribute]) & set(words(told.instruction.text)) - set(words(task.instruction.text))
     assert len(new) == 1
-    for form in LEVEL5:
-        assert new <= set(words(form.perturbation.apply(told, rng).instruction.text))
+    for rewording in LEVEL5.values():
+        assert new <= set(words(rewording.apply(told, rng).instruction.text))
 
 
 def test_only_the_attribute_tells_the_target_from_its_look_alikes():

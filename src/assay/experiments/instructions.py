@@ -17,8 +17,10 @@ def corruption(counterfactual: int = 1) -> Experiment:
     """For each task, the corruption ladder, hurried writing, and ``counterfactual`` instructions from other tasks."""
 
     def variants(task: Task) -> Iterator[Variant]:
-        for name, change, labels in (*LADDER, *STYLES):
-            yield Variant(f"corruption/{name}", (change,), {"axis": "words", **labels})
+        for label, design in (("rung", LADDER), ("style", STYLES)):
+            for number, (name, change) in enumerate(design.items(), start=1):
+                labels: dict[str, Label] = {"axis": "words", "plausible": change.plausible, label: number}
+                yield Variant(f"corruption/{name}", (change,), labels)
         others = alternatives(task)
         # Tasks of one scene have nearly the same list of other requests. Each starts at another place of it, goals
         # of known tasks first, so that they are not all asked for the same one.

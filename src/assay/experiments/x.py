@@ -70,9 +70,9 @@ def _variants(task: Task) -> Iterator[Variant]:
             continue
         fourth = (*third, change)
         yield Variant(f"x/level4/{half}", fourth, _labels(instruction, 4) | {"objects": half})
-        for style in LEVEL5:
-            labels = _labels(instruction, 5) | {"objects": half, "form": style.name}
-            yield Variant(f"x/level5/{half}/{style.name}", (*fourth, style.perturbation), labels)
+        for form, rewording in LEVEL5.items():
+            labels = _labels(instruction, 5) | {"objects": half, "form": form}
+            yield Variant(f"x/level5/{half}/{form}", (*fourth, rewording), labels)
 
 
 def _labels(task: Task, level: int) -> dict[str, Label]:

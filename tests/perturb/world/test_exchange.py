@@ -10,6 +10,7 @@ from assay import tasks
 from assay.perturb.world.exchange import APART, ExchangePlaces, has_partners, things_about
 from assay.perturb.world.ground import Ground
 from assay.perturb.world.spoken import Spoken
+from assay.sim.packs.registry import planning_pack
 from assay.tasks import Task
 
 from .example import BOWL, TASK, Places, changed
@@ -38,7 +39,7 @@ def test_target_and_receptacle_stand_where_others_stood(places: Places):
 def test_what_a_task_is_about_is_moved_as_far_as_the_release_moves_it(suite: str):
     free = set()
     for task in tasks.suite(suite):
-        exchanges = has_partners(task)
+        exchanges = has_partners(task, planning_pack())
         if not exchanges:
             free.add(task.id)
         made = changed(ExchangePlaces(free=not exchanges), task=task)

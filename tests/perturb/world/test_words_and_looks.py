@@ -38,7 +38,7 @@ def about(task: Task) -> Entity:
 
 @pytest.mark.parametrize("change", [Recolour(), Recolour(RED), Recolour(RED, Pattern.CHECKER)])
 def test_what_the_words_call_black_is_not_painted_red(change: Recolour):
-    assert not change.is_true(BLACK_BOWL) and change.is_true(BOWL)
+    assert not change.finishes(BLACK_BOWL) and change.finishes(BOWL)
     with pytest.raises(PerturbationError, match="world/recolour: the instruction calls it black"):
         changed(BLACK_BOWL, change)
 

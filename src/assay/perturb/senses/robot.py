@@ -6,13 +6,13 @@ import math
 from abc import abstractmethod
 from collections import deque
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
-from assay.episodes import Perturbation, perturbation
+from assay.episodes import perturbation
 from assay.episodes.fields import within
 from assay.episodes.senses import Chance, Filter, Key, Sense
-from assay.errors import PerturbationError
 from assay.sim import Observation
 from assay.sim.bare_mujoco import mujoco
 
@@ -25,18 +25,12 @@ class ActionNoise(Sense):
     """
 
     kind = "senses/action_noise"
+    neutral = MappingProxyType({"translation": 0.0, "rotation": 0.0})
 
     translation: float = within(0.0, 1.0, default=0.0)
     """Standard deviation of the translation, as a fraction of the largest command (50 mm)."""
     rotation: float = within(0.0, 1.0, default=0.0)
     """Standard deviation of the rotation, as a fraction of the largest command (0.5 rad)."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        if not (self.translation or self.rotation):
-            raise PerturbationError(
-                f"{self.kind}: nothing is changed: expected a translation or rotation above 0"
-            )
 
     def begin(self, key: Key) -> Filter:
         """Return the filter for an episode."""
@@ -85,6 +79,8 @@ DISTURBANCE = ActionNoise(translation=0.02, rotation=0.02)
 
 @dataclass(frozen=True, slots=True)
 class _Misjudged(Sense):
+    neutral = MappingProxyType({"position": 0.0, "rotation": 0.0, "joints": 0.0, "gripper": 0.0})
+
     position: float = within(0.0, 0.5, default=0.0)
     """Position error of the grip site, in metres."""
     rotation: float = within(0.0, math.pi, default=0.0)
@@ -93,13 +89,6 @@ class _Misjudged(Sense):
     """Error of each arm joint, in radians."""
     gripper: float = within(0.0, 0.04, default=0.0)
     """Error of each finger, in metres."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        if not (self.position or self.rotation or self.joints or self.gripper):
-            raise PerturbationError(
-                f"{self.kind}: nothing is changed: expected a position, rotation, joints or gripper above 0"
-            )
 
     def begin(self, key: Key) -> Filter:
         """Return the filter for an episode."""

@@ -17,7 +17,6 @@ from assay.perturb.world.ground import TRIES, Ground, Spot, X, Y, carrier, movab
 from assay.perturb.world.position import fits
 from assay.perturb.world.spoken import Relation, Spoken
 from assay.sim.packs.pack import AssetPack
-from assay.sim.packs.registry import planning_pack
 from assay.support.streams import stream
 from assay.tasks import Scene, Task
 
@@ -160,14 +159,12 @@ def things_about(task: Task) -> tuple[str, ...]:
     return tuple(name for name in standing if name in movable(task)) or tuple(standing)
 
 
-def has_partners(task: Task) -> bool:
-    """Whether any object can exchange positions with an object of the task's goal."""
-    return _has_partners(task, planning_pack())
-
-
 @lru_cache(maxsize=128)
-def _has_partners(task: Task, pack: AssetPack) -> bool:
-    """Cached version of `has_partners`; ``pack`` is the scene's asset pack, which determines object sizes."""
+def has_partners(task: Task, pack: AssetPack) -> bool:
+    """Whether any object can exchange positions with an object of the task's goal.
+
+    ``pack`` is the current planning pack, which determines object sizes; it is part of the cache key.
+    """
     try:
         ExchangePlaces().apply(task, stream("partners", task.id))
     except PerturbationError:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import field, replace
+from types import MappingProxyType
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import between, check_change, within
+from assay.episodes.fields import between, within
 from assay.errors import PerturbationError
 from assay.perturb.world.ground import movable_entity, named_entity, target
 from assay.perturb.world.kinds import Among, candidates, check_category, places_of
@@ -67,10 +68,6 @@ class Recolour(Perturbation):
             return []
         return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
-    def is_true(self, task: Task) -> bool:
-        """Whether the instruction of a task remains true."""
-        return bool(self.finishes(task))
-
     def _colour(self, said: Collection[str]) -> Colour | None:
         """Return the colour to use; None for any. Raises PerturbationError if the instruction names another."""
         if not said:
@@ -90,15 +87,12 @@ class Resize(Perturbation):
     kind = "world/resize"
     effects = frozenset({Effect.PHYSICS})
     change = Change.OBJECT
+    neutral = MappingProxyType({"factor": 1.0})
 
     factor: float = within(0.5, 1.5)
     """Scale factor of all lengths."""
     thing: str = ""
     """Name of the object; the target if empty."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, factor=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Multiply the current size of one movable entity by the factor."""

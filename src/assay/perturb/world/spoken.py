@@ -17,7 +17,7 @@ from math import hypot, inf
 import numpy as np
 
 from assay.errors import PerturbationError
-from assay.perturb.world.ground import Ground, Spot, carrier
+from assay.perturb.world.ground import Ground, Spot, carrier, robot_base
 from assay.perturb.world.kinds import sort_of
 from assay.sim.layout import layout_of
 from assay.tasks import Entity, Task
@@ -115,9 +115,7 @@ def true_to(said: Collection[str], colour: Colour) -> bool:
 def _relations(task: Task) -> Iterator[Relation]:
     """Yield the spatial expressions before and after the names of the goal's objects."""
     scene, text = task.scene, " ".join(words(task.instruction.text))
-    layout = layout_of(scene)
-    x, y = np.subtract(layout.robot[:2], layout.offset[:2]).tolist()
-    robot = Spot(x, y, 0.0, 0.0)
+    robot = robot_base(layout_of(scene))
     measures = _MEASURES | {
         "nearest": (partial(_from_the_robot, robot, 1), inf),
         "furthest": (partial(_from_the_robot, robot, -1), inf),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field, replace
-from math import hypot
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.episodes import Change, Effect, Perturbation, perturbation
-from assay.episodes.fields import between, check_change, within
+from assay.episodes.fields import between, within
 from assay.errors import PerturbationError, did_you_mean
-from assay.perturb.world.ground import Ground
+from assay.perturb.world.ground import Ground, robot_base
 from assay.perturb.world.objects import HUES
 from assay.sim.layout import LAYOUTS, layout_of
 from assay.sim.render import CAMERAS
@@ -79,10 +79,8 @@ class Room(Perturbation):
 def _clears_robot(scene: Scene, arena: Arena) -> bool:
     """Whether all fixtures would be clear of the robot's pedestal in another room, if the robot has one there."""
     layout, spots = LAYOUTS[arena], Ground(scene).spots
-    x, y = np.subtract(layout.robot[:2], layout.offset[:2])
     standing = (spots[fixture.name] for fixture in scene.fixtures if fixture.name in spots)
-    gaps = (hypot(max(abs(s.x - x) - s.half_x, 0.0), max(abs(s.y - y) - s.half_y, 0.0)) for s in standing)
-    return not layout.mounted or all(gap >= PEDESTAL for gap in gaps)
+    return not layout.mounted or all(spot.gap(robot_base(layout)) >= PEDESTAL for spot in standing)
 
 
 @perturbation
@@ -113,6 +111,9 @@ class Relight(Perturbation):
     kind = "world/light"
     effects = frozenset({Effect.LOOKS})
     change = Change.ROOM
+    neutral = MappingProxyType(
+        {"intensity": 1.0, "colour": (1.0, 1.0, 1.0), "tilt": (0.0, 0.0), "shadows": None}
+    )
 
     intensity: float = within(0.0, 3.0, default=1.0)
     """Factor on the brightness of the lamps."""
@@ -122,10 +123,6 @@ class Relight(Perturbation):
     """Rotation of the light about the world's x and y axes, in radians."""
     shadows: bool | None = None
     """Whether lamps cast shadows; the room's default if None."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, intensity=1.0, colour=(1.0, 1.0, 1.0), tilt=(0.0, 0.0), shadows=None)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the lights, in addition to earlier changes to the staging."""
@@ -147,15 +144,12 @@ class StartPose(Perturbation):
     kind = "world/robot"
     effects = frozenset({Effect.PHYSICS})
     change = Change.ROBOT
+    neutral = MappingProxyType({"joints": 0.0, "base": (0.0, 0.0)})
 
     joints: float = within(0.0, 0.5, default=0.0)
     """Maximum offset of each joint, in radians; the offsets are drawn."""
     base: tuple[float, float] = field(default=(0.0, 0.0), metadata=between(-0.15, 0.15))
     """Offset of the base (x, y), in metres."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, joints=0.0, base=(0.0, 0.0))
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the initial pose, in addition to earlier changes to the staging."""
@@ -185,6 +179,7 @@ class MoveCamera(Perturbation):
     kind = "world/camera"
     effects = frozenset({Effect.LOOKS})
     change = Change.CAMERA
+    neutral = MappingProxyType({"shift": (0.0, 0.0, 0.0), "turn": (0.0, 0.0, 0.0), "zoom": 1.0})
 
     camera: str = _CAMERA
     """Name of the camera: the scene camera, or ``robot0_eye_in_hand``."""
@@ -201,7 +196,6 @@ class MoveCamera(Perturbation):
             raise PerturbationError(
                 f"{self.kind}: there is no camera '{self.camera}': {did_you_mean(self.camera, CAMERAS)}"
             )
-        check_change(self, shift=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0), zoom=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the camera, in addition to earlier changes to the staging."""
@@ -221,6 +215,7 @@ class Orbit(Perturbation):
     kind = "world/orbit"
     effects = frozenset({Effect.LOOKS})
     change = Change.CAMERA
+    neutral = MappingProxyType({"azimuth": 0.0, "elevation": 0.0, "distance": 1.0})
 
     azimuth: float = within(-1.6, 1.6, default=0.0)
     """Angle about the vertical, in radians; positive is to the right as seen by the camera."""
@@ -228,10 +223,6 @@ class Orbit(Perturbation):
     """Upward angle, in radians."""
     distance: float = within(0.5, 2.0, default=1.0)
     """Factor on the distance to the point."""
-
-    def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
-        check_change(self, azimuth=0.0, elevation=0.0, distance=1.0)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the camera, in addition to earlier changes to the staging.
