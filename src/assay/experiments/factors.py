@@ -41,7 +41,7 @@ from assay.tasks import Arena, Task
 from assay.tasks.language.lexicon import words
 from assay.tasks.scene import Pattern, Surface
 
-MIDDLING = 5
+MEDIUM_SEVERITY = 5
 """Medium severity, on a scale of 1 to 10."""
 ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
     Arena.TABLE: Arena.KITCHEN,
@@ -53,7 +53,7 @@ ROOMS = dict.fromkeys(Arena, Arena.TABLE) | {
 @cache
 def single_changes() -> dict[str, Perturbation]:
     """Return the changes that apply to any task, by name; an axis provides one typical change."""
-    senses = senses_at(MIDDLING)
+    senses = senses_at(MEDIUM_SEVERITY)
     return {
         "words": Synonyms(),
         "world": Relocate(0.5),
@@ -145,7 +145,7 @@ def contradiction(one: str, other: str) -> str:
     return ""
 
 
-MOST = 8
+MAX_CHANGES = 8
 """Maximum number of changes: 256 combinations."""
 GENERATORS: Mapping[tuple[int, int], tuple[str, ...]] = MappingProxyType(
     {
@@ -176,8 +176,10 @@ def factors(over: tuple[str, ...] = ("words", "world", "senses"), halvings: int 
     for name in over:
         if name not in names:
             raise ExperimentError(f"factors: there is no change '{name}': {did_you_mean(name, names)}")
-    if not 1 <= len(over) <= MOST or len(set(over)) < len(over):
-        raise ExperimentError(f"factors: over={','.join(over)}: expected 1 to {MOST} different changes")
+    if not 1 <= len(over) <= MAX_CHANGES or len(set(over)) < len(over):
+        raise ExperimentError(
+            f"factors: over={','.join(over)}: expected 1 to {MAX_CHANGES} different changes"
+        )
     for one, other in combinations(over, 2):
         reason = contradiction(one, other)
         if reason:

@@ -33,17 +33,17 @@ from assay.tasks import Entity, Scene, Task
 
 MAX_DISTANCE_M = 0.6
 """Maximum displacement, in metres: the size of a workspace."""
-EDGE = (0.45, 0.55)
+FIXTURE_LIMITS_M = (0.45, 0.55)
 """Maximum extent of a fixture from the workspace's centre, away from the robot and sideways, in metres."""
 SWEEP = tuple(round(0.05 * step, 2) for step in range(1, 9))
 """Distances that a direction should allow, in metres."""
 DIRECTIONS = 72
 """Number of directions tried, evenly spaced."""
-DRAWN = 12
+COMPARED_DIRECTIONS = 12
 """Number of directions compared; the best of all would be nearly the same for every seed."""
 MIN_TARGET_MOVE_M = 0.03
 """Minimum move of the target, in metres, or a quarter of the maximum move if that is less."""
-CLEAR = 0.18
+MIN_BASE_DISTANCE_M = 0.18
 """Minimum distance of a fixture from the robot's base, in metres; the smallest in LIBERO is 0.19."""
 
 
@@ -247,7 +247,9 @@ class MoveFixture(Perturbation):
                 angle, distance = rng.uniform(0, 2 * np.pi), self.distance * rng.uniform(0.5, 1.0)
                 dx, dy = float(distance * np.cos(angle)), float(distance * np.sin(angle))
                 there = here.shift(dx, dy)
-                stands = _stands(task.scene, there) and not any(there.overlaps(other) for other in others)
+                stands = _is_on_table(task.scene, there) and not any(
+                    there.overlaps(other) for other in others
+                )
                 after = {**spoken.spots, name: spoken.spots[name].shift(dx, dy)}
                 scene = move_entity(task.scene, name, dx, dy)
                 if stands and spoken.hold(after) and ground.in_view(scene):
@@ -305,7 +307,7 @@ def fits(ground: Ground, entity: Entity, dx: float, dy: float, *, lenient: bool 
         ground.clear(place.shift(dx, dy), without=(name,), after=place if lenient else None)
         for place in places
     )
-    return _stands(scene, there) and ground.reachable(there) and all(are_clear)
+    return _is_on_table(scene, there) and ground.reachable(there) and all(are_clear)
 
 
 def _grounds(task: Task) -> tuple[Ground, Ground]:
@@ -313,10 +315,12 @@ def _grounds(task: Task) -> tuple[Ground, Ground]:
     return Ground(task.scene, task.goal), Ground(task.scene, task.goal, snug=True)
 
 
-def _stands(scene: Scene, spot: Spot) -> bool:
+def _is_on_table(scene: Scene, spot: Spot) -> bool:
     """Whether a fixture is completely on the table and clear of the robot."""
-    on_table = spot.x + spot.half_x <= EDGE[0] and abs(spot.y) + spot.half_y <= EDGE[1]
-    return on_table and spot.gap(robot_base(layout_of(scene))) >= CLEAR
+    on_table = (
+        spot.x + spot.half_x <= FIXTURE_LIMITS_M[0] and abs(spot.y) + spot.half_y <= FIXTURE_LIMITS_M[1]
+    )
+    return on_table and spot.gap(robot_base(layout_of(scene))) >= MIN_BASE_DISTANCE_M
 
 
 @lru_cache(maxsize=64)
@@ -333,7 +337,7 @@ def _best_first(task: Task, name: str, angles: tuple[float, ...], pack: AssetPac
         possible = [step for step in steps if _leads(snug, spoken, name, *step)]
         counts[angle] = len(possible), sum(_leads(roomy, spoken, name, *step) for step in possible)
     whole = [angle for angle in angles if counts[angle][0] == len(SWEEP)]
-    best = max(whole or angles[:DRAWN], key=counts.__getitem__)
+    best = max(whole or angles[:COMPARED_DIRECTIONS], key=counts.__getitem__)
     return tuple(sorted(angles, key=lambda angle: 1 - cos(angle - best)))
 
 

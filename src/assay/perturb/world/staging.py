@@ -126,13 +126,13 @@ class Relight(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the lights, in addition to earlier changes to the staging."""
-        usual = task.scene.staging.lighting
-        red, green, blue = np.multiply(usual.colour, self.colour).tolist()
+        current = task.scene.staging.lighting
+        red, green, blue = np.multiply(current.colour, self.colour).tolist()
         both = Relight(
-            usual.intensity * self.intensity,
+            current.intensity * self.intensity,
             (red, green, blue),
-            (usual.tilt[0] + self.tilt[0], usual.tilt[1] + self.tilt[1]),
-            usual.shadows if self.shadows is None else self.shadows,
+            (current.tilt[0] + self.tilt[0], current.tilt[1] + self.tilt[1]),
+            current.shadows if self.shadows is None else self.shadows,
         )
         return with_staging(task, lighting=Lighting(both.intensity, both.colour, both.tilt, both.shadows))
 
@@ -153,11 +153,11 @@ class StartPose(Perturbation):
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the initial pose, in addition to earlier changes to the staging."""
-        usual = task.scene.staging.robot
+        current = task.scene.staging.robot
         angles = rng.uniform(-self.joints, self.joints, size=7) if self.joints else np.zeros(7)
-        a, b, c, d, e, f, g = map(float, usual.joints + angles)
-        base = (usual.base[0] + self.base[0], usual.base[1] + self.base[1])
-        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # both together may be too much
+        a, b, c, d, e, f, g = map(float, current.joints + angles)
+        base = (current.base[0] + self.base[0], current.base[1] + self.base[1])
+        StartPose(max(map(abs, (a, b, c, d, e, f, g))), base)  # the combined change must be valid, too
         return with_staging(task, robot=RobotStart((a, b, c, d, e, f, g), base))
 
 
@@ -168,7 +168,7 @@ def with_staging(task: Task, **changes: object) -> Task:
 
 
 _CAMERA = "agentview"
-LARGEST_TURN = 0.6
+MAX_TURN_RAD = 0.6
 """Maximum rotation of a camera about each axis, in radians."""
 
 
@@ -185,25 +185,25 @@ class MoveCamera(Perturbation):
     """Name of the camera: the scene camera, or ``robot0_eye_in_hand``."""
     shift: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-1.0, 1.0))
     """Translation, in metres."""
-    turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-LARGEST_TURN, LARGEST_TURN))
+    turn: Vector3 = field(default=(0.0, 0.0, 0.0), metadata=between(-MAX_TURN_RAD, MAX_TURN_RAD))
     """Rotation as pitch, yaw and roll, in radians."""
     zoom: float = within(0.5, 1.8, default=1.0)
     """Factor on the field of view."""
 
     def __post_init__(self) -> None:
-        Perturbation.__post_init__(self)
         if self.camera not in CAMERAS:
             raise PerturbationError(
                 f"{self.kind}: there is no camera '{self.camera}': {did_you_mean(self.camera, CAMERAS)}"
             )
+        Perturbation.__post_init__(self)
 
     def apply(self, task: Task, rng: np.random.Generator) -> Task:
         """Change the camera, in addition to earlier changes to the staging."""
-        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+        from scipy.spatial.transform import Rotation  # the import takes 0.25 s, and few runs need it
 
         before = _change_of(task, self.camera)
         zoom = before.zoom * self.zoom
-        MoveCamera(self.camera, self.shift, self.turn, zoom)  # both together may be too much
+        MoveCamera(self.camera, self.shift, self.turn, zoom)  # the combined change must be valid, too
         turn = Rotation.from_euler("XYZ", before.turn) * Rotation.from_euler("XYZ", self.turn)
         return _with_camera(task, self.camera, np.add(before.shift, self.shift), turn, zoom)
 
@@ -229,14 +229,14 @@ class Orbit(Perturbation):
 
         Raises PerturbationError if the camera would look from below or over the top.
         """
-        from scipy.spatial.transform import Rotation  # a quarter of a second, and few need it
+        from scipy.spatial.transform import Rotation  # the import takes 0.25 s, and few runs need it
 
         layout, before = layout_of(task.scene), _change_of(task, _CAMERA)
         pose = layout.cameras[_CAMERA]
         turned = Rotation.from_euler("XYZ", before.turn)
-        usual = Rotation.from_quat(pose.quaternion, scalar_first=True) * turned
+        current = Rotation.from_quat(pose.quaternion, scalar_first=True) * turned
         place = np.add(pose.position, before.shift)
-        ahead = usual.apply([0.0, 0.0, -1.0])
+        ahead = current.apply([0.0, 0.0, -1.0])
         reach = (layout.offset[2] - place[2]) / ahead[2]
         off = -reach * ahead
         height = float(np.arcsin(off[2] / reach)) + self.elevation
@@ -246,11 +246,11 @@ class Orbit(Perturbation):
                 "degrees above its workspace: expected 6 to 80"
             )
         # Up about the camera's own right, then around the world's vertical.
-        led = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(
-            -self.elevation * usual.apply([1.0, 0.0, 0.0])
+        orbit = Rotation.from_rotvec([0.0, 0.0, self.azimuth]) * Rotation.from_rotvec(
+            -self.elevation * current.apply([1.0, 0.0, 0.0])
         )
-        shift = before.shift + self.distance * led.apply(off) - off
-        return _with_camera(task, _CAMERA, shift, turned * (usual.inv() * led * usual), before.zoom)
+        shift = before.shift + self.distance * orbit.apply(off) - off
+        return _with_camera(task, _CAMERA, shift, turned * (current.inv() * orbit * current), before.zoom)
 
 
 def _change_of(task: Task, camera: str) -> CameraChange:

@@ -64,19 +64,19 @@ def _warnings(texts: Mapping[str, tuple[str, Parse]], pd: float) -> Iterator[str
     """Yield the reasons why a score may be unreliable, and the differences that it ignores, such as word order."""
     for name, (_, parse) in texts.items():
         if parse.english < ENGLISH:
-            yield f"{name} does not look like English, and the models know nothing else"
+            yield f"{name} does not appear to be English, the only language of the models"
         if parse.roots > 1:
-            yield f"{name} is more than one sentence: only the first counts in s_t"
+            yield f"{name} has more than one sentence: only the first counts in s_t"
     if not texts["the paraphrase"][1].lemmas:
         yield "the paraphrase has no content words: s_k is 0"
     before, after = (text.lower().split() for text, _ in texts.values())
     if before != after and sorted(before) == sorted(after):
-        yield "the same words in another order: pd does not say whether they still mean the same"
+        yield "the same words in another order: pd does not show whether the meaning is the same"
     elif before != after and pd < NO_DISTANCE:
-        yield f"pd is {pd:.2f} although the texts differ: it does not see in what"
+        yield f"pd is {pd:.2f} although the texts differ: it ignores this difference"
 
 
-MOST_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
 """Maximum length of a text, in characters. Instructions have about a hundred; the time to compare trees grows with up
 to the fourth power of their size.
 """
@@ -90,9 +90,9 @@ def _refusal(*pair: object) -> DistanceError | None:
             return DistanceError(f"{what} must be text, not {type(text).__name__}")
         if not text.strip():
             return DistanceError(f"{what} is empty")
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_CHARACTERS:
             return DistanceError(
-                f"{what} has {len(text)} characters: at most {MOST_CHARACTERS} can be compared"
+                f"{what} has {len(text)} characters: at most {MAX_CHARACTERS} can be compared"
             )
         for place, character in enumerate(text, start=1):
             kind = _UNREADABLE.get(unicodedata.category(character))

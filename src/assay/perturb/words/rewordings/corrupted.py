@@ -168,7 +168,7 @@ class Substitute(TextPerturbation):
         order.sort(key=lambda index: not named.intersection(words(changed[index])))
         chosen = order[: math.ceil(self.share * len(content))]
         strangers = [word for word in UNRELATED if word not in named]
-        # Words repeat only if more are replaced than there are.
+        # Words repeat only if more are replaced than are available.
         rounds = range(0, len(chosen), len(strangers))
         drawn = np.concatenate([rng.permutation(len(strangers)) for _ in rounds])
         for index, stranger in zip(sorted(chosen), drawn, strict=False):
