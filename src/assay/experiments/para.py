@@ -145,7 +145,14 @@ def para(per_cell: int | None = None, seed: int = 0, file: str = "") -> Experime
 @lru_cache(maxsize=64)
 def _generate(task: Task, per_cell: int, seed: int) -> tuple[Variant, ...]:
     rows = [
-        GridRow(0, task.id, made.cell.object_type.value, made.cell.action_type.value, "", made.text)
-        for made in paraphrases(task, per_cell, seed)
+        GridRow(
+            0,
+            task.id,
+            paraphrase.cell.object_type.value,
+            paraphrase.cell.action_type.value,
+            "",
+            paraphrase.text,
+        )
+        for paraphrase in paraphrases(task, per_cell, seed)
     ]
     return variants_of("para", "", task, rows)

@@ -131,7 +131,8 @@ def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
     """Yield ladders and milder changes.
 
     Ladders: decreasing instruction content, decreasing object similarity, and a goal of twice the length.
-    Changes milder than LIBERO-PRO's: first object only, second-best position, most similar room, a known goal.
+    Changes milder than LIBERO-PRO's: one object changed, objects shifted instead of exchanged, the most similar room,
+    a known goal.
     """
     for rung, (name, rewording) in enumerate(LADDER.items(), start=1):
         labels: dict[str, Label] = {"axis": "words", "plausible": rewording.plausible, "rung": rung}
@@ -169,7 +170,7 @@ def _ladders(task: Task) -> Iterator[Variant | LazyVariant]:
     yield Variant("pro/environment=similar", (Room(ROOMS[task.scene.arena]),), MILDER)
 
     def request_known() -> Variant | None:
-        known = [other for other in alternatives(task) if other.known_from is not None]
-        return _request(task, "pro/task=known", known, MILDER)
+        goals = [other for other in alternatives(task) if other.known_from is not None]
+        return _request(task, "pro/task=known", goals, MILDER)
 
     yield LazyVariant("pro/task=known", request_known)

@@ -226,11 +226,11 @@ def _has_room(scene: Scene, task: Task, moves: Moves, snug: bool) -> bool:
 
 
 def _beside(
-    said: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
+    relation: Relation, moves: Moves, spots: Mapping[str, Spot], rng: np.random.Generator
 ) -> Iterator[tuple[float, float]]:
     """Yield displacements that restore a spatial expression: with a landmark, beside it, or between two landmarks."""
-    here = spots[said.thing]
-    marks = [mark[0] for mark in said.landmarks]
+    here = spots[relation.thing]
+    marks = [mark[0] for mark in relation.landmarks]
     yield from (moves[mark] for mark in marks if mark in moves)
     if not marks:
         return

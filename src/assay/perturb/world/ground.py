@@ -144,9 +144,8 @@ class Ground:
         near = NEAREST <= distance <= FURTHEST - spot.over
         place, axes = _camera(self.scene.arena)
         right, up, back = (np.array(LAYOUTS[self.scene.arena].offset) + (spot.x, spot.y, 0.0) - place) @ axes
-        edge = max(abs(right), abs(up)) / (
-            -back * np.tan(np.radians(FIELD / 2))
-        )  # 1 at the edge of the image
+        # 0 at the centre of the image, 1 at its edge
+        edge = max(abs(right), abs(up)) / (-back * np.tan(np.radians(FIELD / 2)))
         return bool(within and near and edge <= IN_VIEW)
 
     def anywhere(

@@ -68,15 +68,15 @@ class Recolour(Perturbation):
             return []
         return [Finish(hue, self.pattern) for hue in ((colour,) if colour is not None else HUES)]
 
-    def _colour(self, said: Collection[str]) -> Colour | None:
+    def _colour(self, named: Collection[str]) -> Colour | None:
         """Return the colour to use; None for any. Raises PerturbationError if the instruction names another."""
-        if not said:
+        if not named:
             return self.colour
-        name, *more = sorted(said)
+        name, *more = sorted(named)
         if self.colour is None and self.pattern is not None and not more:
             return DARK_GREY if name == "black" else COLOURS[name]
-        if self.colour is None or more or not matches_colour(said, self.colour):
-            raise PerturbationError(f"{self.kind}: the instruction calls it {' and '.join(sorted(said))}")
+        if self.colour is None or more or not matches_colour(named, self.colour):
+            raise PerturbationError(f"{self.kind}: the instruction calls it {' and '.join(sorted(named))}")
         return self.colour
 
 
@@ -263,8 +263,8 @@ class Remove(Perturbation):
         return replace(task, scene=scene)
 
 
-def _replacements(task: Task, entity: Entity, among: Among, said: Collection[str]) -> list[str]:
-    """Return the possible replacements for an entity that are not in the scene; ``said`` are its colours in the
+def _replacements(task: Task, entity: Entity, among: Among, named: Collection[str]) -> list[str]:
+    """Return the possible replacements for an entity that are not in the scene; ``named`` are its colours in the
     instruction.
     """
     here = {
@@ -273,7 +273,7 @@ def _replacements(task: Task, entity: Entity, among: Among, said: Collection[str
     return [
         candidate
         for candidate in candidates(entity.category, among)
-        if candidate not in here and (not said or COLOURS.keys() & candidate.split("_") == said)
+        if candidate not in here and (not named or COLOURS.keys() & candidate.split("_") == named)
     ]
 
 

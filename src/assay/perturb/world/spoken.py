@@ -110,9 +110,9 @@ def named_colours(task: Task, entity: Entity) -> set[str]:
     return set()
 
 
-def matches_colour(said: Collection[str], colour: Colour) -> bool:
+def matches_colour(names: Collection[str], colour: Colour) -> bool:
     """Whether a colour is close to one of the named colours, or no colour is named."""
-    deviation = (float(np.abs(np.subtract(colour, COLOURS[name])).max()) for name in said)
+    deviation = (float(np.abs(np.subtract(colour, COLOURS[name])).max()) for name in names)
     return min(deviation, default=0.0) <= OTHER_COLOUR
 
 

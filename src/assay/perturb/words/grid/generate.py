@@ -133,8 +133,8 @@ def _by_cell(
 class _Pool:
     """All paraphrases of a task: all sentences with all names."""
 
-    def __init__(self, task: Task, known: Lexicon) -> None:
-        self._id, self._meaning = task.id, read_task(task, known)
+    def __init__(self, task: Task, words: Lexicon) -> None:
+        self._id, self._meaning = task.id, read_task(task, words)
         self._sentences = {action: templates(self._meaning, action) for action in ActionType}
         self._names = {type: wordings(self._meaning, type) for type in ObjectType}
 

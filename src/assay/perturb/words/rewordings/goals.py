@@ -326,7 +326,7 @@ def _with_names(task: Task, names: dict[str, str]) -> str:
     """Return the instruction with names replaced, except inside longer names."""
     forms = {form for entity in task.scene.entities for form in names_of(entity.category)}
     pattern = "|".join(sorted(map(re.escape, forms), key=len, reverse=True))
-    return re.sub(rf"\b(?:{pattern})\b", lambda found: names.get(found[0], found[0]), task.instruction.text)
+    return re.sub(rf"\b(?:{pattern})\b", lambda name: names.get(name[0], name[0]), task.instruction.text)
 
 
 def _steps(text: str) -> tuple[Step, ...]:
