@@ -56,7 +56,7 @@ class Knock(MidEpisodeChange):
         first = int(model.jnt_qposadr[held.joints[-1]])
         initial_pose = env.state.vector[1 + first : 8 + first]
         before = simulation.state().vector.copy()
-        gripper = simulation.controller.seen_pose[0]
+        gripper = simulation.controller.last_pose[0]
         start = rng.uniform(0, 2 * np.pi)
         initial_x, initial_y, initial_z = map(float, initial_pose[:3])
         initial_ground = _surface_below(simulation, held, initial_x, initial_y, initial_z + SEARCH_HEIGHT_M)

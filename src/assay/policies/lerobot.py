@@ -35,7 +35,9 @@ class LerobotPolicy:
     ) -> None:
         """``device``: cpu, cuda, ... (default: chosen by LeRobot). ``wait``: waiting steps at an episode's start."""
         self._path = Path(path)
-        self._device, self._orientation, self._wait = device, parse_orientation(orientation), wait
+        self._device, self._orientation = device, parse_orientation(orientation)
+        self.waiting = wait
+        """Number of waiting steps at the start of an episode."""
         if not (self._path / CONFIG).is_file():
             raise PolicyError(f"{path} is not a LeRobot policy: it has no {CONFIG}")
         try:
@@ -65,11 +67,6 @@ class LerobotPolicy:
         """Metadata that identifies the policy in a run."""
         self._policy: Any = None
 
-    @property
-    def waiting(self) -> int:
-        """Number of waiting steps at the start of an episode."""
-        return self._wait
-
     def reset(self, instruction: Instruction, spec: EpisodeSpec) -> None:
         """Begin an episode, and seed the policy's random numbers with the episode's seed."""
         import torch
@@ -82,7 +79,7 @@ class LerobotPolicy:
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the next action, or all actions of a chunk that need no new observation, shape (k, 7)."""
-        left = self._wait - observation.step
+        left = self.waiting - observation.step
         if left > 0:
             return np.tile(STILL, (left, 1))
         return self._predict(observation, self._chunk_length())

@@ -67,13 +67,6 @@ class Observation:
             self._images[key] = render(self.moment, *key[1:]) if self._look is None else self._look(*key)
         return self._images[key].copy()
 
-    def sketch(self, camera: str, height: int) -> np.ndarray:
-        """Return an image for videos, (height, height, 3): the cached one if it exists, else one without
-        antialiasing.
-        """
-        cached = self._images.get(("colour", camera, height, height))
-        return self._renderer.sketch(self.moment, camera, height, height) if cached is None else cached
-
     def through(self, lens: Lens) -> Observation:
         """Return the same observation, with images passed through a lens on first access."""
         return replace(self, _look=partial(lens, self), _images={})

@@ -65,9 +65,7 @@ def test_it_offers_every_category_of_the_built_in_tasks(libero: LiberoPack):
 def test_files_of_parts_are_absolute_and_there(arena: Arena, libero: LiberoPack):
     for root in (
         libero.arena(arena, ""),
-        libero.robot(),
-        libero.gripper(),
-        libero.mount(),
+        *(libero.part(f"robot/{name}.xml") for name in ("arm", "gripper", "mount")),
     ):
         for node in root.iterfind("./asset/*[@file]"):
             assert Path(str(node.get("file"))).is_file(), node.get("file")
@@ -120,7 +118,7 @@ def test_a_missing_texture_of_a_room_is_named(copy: LiberoPack):
 def test_a_damaged_file_is_named(copy: LiberoPack):
     replaced(copy.robosuite / "robots/panda/robot.xml", "<mujoco><worldbody>")
     with pytest.raises(AssetError, match=r"robot\.xml is not well-formed XML") as caught:
-        copy.robot()
+        copy.part("robot/arm.xml")
     assert "\n" not in str(caught.value)
 
 

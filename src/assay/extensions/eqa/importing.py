@@ -122,7 +122,7 @@ class _ImportedLine:
     content: Mapping[str, Any]
     file: Path
     root: Path
-    """Folder of the set; images must be inside it or next to the file."""
+    """Folder of the question set; images must be in this folder or in that of the file."""
     out: Path
 
     def question(self, dataset: str, view: str) -> Question:
@@ -229,9 +229,9 @@ def _plain_text(value: Any) -> str:
 
 
 def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]]:
-    """Parse the numbers or signs in texts; empty if unreadable.
+    """Parse actions (7,) from texts with numbers or motion labels; empty if a text cannot be parsed.
 
-    For mid-level prediction the result is the signs times twice the thresholds.
+    For mid-level prediction, whose amounts are unknown, a label counts as twice the threshold.
     """
     actions = []
     for text in texts:
@@ -252,7 +252,7 @@ def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]
 
 
 def parse_label(label: str) -> tuple[int, int] | None:
-    """Return dimension and sign of an Assay or ActionEQA motion label, with or without an amount; None if unknown."""
+    """Return the dimension and sign of a motion label, with or without an amount; None if it is unknown."""
     words = set(re.findall(r"[a-z]+", label.lower()))
     if "gripper" in words:
         return (6, 1) if "open" in words else (6, -1) if "close" in words else None

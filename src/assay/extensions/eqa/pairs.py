@@ -47,7 +47,7 @@ class PreparedEpisode:
     last: np.ndarray
     """Last frame as block means of the first camera of the view."""
     alike: frozenset[tuple[int, int]] = frozenset()
-    """Pairs of frames, the earlier first, that look the same in one of the cameras."""
+    """Pairs of frames, the earlier first, whose images are nearly identical in at least one camera."""
 
     @property
     def group(self) -> str:
@@ -65,7 +65,7 @@ def sharpness(grey: np.ndarray) -> float:
 
 
 def image_flaw(grey: np.ndarray, rules: QualityRules) -> str:
-    """Return the quality problem of an image; empty for good images."""
+    """Return the quality problem of an image: badly lit or blurred; empty if there is none."""
     dark, bright = rules.light
     if not dark <= grey.mean() <= bright:
         return "badly lit"
@@ -94,7 +94,7 @@ def prepare_episode(
     turning: Turning = "exact",
     most: int = MAX_KEY_FRAMES,
 ) -> tuple[PreparedEpisode | None, Tally]:
-    """Select the usable frames and pairs of an episode by all cameras of a view; return None if it is unreadable."""
+    """Select the frames and pairs of an episode that are usable in all cameras of a view; None if unreadable."""
     tally = Tally()
     if view.hand and episode.egocentric is None:
         tally.add("episode: missing camera", f"{episode.id}: no wrist camera")

@@ -33,7 +33,7 @@ from assay.measures.views.style import (
     percent_axis,
 )
 from assay.measures.views.table import Column, Table, Value
-from assay.measures.views.wording import KeyNumber, between, natural, number, percent, plural
+from assay.measures.views.wording import KeyNumber, between, describe_runs, natural, number, percent, plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -236,7 +236,7 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
         axes.set_xlabel("fraction of episodes")
         figure.legend(loc="outside upper center", ncols=3)
 
-    texts = []
+    texts = {}
     for name, run in runs.items():
         parts = ["no failure could be judged"]
         if run.far_share is not None:
@@ -249,10 +249,10 @@ def near_far_figure(runs: Mapping[str, NearFarFailures]) -> Drawing:
             parts.append(f"{plural(run.unjudged, 'failure')} could not be judged")
         if run.elsewhere:
             parts.append(f"{plural(run.elsewhere, 'episode')} in a perturbed scene were left out")
-        texts.append((f"{name}: " if len(runs) > 1 else "") + "; ".join(parts))
+        texts[name] = "; ".join(parts)
     caption = (
         "Near failures stay as close to the mean successful trajectory as the farthest success (execution), far "
-        f"ones do not (planning). {'. '.join(texts)}."
+        f"ones do not (planning). {describe_runs(texts, '. ')}."
     )
     return Drawing("near-far", "Near and far failures", caption, (WIDTH, 1.3 + 0.24 * len(bars)), paint)
 

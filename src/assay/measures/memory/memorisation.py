@@ -67,7 +67,7 @@ from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.views.forest import SHARES, Mark, forest_drawing
 from assay.measures.views.style import Drawing, series
 from assay.measures.views.table import Column, Table, declared_columns
-from assay.measures.views.wording import KeyNumber, between, listed, number, plural
+from assay.measures.views.wording import KeyNumber, between, describe_runs, listed, number, plural
 from assay.support.stats.intervals import Interval, effective_count, wilson_interval
 
 CHANCE = 1 - QUANTILE
@@ -384,12 +384,11 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
         return Mark(label or index.group, index.index, index.interval, notes, **series(place))
 
     groups: dict[str, list[Mark]] = {}
-    sizes = []
+    sizes = {}
     for place, (run, result) in enumerate(runs.items()):
         reasons = listed(f"{count:,} because {why}" for why, count in result.unjudged.items())
-        size = f"{plural(result.overall.count, 'episode')} judged"
-        size += f", not judged: {reasons}" if reasons else ""
-        sizes.append(f"{run}: {size}" if len(runs) > 1 else size)
+        sizes[run] = f"{plural(result.overall.count, 'episode')} judged"
+        sizes[run] += f", not judged: {reasons}" if reasons else ""
         if len(runs) > 1:
             groups[run] = [mark(result.overall, place, "all"), *(mark(index, place) for index in result.axes)]
         else:
@@ -398,7 +397,7 @@ def memorisation_figure(runs: Mapping[str, Memorisation]) -> Drawing:
             groups["by condition"] = [mark(index, 1) for index in result.conditions]
     caption = (
         "Fraction of trajectories that cannot be distinguished from the controls' although the change calls for "
-        f"another. {'; '.join(sizes)}. Lines: 95 % Wilson intervals over starts."
+        f"another. {describe_runs(sizes)}. Lines: 95 % Wilson intervals over starts."
     )
     return forest_drawing(
         "memorisation",

@@ -150,9 +150,8 @@ def drops(
     out. Raises MeasureError if no group is left.
     """
     rows = valid_rows(frame)
-    for name in by:
-        if name not in frame.columns:
-            raise MeasureError(f"the run has no column {name}")
+    if absent := set(by) - set(frame.columns):
+        raise MeasureError(f"the run has no column {min(absent)}")
     changed = perturbed_rows(rows).drop_nulls(by)
     if not len(changed):
         raise MeasureError("the run has no perturbed episode")
@@ -164,24 +163,17 @@ def drops(
     totals = {key: len(group) for key, group in changed.group_by(by)}
     result = []
     for key, group in matched.group_by(by, maintain_order=True):
-        usual, now = group["control_success"].to_numpy(), group["success"].to_numpy()
         family = (group["axis"][0] if "axis" in group.columns else None) or group["experiment"][0]
         family = "axes" if "axis" in by else family
         sensible = len(plausible(group)) > 0
         early = bool(stopped) and bool({CONTROL, *group["condition"].unique()} & set(stopped))
-        outcomes: dict[str, Any] = {
-            name: int(((usual == before) & (now == after)).sum())
-            for name, (before, after) in _OUTCOMES.items()
-        }
         used = group.select(name for name in _PAIR_COLUMNS if name in group.columns)
         result.append(
             Drop(
                 group=dict(zip(by, key, strict=True)),
                 family=family if sensible else f"{family}, success not expected",
                 plausible=sensible,
-                pairs=len(group),
                 unpaired=totals[key] - len(group),
-                **outcomes,
                 **_estimate(used, resampling=resampling, early=early),
                 p_holm=1.0,
                 stopped=early,
@@ -200,10 +192,9 @@ def pool_drops(drops: Sequence[Drop]) -> Drop:
     if not rest:
         return first
     rows = pl.concat([drop.rows for drop in drops], how="diagonal_relaxed")
-    counts = {name: sum(getattr(drop, name) for drop in drops) for name in (*_OUTCOMES, "pairs", "unpaired")}
-    early = any(drop.stopped for drop in drops)
+    early, unpaired = any(drop.stopped for drop in drops), sum(drop.unpaired for drop in drops)
     estimate = _estimate(rows, resampling=False, early=early)
-    return replace(first, **counts, **estimate, p_holm=1.0, stopped=early)
+    return replace(first, **estimate, unpaired=unpaired, p_holm=1.0, stopped=early)
 
 
 def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str, Any]:
@@ -240,7 +231,10 @@ def _estimate(rows: pl.DataFrame, *, resampling: bool, early: bool) -> dict[str,
     over, p_over = mean_over_tasks(by_task, pairs_of, interval) or (None, None)
     odds = conditional_log_odds(usual, ones, changed, count)
     hits, tried = kept[control > 0], control[control > 0]
+    before, after = rows["control_success"], rows["success"]
     return {
+        **{name: int(((before == was) & (after == now)).sum()) for name, (was, now) in _OUTCOMES.items()},
+        "pairs": len(rows),
         "starts": len(table),
         "control": estimate.first,
         "perturbed": estimate.second,
@@ -348,19 +342,19 @@ def _panel(name: str, title: str, drawn: bool = True) -> Panel:
         groups: dict[str, list[Mark]] = {}
         for drop in (drop for drop in drops if drop in largest):
             look = {"color": BLUE, "marker": "o"} if drop.plausible else {"color": FAINT, "marker": "D"}
-            numbers = f"{drop.pairs:,}", p_value(drop.p_holm)
-            mark = Mark.of_change(group_name(drop.group), drop, *numbers, sure=drop.p_holm < SURE, **look)
+            notes = f"{drop.pairs:,}", p_value(drop.p_holm)
+            mark = Mark.of_change(group_name(drop.group), drop, *notes, filled=drop.p_holm < SURE, **look)
             groups.setdefault(drop.family, []).append(mark)
-        notes = ""
+        remarks = ""
         if not all(drop.plausible for drop in largest):
-            notes += " Grey diamonds: changes after which success is not expected."
+            remarks += " Grey diamonds: changes after which success is not expected."
         if len(drops) > MOST:
-            notes += f" Of {len(drops)} conditions, the {MOST} largest losses are shown."
+            remarks += f" Of {len(drops)} conditions, the {MOST} largest losses are shown."
         caption = (
             f"{plural(sum(drop.pairs for drop in drops), 'pair')} of a perturbed episode and the control with the same "
             "task and seed. Lines: 95 % Newcombe intervals over starts. p: exact test for a loss, by sign flips over "
             "starts and permutation within them (McNemar's if each has one pair), adjusted for all tests; "
-            f"filled marks: p < {SURE:g}.{notes}"
+            f"filled marks: p < {SURE:g}.{remarks}"
         )
         along, heads = "paired difference from the control, points", ("pairs", "Holm p")
         return change_drawing(name, title, caption, groups, along=along, heads=heads)

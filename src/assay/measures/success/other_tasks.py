@@ -9,6 +9,7 @@ with half of the controls' success.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -19,7 +20,7 @@ from assay.measures.findings import Evidence, FlawTest, Profiles, Untested, loss
 from assay.measures.flaws import Flaw
 from assay.measures.frames import atoms, controls, pairs, plausible, valid_rows
 from assay.measures.measure import Measure
-from assay.measures.result import FOR_DRAWING, Result, attempt
+from assay.measures.result import FOR_DRAWING, MeasureError, Result
 from assay.measures.run_data import RunData
 from assay.measures.sample_size import least_one_sided
 from assay.measures.success.drops import Drop, drops, loss_test, pool_drops
@@ -97,11 +98,10 @@ def other_tasks(run: RunData) -> OtherTasks:
     new = requests.filter(pl.col("_known").is_null() & pl.col("_partner").is_null())
     known = _with_controls(single, double, usual)
     once = _with_controls(single, double.clear(), usual) if len(single) else known
-    parts = [
-        attempt(drops, part, (by,), resampling=False, stopped=run.stopped)
-        for part, by in ((known, "condition"), (once, "change"))
-    ]
-    asked_drops = [drop for part in parts if isinstance(part, tuple) for drop in part]
+    asked_drops: list[Drop] = []
+    for part, by in ((known, "condition"), (once, "change")):
+        with suppress(MeasureError):
+            asked_drops += drops(part, (by,), resampling=False, stopped=run.stopped)
     unmatched = len(single.filter(~pl.col("task").is_in(usual["task"].implode())))
     own = pl.concat([usual, new], how="diagonal_relaxed")  # new goals with the task's own control
     paired = pl.concat(
@@ -172,9 +172,10 @@ def replace_other_tasks(drops: Sequence[Drop], other: OtherTasks | None) -> tupl
 def _test_other_tasks(profiles: Profiles) -> Iterator[FlawTest | Untested]:
     """Test requests for other tasks, each against the control of the requested task, and new goals."""
     runs, results = select_results(profiles, OTHER_TASKS)
-    drops_of_known = [result.asked[-1] for result in results if result.asked]
     tests = []
-    if drops_of_known and (drop := pool_drops(drops_of_known)).control:
+    if (own := [result.asked[-1] for result in results if result.asked]) and (
+        drop := pool_drops(own)
+    ).control:
         tests.append(loss_test(Flaw.OTHER_TASKS, runs, OTHER_TASKS.name, "known", drop))
     for run, result in zip(runs, results, strict=True):
         new = result.new

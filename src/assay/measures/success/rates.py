@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import polars as pl
 
 from assay.episodes.spec import CONTROL, Label
 from assay.measures.clustering import UNVARIED, shares
-from assay.measures.frames import group_rows, valid_rows
+from assay.measures.frames import group_rows, sums, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, SHARES, Mark, forest_drawing
@@ -90,42 +89,34 @@ def rates(
     rows = frame.drop_nulls(by).with_columns(
         success=pl.when(pl.col("outcome") != "error").then((pl.col("outcome") == "success").cast(pl.Int64))
     )
-    counted = (pl.col("success").sum(), pl.col("success").count().alias("count"), pl.len().alias("all"))
-    counts = rows.group_by(by, maintain_order=True).agg(counted) if by else rows.select(counted)
     valid = rows.drop_nulls("success")
     estimates = shares(valid, "success", by) if len(valid) else {}
-    by_task = valid.group_by(list(dict.fromkeys([*by, "task"])), maintain_order=True).agg(
-        pl.col("success").sum().alias("_hits"), pl.len().alias("_count")
-    )
-    tasks = {key: group.select("_hits", "_count") for key, group in group_rows(by_task, by)}
-    early = rows.filter(pl.col("condition").is_in(list(stopped))) if stopped else rows.clear()
-    stopped_groups = set(early.select(by).unique().iter_rows()) if by else {()} if len(early) else set()
     result = []
-    for row in counts.iter_rows(named=True):
-        group, count = {name: row[name] for name in by}, row["count"]
-        key = tuple(group.values())
+    for key, group in group_rows(rows, by):
+        finished = group.drop_nulls("success")
+        successes, count = int(finished["success"].sum()), len(finished)
         effective, interval = estimates.get(key, (None, None))
-        hits, tried = tasks[key].to_numpy().astype(float).T if key in tasks else np.zeros((2, 0))
-        if by == ("condition",) and row["condition"] in stopped:
-            low, high = (float(stopped[row["condition"]][end]) for end in ("low", "high"))
+        if by == ("condition",) and key[0] in stopped:
+            low, high = (float(stopped[key[0]][end]) for end in ("low", "high"))
             interval = Interval(low, high, "confidence sequence")
+        hits, tried = sums(finished, ["task"], hits=pl.col("success"), tried=pl.col("seed").is_not_null()).T
         over_tasks = None
         if effective is not None and len(hits) >= FEWEST:
-            # Wilson's stays within 0 and 1; ``effective`` is what the variance between tasks leaves.
+            # Wilson's interval stays within 0 and 1; the variance between tasks reduces the effective sample size.
             over_tasks = replace(share_interval(hits, tried, effective), method="wilson, over tasks")
         result.append(
             Rate(
-                group=group,
-                successes=row["success"],
+                group=dict(zip(by, key, strict=True)),
+                successes=successes,
                 count=count,
-                errors=row["all"] - count,
-                rate=row["success"] / count if count else None,
+                errors=len(group) - count,
+                rate=successes / count if count else None,
                 effective=effective,
                 interval=interval,
                 tasks=len(hits),
                 over_tasks=over_tasks,
-                errors_as_failures=row["success"] / row["all"],
-                stopped=key in stopped_groups,
+                errors_as_failures=successes / len(group),
+                stopped=bool(group["condition"].is_in(list(stopped)).any()),
             )
         )
     return tuple(result)
@@ -136,12 +127,10 @@ def interval_note(rates: Iterable[Rate]) -> str:
     return f"95 % intervals: {methods(rate.interval for rate in rates)}; errors are excluded."
 
 
-def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
+def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table:
     """Return a table of success, steps to success and flawless success in each condition."""
     flawless = {group_name(part.group): part.rate for part in report.profile.get("no_mistakes") or ()}
     medians = {group_name(part.group): part.median for part in report.profile.get("time_to_success") or ()}
-    if not rates:
-        return None
     return Table.of(
         "conditions",
         "Success by condition",
@@ -154,10 +143,8 @@ def conditions_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None
     )
 
 
-def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table | None:
+def tasks_table(rates: Sequence[Rate], report: ReportedRun) -> Table:
     """Return a table of success in each task."""
-    if not rates:
-        return None
     return Table.of(
         "tasks",
         "Success by task",
@@ -176,13 +163,7 @@ def rates_drawing(
     """Draw a forest plot of labelled rates, in groups that differ in colour and marker."""
     marks = {
         group: [
-            Mark(
-                label,
-                rate.rate,
-                rate.interval,
-                (percent(rate.rate), between(rate.interval, 100), f"{rate.successes:,}/{rate.count:,}"),
-                **series(place),
-            )
+            Mark.of_rate(label, rate.rate, rate.interval, rate.successes, rate.count, **series(place))
             for label, rate in rates
             if rate is not None and rate.rate is not None
         ][:MOST]
@@ -191,10 +172,8 @@ def rates_drawing(
     marks = {group: rows for group, rows in marks.items() if rows}
     if not marks:
         raise MeasureError("no episode ended without an error")
-    heads = ("success", "95 % interval", "n")
-    return forest_drawing(
-        name, title, caption, marks, along="success", heads=heads, unit="share", limits=SHARES
-    )
+    axis: Any = {"along": "success", "unit": "share", "limits": SHARES}
+    return forest_drawing(name, title, caption, marks, heads=("success", "95 % interval", "n"), **axis)
 
 
 def tasks_figure(rates: Sequence[Rate], report: ReportedRun) -> Drawing:
@@ -231,6 +210,7 @@ def success_sentences(rate: Rate, profile: Profile) -> Iterator[str]:
 
 SUCCESS = "Success and drops"
 """Title of the report section on success rates and drops."""
+EXPECTED = "; only changes after which success is expected."
 SUCCESS_RATE = Measure(
     "success_rate",
     "Success in perturbed episodes in which success is expected; in the controls, if none exist.",
@@ -239,9 +219,7 @@ SUCCESS_RATE = Measure(
     numbers=lambda rate, profile: (
         [
             KeyNumber.of_rate(
-                "success, perturbed",
-                rate,
-                "Fraction of perturbed episodes that succeed; only changes after which success is expected.",
+                "success, perturbed", rate, "Fraction of perturbed episodes that succeed" + EXPECTED
             )
         ]
         if has_perturbed_episodes(profile) and rate.rate is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from assay.measures.flaws import shown_by
 from assay.measures.frames import (
     START,
     compare_sides,
+    group_rows,
     outcome_counts,
     pairs,
     start_table,
@@ -54,9 +55,18 @@ if TYPE_CHECKING:
 _SHUFFLES = 400
 """Number of random permutations of starts between tasks."""
 ROWS = (
-    *("id", "task", "seed", "start", "condition", "change", "success", "control_success", "alike"),
+    "id",
+    "task",
+    "seed",
+    "start",
+    "condition",
+    "change",
+    "success",
+    "control_success",
+    "alike",
     "elsewhere",
 )
+"""Columns of `TaskChanges.rows`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +196,10 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
             part_interval = Interval(part - half, part + half, "linearised, over starts")
         # only starts with this change and another one are compared
         sides = two_sides(alone.filter(pl.col("control_success") == 1), START, pl.col("change") == change)
-        estimate, p = compare_sides(sides) if len(sides) else (None, None)
+        comparison: dict[str, Any] = {}
+        if len(sides):
+            estimate, exact_p = compare_sides(sides)
+            comparison = {"more": estimate.difference, "more_interval": estimate.interval, "more_p": exact_p}
         costs.append(
             ChangeCost(
                 change=change,
@@ -196,9 +209,7 @@ def measure_task_changes(rows: pl.DataFrame) -> TaskChanges:
                 interval=share_interval(hits, counts, count) if count else None,
                 of_fall=part,
                 of_fall_interval=part_interval,
-                more=None if estimate is None else estimate.difference,
-                more_interval=None if estimate is None else estimate.interval,
-                more_p=p,
+                **comparison,
             )
         )
     raised = holm([1.0 if cost.more_p is None else cost.more_p for cost in costs])
@@ -251,11 +262,7 @@ def measure_cells(change: str, rows: pl.DataFrame) -> list[TaskChange]:
 def by_cell(rows: pl.DataFrame) -> dict[tuple[str, str], np.ndarray]:
     """Return task and change -> control, perturbed and count of each start, (starts, 3), in the order of the rows."""
     table = start_table(rows, "change")
-    values = outcome_counts(table)
-    places: dict[tuple[str, str], list[int]] = {}
-    for place, key in enumerate(table.select("task", "change").iter_rows()):
-        places.setdefault(key, []).append(place)
-    return {key: values[mine] for key, mine in places.items()}
+    return {key: outcome_counts(cell) for key, cell in group_rows(table, ("task", "change"))}
 
 
 def alike_p(rows: pl.DataFrame) -> float:
@@ -295,18 +302,16 @@ def uneven_p(rows: pl.DataFrame) -> float | None:
     hits, counts = table["perturbed"].to_numpy().astype(float), table["count"].to_numpy().astype(float)
     off = hits - hits.sum() / counts.sum() * counts
 
-    def apart(dealt: np.ndarray) -> float:
-        return float((np.bincount(task, off[dealt]) ** 2 / np.bincount(task, counts[dealt])).sum())
+    def apart(order: np.ndarray) -> float:
+        return float((np.bincount(task, off[order]) ** 2 / np.bincount(task, counts[order])).sum())
 
-    random, seen = stream("tasks alike", len(table)), apart(np.arange(len(table)))
-    dealt = (random.permutation(len(table)) for _ in range(_SHUFFLES))
-    return (1 + sum(apart(order) >= seen - 1e-9 for order in dealt)) / (1 + _SHUFFLES)
+    random, observed = stream("tasks alike", len(table)), apart(np.arange(len(table)))
+    orders = (random.permutation(len(table)) for _ in range(_SHUFFLES))
+    return (1 + sum(apart(order) >= observed - 1e-9 for order in orders)) / (1 + _SHUFFLES)
 
 
-def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
+def costs_table(result: TaskChanges, report: ReportedRun) -> Table:
     """Return a table of the success kept under each change."""
-    if not result.costs:
-        return None
     alike = ""
     if result.alike_p is not None:
         verdict = "differ in cost" if result.alike_p < SURE else "do not differ significantly"
@@ -323,21 +328,16 @@ def costs_table(result: TaskChanges, report: ReportedRun) -> Table | None:
     )
 
 
-def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table | None:
+def over_tasks_table(result: TaskChanges, report: ReportedRun) -> Table:
     """Return a table of the cost of each change in these tasks, and in tasks in general if these are a sample."""
     drops = report.profile.get(CHANGES) or ()
-    drops = tuple(drop for drop in drops if drop.plausible and drop.over_tasks is not None)
-    if not drops:
-        return None
     return Table.of(
         "over-tasks",
         "These tasks and tasks in general",
-        drops,
-        Column("change", value=lambda drop: drop.group),
+        (drop for drop in drops if drop.plausible and drop.over_tasks is not None),
+        "group",
         Column("tasks", "count", value=lambda drop: drop.tasks),
-        Column("difference", "change", value=lambda drop: drop.change),
-        Column("these tasks, 95 % interval", "change", value=lambda drop: drop.interval),
-        Column("Holm p of a loss", "p", value=lambda drop: drop.p_holm),
+        *("change", "interval as these tasks, 95 % interval", "p_holm as Holm p of a loss"),
         Column("tasks in general, 95 % interval", "change", value=lambda drop: drop.over_tasks),
         Column("p over tasks, two-sided", "p", value=lambda drop: drop.p_over_tasks),
         Column("log-odds", "number", value=lambda drop: drop.log_odds and drop.log_odds.log_odds),
@@ -375,15 +375,15 @@ def costs_sentences(result: TaskChanges, profile: Profile) -> Iterator[str]:
     if not costs:
         return
     events = (Change.MEANWHILE, Change.REQUEST, Change.CANCEL, Change.INTERRUPTION)
-    shares = []
+    texts = []
     for cost in costs[:3]:
         change = cost.change.replace(TOGETHER, " and ")
         under = describe_change(cost.change) if cost.change in events else f"under changes of {change}"
         counts = f"{cost.kept:,} of {cost.count:,}, 95 % interval {between(cost.interval, 100, 0)}"
-        shares.append(f"{percent(cost.share, 0)} {under} ({counts})")
+        texts.append(f"{percent(cost.share, 0)} {under} ({counts})")
     rest = len(costs) - 3
     more = f"; {plural(rest, 'other change')} {'is' if rest == 1 else 'are'} in the table" if rest > 0 else ""
-    yield f"Of the successes of its controls, it keeps {listed(shares)}{more}."
+    yield f"Of the successes of its controls, it keeps {listed(texts)}{more}."
     worse = [
         cost for cost in costs if cost.more is not None and cost.more < 0 and (cost.more_p or 0.0) < SURE
     ]

@@ -16,9 +16,9 @@ from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError
 from assay.measures.run_data import RunData
 from assay.measures.success.rates import RATE, Rate, interval_note, rates
-from assay.measures.views.style import FAINT, HALF, RULE, Drawing, percent_axis, series
+from assay.measures.views.style import FAINT, HALF, RULE, Drawing, legend_below, percent_axis, series
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import group_name, plural
+from assay.measures.views.wording import describe_runs, group_name, plural
 from assay.support.stats.intervals import Interval, student_over_tasks
 from assay.support.stats.resampling import labels_behind
 from assay.tasks.labels import COLUMN, family_order, label_order, read
@@ -200,22 +200,18 @@ def radar_figure(runs: Mapping[str, Mapping[str, Sequence[Rate]]]) -> Drawing:
 
     def paint(figure: Figure) -> None:
         radar(figure.add_subplot(projection="polar"), runs, spokes)
-        if len(runs) > 1:
-            figure.legend(loc="outside lower center", ncols=min(len(runs), 3))
+        legend_below(figure, len(runs), 3)
 
-    sizes = []
+    sizes = {}
     for name, families in runs.items():
-        counts = [rate.count for values in families.values() for rate in values if rate.count]
-        sizes.append(
-            f"{name}: " * (len(runs) > 1)
-            + f"{min(counts, default=0):,} to {max(counts, default=0):,} perturbed episodes per label"
-        )
+        counts = [rate.count for values in families.values() for rate in values if rate.count] or [0]
+        sizes[name] = f"{min(counts):,} to {max(counts):,} perturbed episodes per label"
     where = (
         "Lines along the spokes: 95 % Wilson intervals"
         if len(runs) == 1
         else "Wilson intervals are in the tables"
     )
-    caption = f"Success by label, {'; '.join(sizes)}, in which success is expected. {where}."
+    caption = f"Success by label, {describe_runs(sizes)}, in which success is expected. {where}."
     return Drawing("labels", "Success by label", caption, (HALF + 0.4, 3.6), paint)
 
 

@@ -19,9 +19,9 @@ from assay.measures.frames import controls, group_rows, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
 from assay.measures.views.forest import MOST, Mark, forest_drawing
-from assay.measures.views.style import BLUE, HALF, ORANGE, Drawing, aside, series, share_limits
+from assay.measures.views.style import BLUE, HALF, ORANGE, Drawing, aside, legend_below, series, share_limits
 from assay.measures.views.table import Column, Table, declared_columns
-from assay.measures.views.wording import between, group_name, number, plural
+from assay.measures.views.wording import between, describe_runs, group_name, number, plural
 from assay.measures.world.curves import TIME
 from assay.support.stats.intervals import Interval
 
@@ -271,8 +271,8 @@ def limit_places(factors: Iterable[float | None]) -> dict[float | None, int]:
     return {factor: place for place, factor in enumerate(ordered)}
 
 
-def limits_axes(axes: Any, runs: Mapping[str, Sequence[Limit]]) -> None:
-    """Draw success by time limit, with one line for each run and all limits on the same axis."""
+def limits_axes(axes: Any, runs: Mapping[str, Sequence[Any]]) -> None:
+    """Plot a ``rate`` with its ``interval`` by time limit (``factor``), with one line for each run."""
     places = limit_places(limit.factor for limits in runs.values() for limit in limits)
     for place, (run, limits) in enumerate(runs.items()):
         look = series(place)
@@ -293,21 +293,15 @@ def limits_figure(runs: Mapping[str, Limits]) -> Drawing:
         axes = figure.subplots()
         limits_axes(axes, {run: result.limits for run, result in runs.items()})
         axes.set_ylabel("success")
-        if len(runs) > 1:
-            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+        legend_below(figure, len(runs))
 
-    sizes = "; ".join(
-        (f"{run}: " if len(runs) > 1 else "")
-        + plural(result.limits[0].count, "episode")
-        + (
-            f" ({result.unknown:,} left out because their task has no reference time)"
-            if result.unknown
-            else ""
-        )
-        for run, result in runs.items()
-    )
+    sizes = {}
+    for run, result in runs.items():
+        sizes[run] = plural(result.limits[0].count, "episode")
+        if result.unknown:
+            sizes[run] += f" ({result.unknown:,} left out because their task has no reference time)"
     caption = (
-        f"Success rate within each time limit; {sizes}, including controls. {REFERENCE_NOTE} "
+        f"Success rate within each time limit; {describe_runs(sizes)}, including controls. {REFERENCE_NOTE} "
         "Lines: 95 % Wilson intervals."
     )
     return Drawing("time-limits", "Success by time limit", caption, (HALF, 3.0), paint)

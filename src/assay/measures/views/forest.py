@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.measures.views.style import BLUE, FAINT, INK, WIDTH, Drawing, percent_axis, points_axis, printing
-from assay.measures.views.wording import between, points
+from assay.measures.views.wording import between, percent, points
 from assay.support.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class Mark:
     interval: Interval | None
     notes: tuple[str, ...] = ()
     """Numbers beside the row."""
-    sure: bool = True
-    """Whether the mark is filled rather than hollow."""
+    filled: bool = True
+    """Whether the mark is filled, for a significant result, or hollow."""
     color: str = BLUE
     marker: str = "o"
 
@@ -47,6 +47,14 @@ class Mark:
         """Return the row for a result with ``change`` and ``interval``, both noted in points, and further notes."""
         numbers = points(result.change), between(result.interval, 100)
         return cls(label, result.change, result.interval, (*numbers, *notes), **look)
+
+    @classmethod
+    def of_rate(
+        cls, label: str, rate: float, interval: Interval | None, hits: int, count: int, **look: Any
+    ) -> Mark:
+        """Return the row for a rate, with the rate and its interval in percent and both counts as notes."""
+        notes = (percent(rate), between(interval, 100), f"{hits:,}/{count:,}")
+        return cls(label, rate, interval, notes, **look)
 
 
 def height(groups: Mapping[str, Sequence[Mark]]) -> float:
@@ -131,12 +139,10 @@ def forest(
     for place, row in enumerate(rows):
         if isinstance(row, Mark):
             if row.interval is not None:
-                ends_of_line = [row.interval.low, row.interval.high]
-                axes.plot(ends_of_line, [place, place], color=row.color, linewidth=1.3)
-            fill = row.color if row.sure else "white"
-            look: Any = {"color": row.color, "markerfacecolor": fill, "markersize": 4.5, "zorder": 3}
-            look["clip_on"] = False  # so that marks at the end of the axis are whole
-            axes.plot(row.value, place, row.marker, **look)
+                axes.hlines(place, row.interval.low, row.interval.high, color=row.color, linewidth=1.3)
+            look: Any = {"color": row.color, "markerfacecolor": row.color if row.filled else "white"}
+            # Without clipping, marks at the end of the axis are whole.
+            axes.plot(row.value, place, row.marker, markersize=4.5, zorder=3, clip_on=False, **look)
             for end, text in zip(ends, row.notes, strict=False):  # a narrow print has no room for all
                 note(axes, text, end, place)
     # A group's name beside the labels would leave no room for a narrow plot.

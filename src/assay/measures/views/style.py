@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from assay.measures.views.printing import NARROW, PAGE, Print, readable
@@ -33,7 +33,7 @@ WIDTH = 9.6
 HALF = 4.6
 """Width, in inches, of a figure that shares a row with another."""
 
-_FAMILY = "DejaVu Sans"  # comes with matplotlib: other machines lay text out alike
+_FAMILY = "DejaVu Sans"  # bundled with matplotlib, so that text has the same size on every machine
 _SHOWN = "'DejaVu Sans',Verdana,Arial,sans-serif"
 _STYLE: Any = {
     "axes.axisbelow": True,
@@ -67,7 +67,8 @@ _STYLE: Any = {
     "ytick.labelcolor": INK,
     "ytick.labelsize": 8,
 }
-_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+_METADATA = {"svg": ("Creator", "Date", "Format", "Type"), "pdf": ("CreationDate", "Creator", "Producer")}
+"""Metadata left out of a file, so that the same run gives the same bytes."""
 _ONE_AT_A_TIME = threading.Lock()  # the settings of matplotlib are global
 _print: Print | None = None
 """Print settings of the figure being painted; None for the page. Set while holding the lock."""
@@ -102,18 +103,7 @@ class Drawing:
     @cached_property
     def svg(self) -> str:
         """Figure as an SVG element for a page."""
-        import matplotlib
-        from matplotlib.figure import Figure
-
-        with _ONE_AT_A_TIME, matplotlib.rc_context({**_STYLE, "svg.hashsalt": self.name}):
-            figure = Figure(figsize=self.size, dpi=72, layout="constrained")  # 72: SVG's own
-            self.paint(figure)
-            if (layout := figure.get_layout_engine()) is not None:
-                layout.execute(figure)
-                figure.set_layout_engine(None)  # saving would draw and lay out a second time
-            written = StringIO()
-            figure.savefig(written, format="svg", metadata=_NO_METADATA)
-        svg = written.getvalue()
+        svg = self._render(self.size, "svg").decode()
         svg = svg[svg.index("<svg") :]
         # A browser needs neither metadata nor names of groups.
         svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
@@ -129,28 +119,29 @@ class Drawing:
 
     def render_print(self, how: Print) -> bytes:
         """Render the figure as PDF or SVG for a paper, at the paper's width and font size."""
-        import matplotlib
-        from matplotlib.figure import Figure
-
-        global _print
         width, height = how.width if self.in_a_column else max(how.width, PAGE), self.size[1]
         # only rows of full-width figures keep their height
         if not self.in_a_column or self.size[0] <= NARROW:
             height = max(1.8, height * width / self.size[0])
-        here = replace(how, width=width)
-        style = {**_STYLE, **how.style, "svg.hashsalt": self.name}
+        return self._render((width, height), how.format, replace(how, width=width))
+
+    def _render(self, size: tuple[float, float], format: str, how: Print | None = None) -> bytes:
+        import matplotlib
+        from matplotlib.figure import Figure
+
+        global _print
+        style = {**_STYLE, **(how.style if how else {}), "svg.hashsalt": self.name}
         with _ONE_AT_A_TIME, matplotlib.rc_context(style):
-            _print = here
-            try:
-                figure = Figure(figsize=(width, height), dpi=72, layout="constrained")
-                self.paint(figure)
-                readable(figure, here)
-                written = BytesIO()
-                none = {"CreationDate": None, "Creator": None, "Producer": None}
-                metadata = none if how.format == "pdf" else _NO_METADATA
-                figure.savefig(written, format=how.format, metadata=metadata)
-            finally:
-                _print = None
+            _print = how
+            figure = Figure(figsize=size, dpi=72, layout="constrained")  # SVG has 72 dots per inch
+            self.paint(figure)
+            if how is not None:
+                readable(figure, how)
+            if (layout := figure.get_layout_engine()) is not None:
+                layout.execute(figure)
+                figure.set_layout_engine(None)  # saving would draw and lay out a second time
+            written = BytesIO()
+            figure.savefig(written, format=format, metadata=dict.fromkeys(_METADATA[format]))
         return written.getvalue()
 
 
@@ -173,6 +164,13 @@ def share_limits(axes: Axes) -> None:
     axes.set_ylim(-0.03, 1.03)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
     percent_axis(axes.yaxis)
+
+
+def legend_below(figure: Figure, count: int, columns: int = 2) -> None:
+    """Add a legend of ``count`` series, from the first axes, below the figure; a single series needs none."""
+    if count > 1:
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(count, columns))
 
 
 def series(place: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -81,6 +81,12 @@ def listed(parts: Iterable[str], last: str = "and") -> str:
     """Join parts into a phrase: a, b and c."""
     *rest, end = list(parts) or [""]
     return f"{', '.join(rest)} {last} {end}" if rest else end
+
+
+def describe_runs(texts: Mapping[str, str], separator: str = "; ") -> str:
+    """Join texts about several runs, each after the name of its run; a single run is not named."""
+    named = (f"{run}: {text}" for run, text in texts.items())
+    return separator.join(named if len(texts) > 1 else texts.values())
 
 
 def group_name(group: dict[str, Label]) -> str:

@@ -177,7 +177,7 @@ def names_figure(result: NameGaps, report: ReportedRun) -> Drawing:
             f"{gap.kept:,}/{gap.kept_count:,}",
             f"{gap.changed:,}/{gap.changed_count:,}",
             p_value(gap.p),
-            sure=gap.p < SURE,
+            filled=gap.p < SURE,
         )
         for gap in (result.overall, *result.nouns)
     ]

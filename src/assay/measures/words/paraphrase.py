@@ -18,7 +18,7 @@ from assay.measures.success.rates import RATE, Rate, interval_note, rates, rates
 from assay.measures.views.heat_map import ACTIONS, NONE, OBJECTS, fill_cell, grid_axes, grid_map
 from assay.measures.views.style import FAINT, HALF, WIDTH, Drawing, series, share_limits
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import between, number, p_phrase, plural, points
+from assay.measures.views.wording import between, describe_runs, number, p_phrase, plural, points
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, paired_difference
 from assay.support.stats.resampling import table_correlation
@@ -258,19 +258,17 @@ def distance_figure(grid: Grid, report: ReportedRun) -> Drawing:
 
 def gap_figure(runs: Mapping[str, ObjectGap]) -> Drawing:
     """Plot success with the original object names and with other names."""
-    several = len(runs) > 1
     groups = {
-        name if several else "": [("name kept", gap.preserved), ("another name", gap.paraphrased)]
+        name if len(runs) > 1 else "": [("name kept", gap.preserved), ("another name", gap.paraphrased)]
         for name, gap in runs.items()
     }
-    costs = "; ".join(
-        (f"{name}: " if several else "")
-        + f"{points(gap.change)} points (95 % interval {between(gap.interval, 100)}, Newcombe over wordings)"
+    costs = {
+        name: f"{points(gap.change)} points (95 % interval {between(gap.interval, 100)}, Newcombe over wordings)"
         for name, gap in runs.items()
-    )
+    }
     caption = (
         "Paraphrases that keep the names of objects (none, addition) and paraphrases that change them. "
-        f"{costs}. Lines: 95 % Wilson intervals."
+        f"{describe_runs(costs)}. Lines: 95 % Wilson intervals."
     )
     return rates_drawing("object-gap", "Cost of another name", caption, groups)
 

@@ -19,9 +19,18 @@ from assay.measures.clustering import linear, shares
 from assay.measures.frames import require, valid_rows
 from assay.measures.measure import Measure, Panel, ReportedRun
 from assay.measures.result import MeasureError, Result
-from assay.measures.views.style import HALF, Drawing, series
+from assay.measures.views.style import HALF, Drawing, legend_below, series
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import KeyNumber, between, methods, number, percent, plural, signed
+from assay.measures.views.wording import (
+    KeyNumber,
+    between,
+    describe_runs,
+    methods,
+    number,
+    percent,
+    plural,
+    signed,
+)
 from assay.measures.words.names import WORDS
 from assay.measures.words.paraphrase import all_paraphrases, wording_columns
 from assay.support.stats.intervals import Interval
@@ -189,19 +198,17 @@ def sweep_figure(runs: Mapping[str, Sweep]) -> Drawing:
         axes.set_ylim(-3, 103)
         axes.set_xlabel("weight of keywords against structure, alpha")
         axes.set_ylabel("PRIDE")
-        if len(runs) > 1:
-            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+        legend_below(figure, len(runs))
 
-    slopes = []
+    slopes = {}
     for name, sweep in runs.items():
         interval, first = sweep.interval, sweep.points[0]
         method = f" (95 % interval {between(interval)}, {methods([interval])})" if interval else ""
         size = f"{plural(first.episodes, 'episode')} of {plural(first.wordings, 'wording')}"
-        head = f"{name}: slope" if len(runs) > 1 else "Slope"
-        slopes.append(f"{head} {signed(sweep.slope)} per unit of alpha{method}, {size}")
+        slopes[name] = f"slope {signed(sweep.slope)} per unit of alpha{method}, {size}"
     caption = (
         "PRIDE with more weight on structure (left) or keywords (right); band: 95 % Wilson intervals over wordings. "
-        f"{'; '.join(slopes)}."
+        f"Fitted line: {describe_runs(slopes)}."
     )
     return Drawing("alpha-sweep", "PRIDE by weight", caption, (HALF, 3.2), paint)
 

@@ -16,9 +16,9 @@ from assay.measures.result import MeasureError, Missing, Result
 from assay.measures.run_data import RunData
 from assay.measures.success.drops import DROPS
 from assay.measures.success.rates import RATE, Rate, interval_note, rates
-from assay.measures.views.style import HALF, Drawing, aside, series, share_limits
+from assay.measures.views.style import HALF, Drawing, aside, legend_below, series, share_limits
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import between, listed, p_phrase, plural
+from assay.measures.views.wording import between, describe_runs, listed, p_phrase, plural
 from assay.measures.views.wording import points as signed_points
 from assay.measures.words.names import WORDS
 from assay.support.stats.intervals import Interval, stratified_difference, widen_to_p
@@ -159,16 +159,14 @@ def curve_figure(
             axes.set_xticks(list(names), list(names.values()), **look)
         axes.set_xlabel(along if named or 0 not in places else f"{along} (0: control)")
         axes.set_ylabel("success")
-        if len(runs) > 1:
-            figure.legend(loc="outside lower center", ncols=min(len(runs), 2))
+        legend_below(figure, len(runs))
 
-    sizes = []
+    sizes = {}
     for run, curve in runs.items():
-        counts = [point.rate.count for point in curve.steps if point.rate.count]
-        few, many = min(counts, default=0), max(counts, default=0)
-        count = f"{few:,} to {many:,}" if few < many else f"{few:,}"
-        sizes.append((f"{run}: " if len(runs) > 1 else "") + f"{count} episodes at each point")
-    caption = f"{'; '.join(sizes)}. Lines: 95 % Wilson intervals."
+        counts = sorted({point.rate.count for point in curve.steps if point.rate.count}) or [0]
+        count = f"{counts[0]:,} to {counts[-1]:,}" if len(counts) > 1 else f"{counts[0]:,}"
+        sizes[run] = f"{count} episodes at each point"
+    caption = f"{describe_runs(sizes)}. Lines: 95 % Wilson intervals."
     if not all(point.plausible for point in points):
         caption += " Hollow markers: success is not expected."
     worst = min(points, key=lambda point: point.change or 0.0)

@@ -94,7 +94,8 @@ def place(
     """
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
     rotation = spot.rotation @ scene.gripper_pose()[1]
-    placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing)
+    is_tight = spot.tight and spot.outward is None
+    placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing, is_tight)
     yield from placing.carry(spot.position + outward)
     error = float(np.linalg.norm((spot.position + outward - scene.pose(entity)[0])[:2]))
     if not scene.fingers_touching(entity) or (spot.outward is None and error > max_error):
@@ -116,7 +117,7 @@ def place(
     if not (yield from placing.lower_onto_spot()):
         return False
     gripper = OPEN
-    if placing.is_tight:
+    if is_tight:
         gripper = HOLD_WIDTH  # a wide-open gripper may get caught between walls and lift them
         wide = scene.opening() + RELEASE_WIDTH_M
         for _ in range(8):
@@ -142,11 +143,8 @@ class _Placing:
     """Rotation of the gripper, (3, 3), if the object does not slip."""
     wanted: np.ndarray
     """Rotation of the object at the spot, shape (3, 3)."""
-
-    @property
-    def is_tight(self) -> bool:
-        """Whether the object is lowered between nearby obstacles."""
-        return self.spot.tight and self.spot.outward is None
+    is_tight: bool
+    """Whether the object is lowered between nearby obstacles."""
 
     def gripper_position(self, origin: np.ndarray) -> np.ndarray:
         """Return the position (3,) of the gripper for which the object's origin is at ``origin`` (3,)."""

@@ -276,7 +276,7 @@ def _position_above(scene: SceneState, entity: EntityIndex, grasp: Grasp) -> np.
 def _offset_from_under_overhang(scene: SceneState, entity: EntityIndex) -> np.ndarray:
     """Return the shortest horizontal offset (3,) out from under an overhang, or zero."""
     mine = scene.box(entity)
-    boxes = (scene.geom_box(geom) for geom in scene.solid_geoms_except(entity))
+    boxes = (scene.box(geom) for geom in scene.solid_geoms_except(entity))
     over = [
         box
         for box in boxes

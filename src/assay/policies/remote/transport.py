@@ -44,10 +44,10 @@ FIRST_DELAY_S, MAX_DELAY_S = 0.1, 5.0
 CLOSE_TIMEOUT_S = 1.0
 _UNAUTHORISED = (401, 403)
 _MESSAGE_TOO_BIG = 1009
-_SILENT = logging.getLogger(f"{__name__}.websockets")
+MUTED = logging.getLogger(f"{__name__}.websockets")
 """Muted logger for websockets: failures are raised and need not be logged as well."""
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
+MUTED.addHandler(logging.NullHandler())
+MUTED.propagate = False
 
 
 class RemoteError(PolicyError):
@@ -220,9 +220,7 @@ class Transport(ABC):
         try:
             yield lambda: max(deadline - time.monotonic(), 0.001)
         except BaseException as error:
-            self._connected = False
-            with contextlib.suppress(Exception):
-                self._abort()
+            Transport.close(self)  # at once, without the handshake of a websocket
             if isinstance(error, TimeoutError):
                 raise StalledError(text, f"no answer within {seconds:g} s") from None
             if isinstance(error, RemoteError) or not isinstance(error, Exception):
@@ -271,7 +269,7 @@ class WebsocketTransport(Transport):
                 compression=None,
                 max_size=MAX_REPLY_BYTES,
                 proxy=None,
-                logger=_SILENT,
+                logger=MUTED,
             ).__enter__()
         except PolicyError:
             raise

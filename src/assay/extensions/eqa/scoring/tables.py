@@ -209,11 +209,10 @@ def mistakes_table(results: ReportData) -> Table:
         raise MeasureError(NEEDS_MARKS)
     totals = {str(kind): sum(n for (_, own), n in counts.items() if own == kind) for kind in QuestionKind}
     rows: Rows = []
-    for group, parts in error_categories().items():
-        for part, members in parts.items():
-            for name in members:
-                shares = [counts[name, kind] / total if total else None for kind, total in totals.items()]
-                rows.append((group, part, name, sum(counts[name, kind] for kind in totals), *shares))
+    for name, category in error_categories().items():
+        shares = [counts[name, kind] / total if total else None for kind, total in totals.items()]
+        marked = sum(counts[name, kind] for kind in totals)
+        rows.append((category.group, category.part, name, marked, *shares))
     rows.append(("all", "", "", sum(totals.values()), *(1.0 if total else None for total in totals.values())))
     names = _columns("text", "group", "part", "kind of mistake")
     columns = (*names, Column("marked", "count"), *_columns("share", *totals))

@@ -91,7 +91,7 @@ class RldsSource:
             self.name = str(info["name"])
         except (OSError, ValueError, KeyError, TypeError):
             self.name = self.schema.name
-        self.rules = self.schema.rules
+        self.rules = self.schema.quality_rules
         self.total = None
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:

@@ -34,15 +34,14 @@ from assay.measures.views.style import (
     PINK,
     WIDTH,
     Drawing,
-    percent_axis,
     series,
     share_limits,
 )
 from assay.measures.views.table import Column, Table
-from assay.measures.views.wording import between, listed, number, p_phrase, plural, points, signed
-from assay.measures.words.paraphrase import DISTANCE_CORRELATION, OBJECT_GAP, ObjectGap
-from assay.measures.words.pride import SWEEP, Sweep
-from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run
+from assay.measures.views.wording import listed, number, p_phrase, plural
+from assay.measures.words.paraphrase import DISTANCE_CORRELATION, OBJECT_GAP
+from assay.measures.words.pride import SWEEP
+from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, drawn_by
 
 COLOURS = {"lexical": BLUE, "structural": ORANGE, "pragmatic": PINK, "": FAINT}
 """Colours of the action-type categories and of the original instruction."""
@@ -93,88 +92,6 @@ def cell_exhibits(run: PaperRun) -> Iterator[Part]:
         f"{plural(sum(cell.episodes for cell in cells), 'episode')}. Hatched cells have no episodes."
     )
     yield grid_map("success", "success rate in each cell", caption, cell_rates(run), _in_percent)
-
-
-@by_run(lambda run: run.data.result(OBJECT_GAP))
-def names_figure(gaps: dict[str, ObjectGap]) -> Drawing:
-    """Return Figure 7: success rates with and without the original object names."""
-
-    def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for place, gap in enumerate(gaps.values()):
-            tops = []
-            for offset, rate, colour in ((-0.2, gap.preserved, BLUE), (0.2, gap.paraphrased, ORANGE)):
-                x, share, interval = place + offset, rate.rate or 0.0, rate.interval
-                axes.bar(x, share, 0.36, color=colour)
-                if interval is not None:
-                    axes.vlines(x, interval.low, interval.high, color=INK, lw=1)
-                axes.text(x, 0.02, number(100 * share), ha="center", color="white", fontweight="bold")
-                tops.append(interval.high if interval is not None else 1.0)
-            axes.text(place, max(tops) + 0.03, f"{points(gap.change)}", ha="center", fontweight="bold")
-        share_limits(axes)
-        axes.set_ylim(0, 1.14)
-        rotated = len(gaps) > 4
-        axes.set_xticks(
-            range(len(gaps)), list(gaps), rotation=20 if rotated else 0, ha="right" if rotated else "center"
-        )
-        axes.set_xlim(-0.6, len(gaps) - 0.4)
-        percent_axis(axes.yaxis)
-        axes.set_ylabel("success")
-        axes.grid(visible=False, axis="x")
-        handles = [Patch(color=BLUE, label="original name (none, addition)")]
-        handles.append(Patch(color=ORANGE, label="another name (contextual, habitual)"))
-        figure.legend(handles=handles, loc="outside upper center", ncols=2)
-
-    differences = "; ".join(
-        f"{name}: {points(gap.change)} points ({between(gap.interval, 100)}), n = {gap.preserved.count:,} and "
-        f"{gap.paraphrased.count:,}"
-        for name, gap in gaps.items()
-    )
-    caption = (
-        "Paraphrases that keep the object names and those that change them; above each pair, the difference in "
-        f"points (95 % Newcombe interval over wordings). {differences}. Lines: 95 % Wilson intervals."
-    )
-    width = HALF if len(gaps) < 3 else WIDTH
-    return Drawing("names", "Success rate with original and other object names", caption, (width, 3.3), paint)
-
-
-@by_run(lambda run: run.data.result(SWEEP))
-def weight_figure(sweeps: dict[str, Sweep]) -> Drawing:
-    """Return Figure 13: PRIDE as a function of alpha, and its slope, steepest first."""
-
-    def paint(figure: Figure) -> None:
-        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
-        for place, (name, sweep) in enumerate(sweeps.items()):
-            look = series(place)
-            x = [point.alpha for point in sweep.points]
-            left.plot(x, [point.pride for point in sweep.points], label=name, markersize=4, **look)
-        left.set_xlabel("weight of keywords relative to structure, alpha")
-        left.set_ylabel("PRIDE")
-        order = sorted(sweeps, key=lambda name: -sweeps[name].slope)
-        for row, name in enumerate(order):
-            sweep, colour = sweeps[name], series(list(sweeps).index(name))["color"]
-            right.barh(row, sweep.slope, 0.6, color=colour)
-            if sweep.interval is not None:
-                right.hlines(row, sweep.interval.low, sweep.interval.high, color=INK, lw=1)
-        right.axvline(0, color=INK, lw=0.7)
-        right.set_yticks(range(len(order)), [f"{name}  {signed(sweeps[name].slope)}" for name in order])
-        right.set_xlabel("slope, PRIDE per unit of alpha")
-        right.grid(visible=False, axis="y")
-        figure.legend(*left.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-
-    slopes = "; ".join(
-        f"{name} {signed(sweep.slope)}"
-        + (f" ({between(sweep.interval)})" if sweep.interval is not None else "")
-        + f", n = {sweep.points[0].episodes:,}"
-        for name, sweep in sorted(sweeps.items(), key=lambda item: item[1].slope)
-    )
-    mean = signed(float(np.mean([sweep.slope for sweep in sweeps.values()])))
-    caption = (
-        "Left: PRIDE from structure alone (alpha 0) to keywords alone (alpha 1). Right: slope of the fitted line; "
-        f"negative if new keywords cost more than new structure. Steepest first, with 95 % intervals: {slopes}."
-        + (f" Mean slope: {mean}." if len(sweeps) > 1 else "")
-    )
-    return Drawing("weight", "PRIDE as a function of its weight", caption, (WIDTH, 3.4), paint)
 
 
 @by_run(cell_rates)
@@ -277,8 +194,8 @@ def _name_models(names: Iterable[str]) -> str:
 EXHIBITS = (
     ExhibitPlan("Figure 6", "Success rate in each cell, averaged over models", average_grid),
     ExhibitPlan("Figure 17", "Success rate in each cell, by model", cell_exhibits, of_each=True),
-    ExhibitPlan("Figure 7", "Original and other object names", names_figure),
+    drawn_by(OBJECT_GAP, "Figure 7", "Original and other object names"),
     ExhibitPlan("Figure 14", "Action types", action_figure),
-    ExhibitPlan("Figure 13", "PRIDE as a function of its weight", weight_figure),
+    drawn_by(SWEEP, "Figure 13", "PRIDE as a function of its weight"),
     ExhibitPlan("Figure 16", "Success rate against distance, by model", correlation_figure),
 )

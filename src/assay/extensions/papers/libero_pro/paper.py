@@ -6,21 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any
 
 import polars as pl
 import yaml
 
 from assay.episodes.spec import CONTROL
-from assay.measures.measure import Measure
 from assay.measures.memory.memorisation import MEMORISATION
 from assay.measures.result import MeasureError, Missing
 from assay.measures.success.drops import Drop, drops
 from assay.measures.success.rates import Rate, rates
-from assay.measures.views.style import Drawing
 from assay.measures.views.table import Column, Table, Value
 from assay.measures.world.curves import CORRUPTION, DISPLACEMENT, DISSIMILARITY
-from assay.report.papers import ExhibitPlan, Paper, PaperRun, Part, by_run, of_each, plan_sections
+from assay.report.papers import ExhibitPlan, Paper, PaperRun, Part, drawn_by, of_each, plan_sections
 from assay.support.stats.intervals import Interval, bernoulli_variance, wilson_interval
 
 SUITES = ("libero_goal", "libero_spatial", "libero_10", "libero_object")
@@ -214,17 +211,6 @@ def load_published() -> tuple[str, Mapping[str, Mapping[SuiteColumn, float]]]:
     }
 
 
-def _figure(label: str, title: str, measure: Measure[Any]) -> ExhibitPlan:
-    @by_run(lambda run: run.data.result(measure))
-    def make(results: dict[str, object]) -> Drawing:
-        if len(results) == 1:  # needs no legend
-            results = {"": next(iter(results.values()))}
-        drawing: Drawing = measure.draw_runs(results)
-        return drawing
-
-    return ExhibitPlan(label, title, make)
-
-
 LAYOUT = (
     (
         "Five dimensions on four suites",
@@ -245,10 +231,10 @@ LAYOUT = (
 EXHIBITS = (
     ExhibitPlan("Leaderboard", "Success rate by suite and dimension", leaderboard, has_published=True),
     ExhibitPlan("Gaps", "The same with intervals and the difference from the control", gaps),
-    _figure("Figure 1", "Repeated trajectories", MEMORISATION),
-    _figure("Figure 6", "Success over displacement", DISPLACEMENT),
-    _figure("Instructions", "Corrupted instructions", CORRUPTION),
-    _figure("Objects", "Dissimilar objects", DISSIMILARITY),
+    drawn_by(MEMORISATION, "Figure 1", "Repeated trajectories"),
+    drawn_by(DISPLACEMENT, "Figure 6", "Success over displacement"),
+    drawn_by(CORRUPTION, "Instructions", "Corrupted instructions"),
+    drawn_by(DISSIMILARITY, "Objects", "Dissimilar objects"),
 )
 make = plan_sections(LAYOUT, EXHIBITS)
 PAPER = Paper(

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -29,7 +28,6 @@ from assay.measures.time.timing import (
     REFERENCE_NOTE,
     Limit,
     limit_name,
-    limit_places,
     limits_axes,
     limits_by,
     possible,
@@ -45,18 +43,16 @@ from assay.measures.views.style import (
     WIDTH,
     Drawing,
     aside,
+    legend_below,
     points_axis,
     series,
-    share_limits,
 )
 from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import plural, thing
 from assay.measures.world.curves import LEVELS, SuccessCurve, curve
-from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, of_each
+from assay.report.papers import ExhibitPlan, PaperRun, Part, by_run, of_each, unnamed_if_single
 from assay.support.stats.intervals import Interval
 from assay.tasks.language.lexicon import object_of
-
-T = TypeVar("T")
 
 CELL_M = 0.015
 """Cell size of the path heat map, in metres."""
@@ -66,11 +62,6 @@ WITHIN = f" within {DEFAULT_LIMIT:g} times the reference time, if that is known"
 MARGIN_M = 0.02
 TIMELINES = 4
 """Number of timelines drawn per run."""
-
-
-def _unnamed_if_single(results: dict[str, T]) -> dict[str, T]:
-    """Return results by run, with an empty name for a single run, which needs no legend."""
-    return results if len(results) > 1 else {"": next(iter(results.values()))}
 
 
 def _positions(run: PaperRun) -> np.ndarray:
@@ -141,7 +132,7 @@ def _within_limit(frame: pl.DataFrame) -> pl.DataFrame:
 @by_run(lambda run: curve(_within_limit(run.data.plausible), "level"))
 def decline_figures(results: dict[str, SuccessCurve]) -> Iterator[Part]:
     """Yield Figure 5: success rate at each level, and the drop from each level to the next."""
-    curves = _unnamed_if_single(results)
+    curves = unnamed_if_single(results)
     success = LEVELS.draw_runs(curves)
     yield replace(success, caption=f"Success{WITHIN}. {success.caption}")
     yield _decline(curves)
@@ -179,7 +170,7 @@ def _decline(runs: Mapping[str, SuccessCurve]) -> Drawing:
         points_axis(axes.yaxis)
         axes.set_xlabel("from level to level")
         axes.set_ylabel("change in success, points")
-        _legend(figure, axes, len(runs), 2)
+        legend_below(figure, len(runs))
 
     caption = (
         f"Change in success{WITHIN}, from one level to the next over the initial states that both have. Lines: "
@@ -210,18 +201,12 @@ def radars(results: dict[str, dict[int, dict[str, tuple[Rate, ...]]]]) -> Drawin
             by_run = {name: result.get(level, {}) for name, result in results.items()}
             radar(axes, by_run, spokes, size=7, names=names)
             axes.set_title(f"level {level}", fontsize=9, pad=10)
-        _legend(figure, figure.axes[0], len(results), 5)
+        legend_below(figure, len(results), 5)
 
     single = "Lines along the spokes: 95 % Wilson intervals."
     intervals = single if len(results) == 1 else "Intervals are in Tables V to IX."
     caption = f"Success by label{WITHIN}; one spoke per label, 100 % at the rim. {intervals}"
     return Drawing("radars", "Success rate by label at each level", caption, (WIDTH, 3.2 * rows + 0.3), paint)
-
-
-def _legend(figure: Figure, axes: Axes, count: int, columns: int) -> None:
-    if count > 1:
-        handles, names = axes.get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=min(count, columns))
 
 
 @by_run(
@@ -232,7 +217,7 @@ def _legend(figure: Figure, axes: Axes, count: int, columns: int) -> None:
 def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
     """Return Figure 7: success rate against the time limit, for each level."""
     levels = sorted({level for result in results.values() for level in result})
-    runs = _unnamed_if_single(results)
+    runs = unnamed_if_single(results)
     rows = -(-len(levels) // PANELS_PER_ROW)
 
     def paint(figure: Figure) -> None:
@@ -243,7 +228,7 @@ def limits_figures(results: dict[str, dict[int, tuple[Limit, ...]]]) -> Drawing:
             axes.tick_params(axis="x", labelsize=6.5)
         for axes in list(grid.flat)[len(levels) :]:
             axes.set_axis_off()
-        _legend(figure, grid[0, 0], len(results), 4)
+        legend_below(figure, len(results), 4)
 
     count = sum(limits[0].count for result in results.values() for limits in result.values())
     episodes = plural(count, "episode")
@@ -260,10 +245,10 @@ class Touching:
     count: int
     things: float
     """Mean number of distinct objects touched per episode."""
-    astray: float
+    rate: float
     """Fraction of episodes in which an object not named by the goal is touched."""
     interval: Interval
-    """Wilson interval of ``astray``, clustered by initial state and variant."""
+    """Wilson interval of ``rate``, clustered by initial state and variant."""
     recovered: int
     """Number of episodes in which such an object is touched and that still succeed within the limit."""
 
@@ -334,37 +319,24 @@ def contact_exhibits(runs: Sequence[PaperRun]) -> Iterator[Part]:
         Column("time limit", value=lambda row: limit_name(row[1].factor)),
         Column("n", "count", value=lambda row: row[1].count),
         Column("objects touched, mean", "number", value=lambda row: row[1].things),
-        Column("touched another object", "share", value=lambda row: row[1].astray),
+        Column("touched another object", "share", value=lambda row: row[1].rate),
         Column("95 % interval", "share", value=lambda row: row[1].interval),
         Column("and still succeeded", "count", value=lambda row: row[1].recovered),
         note=f"Another object: one that the goal does not name. {REFERENCE_NOTE} "
         "95 % Wilson intervals, widened for the correlation of episodes that share an initial state or variant.",
     )
-    yield _contacts_figure(_unnamed_if_single(results))
+    yield _contacts_figure(unnamed_if_single(results))
     for place, run in enumerate((run for run in runs if run.name in results), start=1):
         with suppress(MeasureError):
             yield _timelines(run, f"timelines-{place}", several=len(results) > 1)
     yield from missing
 
 
-def _contacts_figure(results: dict[str, tuple[Touching, ...]]) -> Drawing:
-    places = limit_places(limit.factor for limits in results.values() for limit in limits)
-    factors = list(places)
-
+def _contacts_figure(results: Mapping[str, tuple[Touching, ...]]) -> Drawing:
     def paint(figure: Figure) -> None:
-        axes = figure.subplots()
-        for number, (name, limits) in enumerate(results.items()):
-            look = series(number)
-            offset = aside(number, len(results)) * len(factors)
-            x = np.array([places[limit.factor] for limit in limits]) + offset
-            axes.plot(x, [limit.astray for limit in limits], label=name, **look)
-            low, high = ([getattr(limit.interval, end) for limit in limits] for end in ("low", "high"))
-            axes.vlines(x, low, high, color=look["color"], lw=1.1)
-        axes.set_xticks(range(len(factors)), [limit_name(factor) for factor in factors])
-        share_limits(axes)
-        axes.set_xlabel("time limit, multiples of the reference time")
-        axes.set_ylabel("touched another object")
-        _legend(figure, axes, len(results), 2)
+        limits_axes(figure.subplots(), results)
+        figure.axes[0].set_ylabel("touched another object")
+        legend_below(figure, len(results))
 
     caption = (
         "Share of episodes in which the robot touches an object that the goal does not name, within each limit. "
