@@ -45,7 +45,7 @@ MIN_DISPLACEMENT_M = 0.005
 """Minimum displacement of a bystander that is recorded, in metres; settling objects move less."""
 MIN_TILT_DEG = 5.0
 """Minimum tilt of a bystander that is recorded, in degrees."""
-MIN_OPENED_SHARE = 0.05
+MIN_OPENED_FRACTION = 0.05
 """Minimum opening of a drawer or door that is recorded, as a fraction of its range."""
 MIN_FORCE_N = 0.5
 """Minimum force that is recorded, in newtons."""
@@ -312,7 +312,7 @@ class EffectWatch:
                 part.name: round(opened, 3)
                 for part in self._parts.values()
                 if part.closed
-                and (opened := (float(data.qpos[part.place]) - part.start) / part.way) > MIN_OPENED_SHARE
+                and (opened := (float(data.qpos[part.place]) - part.start) / part.way) > MIN_OPENED_FRACTION
             },
             forces=_above(self._names, self._forces, MIN_FORCE_N, 1),
             arm={self._names[owner]: steps for owner, steps in sorted(self._arm.items())},

@@ -213,17 +213,17 @@ class Controller:
 
     def hold(self) -> None:
         """Set the goal to the current pose."""
-        self.look()
+        self.update()
         self._goal_position = self._arm.position.copy()
         self._goal_rotation = self._arm.rotation.reshape(3, 3).copy()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Update the inputs from the current data, whose kinematics must be up to date."""
         mujoco.mj_jacSite(self._model, self._data, self._linear, self._angular, self._site)
         self._arm = self._live
 
-    def remember(self) -> None:
-        """Freeze the inputs at their last update until the next `look`, regardless of changes to the data."""
+    def freeze(self) -> None:
+        """Freeze the inputs at their last update until the next `update`, regardless of changes to the data."""
         if self._arm is self._live:
             fields = _ArmState.__dataclass_fields__
             self._arm = _ArmState(**{name: getattr(self._live, name).copy() for name in fields})
@@ -240,14 +240,14 @@ class Controller:
 
     def resume(self, drive: Drive) -> None:
         """Restore a state. The data must already hold the matching simulation state, with up-to-date kinematics."""
-        self.look()
+        self.update()
         self._goal_position, self._goal_rotation = drive.goal_position.copy(), drive.goal_rotation.copy()
         self.grip = drive.grip
         self._ctrl[:] = drive.actuators
         self._data.qacc_warmstart[:] = drive.warm_start
 
     @property
-    def seen_pose(self) -> tuple[np.ndarray, np.ndarray]:
+    def last_pose(self) -> tuple[np.ndarray, np.ndarray]:
         """Position (3,), in metres, and orientation (3, 3) of the grip site at the last update."""
         return self._arm.position.copy(), self._arm.rotation.reshape(3, 3).copy()
 

@@ -255,12 +255,12 @@ def _axis(surface: _Surface) -> _Axis | None:
             radial = np.abs(np.einsum("ij,ij->i", out, away)) / reach > _RADIAL
             weights = areas[side] * np.where(radial, 1.0, 0.05)
         else:
-            share = float(areas[side][radial].sum() / areas[side].sum())
+            fraction = float(areas[side][radial].sum() / areas[side].sum())
             sectors = np.floor(np.arctan2(out[radial, 1], out[radial, 0]) / (np.pi / 4)).astype(int) % 8
-            if share > best[0] and len(np.unique(sectors)) == 8:  # the surface goes all the way round
+            if fraction > best[0] and len(np.unique(sectors)) == 8:  # the surface goes all the way round
                 radius = float(reach[radial].max())
-                best = share, _Axis(along, (across[0], across[1]), centre, radius)
-                if share > _CLEARLY_ROUND:
+                best = fraction, _Axis(along, (across[0], across[1]), centre, radius)
+                if fraction > _CLEARLY_ROUND:
                     break
     return best[1]
 

@@ -45,7 +45,7 @@ MAIN = CAMERAS[0]
 """The camera that shows the entire workspace."""
 IMAGE_PIXELS = 256
 """Height and width, in pixels, of the image in which visible pixels are counted."""
-MIN_SHARE = 0.25
+MIN_FRACTION = 0.25
 """Minimum fraction of an object's pixels that must be unoccluded in one camera's image for it to be visible."""
 PIXELS = 20
 """Minimum number of pixels of a visible object in one camera's image."""
@@ -104,12 +104,12 @@ class Visibility:
 
     pixels: float
     """Number of visible pixels in an image of 256 x 256."""
-    share: float
+    fraction: float
     """Visible fraction of the pixels that the object would cover without occlusion or image borders, 0 to 1."""
 
-    def is_visible(self, share: float = MIN_SHARE, pixels: float = PIXELS) -> bool:
+    def is_visible(self, fraction: float = MIN_FRACTION, pixels: float = PIXELS) -> bool:
         """Return whether the object counts as visible."""
-        return self.share >= share and self.pixels >= pixels
+        return self.fraction >= fraction and self.pixels >= pixels
 
 
 def measure_visibility(
@@ -127,9 +127,9 @@ def measure_visibility(
     for eye in eyes:
         # Position and axes of the camera in the frame of each box.
         start = np.einsum("nji,nj->ni", axes, eye.position - centre)
-        looks = np.einsum("nji,jk->nik", axes, eye.axes)
+        directions = np.einsum("nji,jk->nik", axes, eye.axes)
         seen, alone = _cast_rays(
-            start, looks, half, _windows(eye, centre, axes, half), owner, len(every), eye.widest
+            start, directions, half, _windows(eye, centre, axes, half), owner, len(every), eye.widest
         )
         for number, name in enumerate(objects):
             whole = max(int(alone[number]), 1)
@@ -158,7 +158,7 @@ def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndar
 @machine_code
 def _cast_rays(
     start: np.ndarray,
-    looks: np.ndarray,
+    directions: np.ndarray,
     half: np.ndarray,
     windows: np.ndarray,
     owner: np.ndarray,
@@ -180,7 +180,9 @@ def _cast_rays(
                 x, y = (column - middle) * scale, (row - middle) * scale
                 enter, leave = 0.0, np.inf
                 for axis in range(3):
-                    way = x * looks[box, axis, 0] + y * looks[box, axis, 1] - looks[box, axis, 2]
+                    way = (
+                        x * directions[box, axis, 0] + y * directions[box, axis, 1] - directions[box, axis, 2]
+                    )
                     if abs(way) < 1e-9:
                         way = 1e-9
                     one = (-half[box, axis] - start[box, axis]) / way
@@ -257,7 +259,7 @@ def newly_hidden(before: Scene, after: Scene) -> list[str]:
 
 def _clearness(views: Iterable[Visibility]) -> float:
     """Return the visibility to the best camera; at least 1 if an object is visible with the planning margin."""
-    return max(min(view.share / MIN_SHARE, view.pixels / PIXELS) for view in views) / MARGIN
+    return max(min(view.fraction / MIN_FRACTION, view.pixels / PIXELS) for view in views) / MARGIN
 
 
 @lru_cache(maxsize=256)
@@ -345,7 +347,7 @@ def _shape(
 
     ``opened`` names the regions that are initially open; an empty name stands for the entity itself.
     """
-    model, data = resting_model(pack, Entity("thing", category), fixture=fixture)
+    model, data = resting_model(pack, Entity("entity", category), fixture=fixture)
     mechanism = OPENING.get(category)
     for joint in range(model.njnt if mechanism is not None and opened else 0):
         names = {
