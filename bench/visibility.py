@@ -21,10 +21,10 @@ from assay.experiments import load_experiment
 from assay.perturb.world.ground import movable
 from assay.sim import visibility as planned_view
 from assay.sim.compile import compile_scene
-from assay.sim.packs.registry import load_pack
+from assay.sim.packs.registry import load_pack, planning_pack
 from assay.sim.render import CAMERAS
 from assay.sim.simulation import Simulation
-from assay.sim.visibility import IMAGE_PIXELS, MIN_SHARE, PIXELS, planned_sights
+from assay.sim.visibility import IMAGE_PIXELS, MIN_FRACTION, PIXELS, planned_visibility
 from assay.support.streams import stream
 from assay.tasks import Task
 from bench.figure import Figure
@@ -58,7 +58,7 @@ class Seen:
     @property
     def visible(self) -> bool:
         pairs = zip(self.pixels, self.alone, strict=True)
-        return any(shown >= max(PIXELS, MIN_SHARE * whole) for shown, whole in pairs)
+        return any(shown >= max(PIXELS, MIN_FRACTION * whole) for shown, whole in pairs)
 
 
 def measure() -> list[Figure]:
@@ -142,11 +142,11 @@ def _planning() -> Figure:
     """Time the visibility check for every built-in scene, with warm caches."""
     scenes = [task.scene for task in tasks.resolve("all")]
     for scene in scenes:
-        planned_sights(scene)
-    planned_view._planned_sights.cache_clear()
+        planned_visibility(scene, planning_pack())
+    planned_view.planned_visibility.cache_clear()
     start = time.process_time()
     for scene in scenes:
-        planned_sights(scene)
+        planned_visibility(scene, planning_pack())
     each = 1e3 * (time.process_time() - start) / len(scenes)
     return Figure("what the cameras will see of a scene, CPU", each, "ms", 20.0, note=f"{len(scenes)} scenes")
 

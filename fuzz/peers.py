@@ -223,7 +223,8 @@ class Servers:
         try:
             with in_time(6 * PATIENCE):
                 policy.reset(Instruction("turn on the stove"), EpisodeSpec("libero_goal/7", 0))
-                policy.act(self._seen)
+                actions = policy.act(self._seen)
+                assert actions.ndim == 2 and actions.shape[1] == 7 and np.isfinite(actions).all()
         finally:
             policy.close()
         return 1
@@ -374,7 +375,8 @@ class Zmq(Servers):
         try:
             with in_time(6 * PATIENCE):
                 policy.reset(Instruction("turn on the stove"), EpisodeSpec("libero_goal/7", 0))
-                policy.act(self._seen)
+                actions = policy.act(self._seen)
+                assert actions.ndim == 2 and actions.shape[1] == 7 and np.isfinite(actions).all()
         finally:
             policy.close()
             ended.set()

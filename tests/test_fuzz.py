@@ -16,7 +16,7 @@ SLICES = {
     "result-tables": 25,
     "rlds": 6,
 }
-SLICES |= {"lerobot": 12, "endpoints": 6, "zmq": 4}
+SLICES |= {"lerobot": 12, "endpoints": 6, "websockets": 40, "zmq": 4}
 
 
 @pytest.mark.extensions()

@@ -45,7 +45,8 @@ def test_several_runs_of_one_policy_have_a_joint_diagnosis(assay: Callable, tmp_
     _, _, joint = said.out.partition("oracle, from one and two together\n")
     assert said.status == 0 and "Fails unperturbed tasks?" in joint, said.out
     assert said.out.count("Not tested") == said.out.count("Not tested by any of these runs") > 0, "said once"
-    assert "Not tested: memorises" in assay("report", one).out
+    alone = assay("report", one).out
+    assert "memorised trajectories; ignores the instruction" in alone and "thrown off" not in alone
 
 
 def test_which_failures_are_near_is_an_option(assay: Callable, tmp_path: Path):

@@ -11,8 +11,17 @@ import polars as pl
 import pytest
 
 from assay.episodes.spec import Label
-from assay.measures import MeasureError, Paths, failures
-from assay.measures.failure.near_far import OURS, PAPER, QUANTILES, NearFar, NearFarFailures, NearFarRule
+from assay.measures import MeasureError
+from assay.measures.failure.near_far import (
+    OURS,
+    PAPER,
+    QUANTILES,
+    NearFar,
+    NearFarFailures,
+    NearFarRule,
+    failures,
+)
+from assay.measures.memory.paths import Paths
 from assay.runs.store import Store
 
 from .conftest import Made, dtw

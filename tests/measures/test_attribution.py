@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from assay.measures import Flaw, MeasureError, Verdict, attribution, diagnose, profile
-from assay.measures.attribution import ATTRIBUTION
+from assay.measures import Flaw, MeasureError, Verdict, diagnose, profile
+from assay.measures.attribution import ATTRIBUTION, attribution
 from assay.measures.sentences import format_finding
 from assay.perturb.world.objects import Recolour, Resize
 from assay.perturb.world.position import Displace

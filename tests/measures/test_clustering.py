@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 from scipy.special import expit
 
-from assay.measures import compare, overestimation, pride, sweep
+from assay.measures import compare
 from assay.measures.clustering import UNVARIED, mean, medians, shares
+from assay.measures.words.pride import overestimation, pride, sweep
 from assay.support.stats.intervals import wilson_interval
 
 TASKS, SEEDS, WORDINGS = 5, 6, 12

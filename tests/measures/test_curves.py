@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from assay.measures import MeasureError, curve, profile
-from assay.measures.world.curves import CORRUPTION
+from assay.measures import MeasureError, profile
+from assay.measures.world.curves import CORRUPTION, curve
 
 
 def test_curve_of_levels_starts_at_the_control_with_losses_per_step(run, made):

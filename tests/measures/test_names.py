@@ -4,8 +4,9 @@ from itertools import product
 
 import pytest
 
-from assay.measures import MeasureError, label_changes, name_gaps
+from assay.measures import MeasureError, label_changes
 from assay.measures.frames import find_renamed
+from assay.measures.words.names import name_gaps
 
 
 def test_nouns_are_kept_or_renamed_word_for_word():

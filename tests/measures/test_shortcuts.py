@@ -53,7 +53,7 @@ def test_blind_spots_are_conditions_solved_significantly_with_success_expected()
 
 def test_few_episodes_are_undecided_and_a_stricter_share_changes_the_answer():
     few = shortcuts({BLIND: frame({"control": 1}, seeds=1)})
-    assert few.rows[0].cells["blind"].solved is Solved.OPEN
+    assert few.rows[0].solved["blind"] is Solved.OPEN
     assert describe_shortcuts(few) == [
         "without words (blind): undecided in the only condition in which success is expected: control.",
         "Too few episodes to decide: control (n = 2; at least 4 per condition are needed). Use more --seeds "
@@ -68,7 +68,7 @@ def test_few_episodes_are_undecided_and_a_stricter_share_changes_the_answer():
 
 def test_condition_without_episodes_of_a_policy_is_reported():
     found = shortcuts({ORACLE: frame({"control": 1, "moved": 1}), BLIND: frame({"control": 1})})
-    assert found.rows[1].cells["blind"].solved is Solved.UNKNOWN
+    assert found.rows[1].solved["blind"] is Solved.UNKNOWN
     assert shortcuts_table(found, "pro").formatted_rows[1][3] == NOT
     with pytest.raises(MeasureError, match="no episode"):
         shortcuts({BLIND: frame({})})

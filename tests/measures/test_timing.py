@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from assay.measures import MeasureError, efficiency, no_mistakes, time_limits, time_to_success
-from assay.measures.time.timing import limits_by, within_limit
+from assay.measures import MeasureError
+from assay.measures.time.timing import (
+    efficiency,
+    limits_by,
+    no_mistakes,
+    time_limits,
+    time_to_success,
+    within_limit,
+)
 
 GOAL = "On akita_black_bowl_1 flat_stove_1_cook_region"
 

@@ -54,7 +54,9 @@ def test_overestimation_is_reported_only_if_significant(found: Profile):
     )
     told = {
         interval: " ".join(
-            describe_results(found.with_results(overestimation=replace(over, interval=interval)))[0]
+            describe_results(
+                Profile(0, 0, {}, {**found, "overestimation": replace(over, interval=interval)})
+            )[0]
         )
         for interval in (over.interval, Interval(-0.01, 0.26, "bootstrap"), None)
     }

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from assay.cli.runs import _terminal_summary
-from assay.measures import Paths, failures
 from assay.measures.failure.failures import (
     failures_table,
     types_table,
 )
-from assay.measures.failure.near_far import PAPER, NearFarFailures, NearFarRule
+from assay.measures.failure.near_far import PAPER, NearFarFailures, NearFarRule, failures
+from assay.measures.memory.paths import Paths
 from assay.measures.views.table import Column, Table, latex
 from assay.measures.views.wording import (
     between,

@@ -40,19 +40,14 @@ TEXT = """(define (problem LIBERO_Tabletop_Manipulation)
 CASES = [
     # parentheses
     ("(On bowl_1 plate_1)))\n)", "(On bowl_1 plate_1)))\n", 1, "'(define' is never closed"),
-    ("(On bowl_1 plate_1)))\n)", "(On bowl_1 plate_1)))\n))", 27, "')' closes nothing"),
+    ("(On bowl_1 plate_1)))\n)", "(On bowl_1 plate_1)))\n))", 27, "unmatched ')'"),
     ("main_table - table)", "main_table - table))", 16, "text after the end of the task on line 15"),
     ("(:goal", "(" * 70, 25, "nested more than 64 levels deep"),
     # sections
     ("(define", "(defin", 1, "begins with '(define', not with '(defin'"),
     ("(:language put the bowl on the plate)", "", 1, "section ':language' is missing"),
     ("(:init", "(:inti", 22, "unknown section ':inti'; did you mean ':init'?"),
-    (
-        "(:domain robosuite)",
-        "(:domain robosuite) (:domain robosuite)",
-        2,
-        "section ':domain' was already given",
-    ),
+    ("(:domain", "(:domain robosuite) (:domain", 2, "section ':domain' was already given"),
     ("(:domain robosuite)", "(:domain behavior)", 2, "the domain is 'behavior', not 'robosuite'"),
     ("Tabletop_Manipulation)", "Tabeltop_Manipulation)", 1, "unknown problem"),
     ("put the bowl on the plate", "", 3, "the instruction in ':language' is empty"),
@@ -85,12 +80,7 @@ CASES = [
     ("(And (On bowl_1 plate_1))", "(And (On bowl_1 plat_1))", 26, "unknown object or region 'plat_1'"),
     ("(And (On bowl_1 plate_1))", "(And (Uprighton bowl_1))", 26, "UprightOn takes 2 names, not 1"),
     ("(And (On bowl_1 plate_1))", "(And)", 25, "the goal is empty"),
-    (
-        "(And (On bowl_1 plate_1))",
-        "(On bowl_1 plate_1) (Open bowl_1)",
-        25,
-        "':goal' takes only one predicate",
-    ),
+    ("(And (On bowl_1 plate_1))", "(Open bowl_1) (Open bowl_1)", 25, "':goal' takes only one predicate"),
     ("(And (On bowl_1 plate_1))", "(And (Not (On bowl_1 plate_1)))", 26, "'Not' is not supported"),
     ("(And (On bowl_1 plate_1))", "(And (On bowl_1 (plate_1)))", 26, "expected names without parentheses"),
 ]

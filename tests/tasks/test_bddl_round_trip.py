@@ -97,24 +97,6 @@ def test_a_written_task_is_parsed_back_equal(task: Task):
     assert bddl.write(bddl.parse(text, id=task.id)) == text
 
 
-@given(st.data())
-def test_a_damaged_file_is_read_or_rejected(data: st.DataObject):
-    words = bddl.write(load("libero_10/3")).replace("(", " ( ").replace(")", " ) ").split(" ")
-    place = data.draw(st.integers(0, len(words) - 1))
-    length = data.draw(st.integers(0, 4))
-    junk = st.sampled_from(["(", ")", "-", ";", ":target", "On", "nan", "\n", "\x1b[0m", "'"]) | st.text(
-        max_size=5
-    )
-    words[place : place + length] = data.draw(st.lists(junk, max_size=4))
-    try:
-        task = bddl.parse(" ".join(words), id="damaged", file="damaged.bddl")
-    except BDDLError as error:
-        assert str(error).startswith("damaged.bddl:")
-        assert str(error).isprintable()
-    else:
-        assert bddl.parse(bddl.write(task), id="damaged") == task
-
-
 @given(st.text(st.sampled_from("() \n;-:aE0.define")))
 def test_any_text_is_rejected(text: str):
     with pytest.raises(BDDLError) as caught:

@@ -38,16 +38,10 @@ def test_a_task_is_trained_with_all_and_its_own_suite(id: str, suites: tuple[str
     assert tuple(dict.fromkeys(each.id.split("/")[0] for each in tasks.trained_with(id))) == suites
 
 
-def test_every_task_is_sound_and_survives_a_task_file():
-    for id in tasks.built_in_ids():
-        task = tasks.load(id)
-        tasks.check(task)
-        assert bddl.parse(bddl.write(task), id=id) == task
-
-
 def test_every_task_equals_its_task_file(shared: Path):
     for id in tasks.built_in_ids():
         entry = tasks.entry(id)
+        assert bddl.parse(bddl.write(entry.task), id=id) == entry.task
         file = bddl.read(shared / "libero/bddl" / id.split("/")[0] / f"{entry.file}.bddl")
         assert entry.task.scene == file.scene, id
         assert entry.task.goal == file.goal, id
@@ -90,10 +84,7 @@ def test_instructions_are_the_ones_policies_were_trained_on():
         ("libero_gaol/0", "unknown suite 'libero_gaol'; did you mean 'libero_goal'?"),
         ("libero_goal/10", "unknown task 'libero_goal/10'; 'libero_goal' has the tasks libero_goal/0"),
         ("libero_goal/" + "0" * 5000, "'libero_goal' has the tasks"),
-        (
-            "libero_goal",
-            "unknown task 'libero_goal'; write the suite and the number, such as 'libero_goal/0'",
-        ),
+        ("libero_goal", "write the suite and the number, such as 'libero_goal/0'"),
         ("", "unknown task ''"),
     ],
 )

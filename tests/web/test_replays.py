@@ -18,7 +18,7 @@ from assay.runs.store import Store
 from assay.runs.worker import EpisodeRunner, WorkerConfig
 from assay.web import replays as module
 from assay.web.episodes import _find_own_video
-from assay.web.replays import EpisodeRecording, RenderStatus, Replays
+from assay.web.replays import STILL, VIDEO, EpisodeRecording, RenderStatus, Replays
 
 
 def wait_for(ask: Callable[[], RenderStatus]) -> RenderStatus:
@@ -59,19 +59,19 @@ def replays(drawing: str, folder: Path) -> Iterator[Replays]:
 
 
 def test_a_video_is_rendered_once_and_cached(replays: Replays, recorded: EpisodeRecording, folder: Path):
-    video = wait_for(lambda: replays.video(recorded))
+    video = wait_for(lambda: replays.find(recorded, VIDEO))
     assert video.path == folder / f"{recorded.name}.mp4" and video.message == ""
     assert count_frames(video.path) == (len(recorded.actions) // 2 + 1 + HOLD_S * 10, 10.0)
     with Replays(folder) as later:  # another server uses the same cache
-        assert later.video(recorded) == video
+        assert later.find(recorded, VIDEO) == video
 
 
 def test_a_replay_that_differs_from_the_record_is_reported(replays: Replays, recorded: EpisodeRecording):
     differing = replace(recorded, actions=recorded.actions[:4], outcome="success")
-    still = wait_for(lambda: replays.still(differing))
+    still = wait_for(lambda: replays.find(differing, STILL))
     assert still.path is not None and still.path.read_bytes()[:2] == b"\xff\xd8"
     assert "the recorded episode ended in success after 4" in still.message
-    assert wait_for(lambda: replays.still(recorded)).message == ""
+    assert wait_for(lambda: replays.find(recorded, STILL)).message == ""
 
 
 def test_a_failure_is_reported_once_and_then_retried(
@@ -79,22 +79,22 @@ def test_a_failure_is_reported_once_and_then_retried(
 ):
     with Replays(tmp_path / "file") as broken:
         (tmp_path / "file").write_text("not a folder")
-        assert "cannot be written" in wait_for(lambda: broken.still(recorded)).message
+        assert "cannot be written" in wait_for(lambda: broken.find(recorded, STILL)).message
         (tmp_path / "file").unlink()
-        assert wait_for(lambda: broken.still(recorded)).state == "ready"
+        assert wait_for(lambda: broken.find(recorded, STILL)).state == "ready"
     with Replays(tmp_path / "killed") as killed:
-        killed.still(recorded)
+        killed.find(recorded, STILL)
         assert killed._pool is not None
         (process,) = killed._pool._processes.values()
         process.kill()
-        assert "ended unexpectedly" in wait_for(lambda: killed.still(recorded)).message
-        assert wait_for(lambda: killed.still(recorded)).state == "ready"
+        assert "ended unexpectedly" in wait_for(lambda: killed.find(recorded, STILL)).message
+        assert wait_for(lambda: killed.find(recorded, STILL)).state == "ready"
 
 
 def test_closing_ends_running_and_queued_jobs(drawing: str, recorded: EpisodeRecording, tmp_path: Path):
     with Replays(tmp_path) as replays:
         for count in (8, 7, 6):
-            replays.video(replace(recorded, actions=recorded.actions[:count]))
+            replays.find(replace(recorded, actions=recorded.actions[:count]), VIDEO)
         time.sleep(0.2)
         assert replays._pool is not None
         (process,) = replays._pool._processes.values()
@@ -107,9 +107,9 @@ def test_queued_files_that_no_page_waits_for_are_dropped(
     with Replays(tmp_path) as replays:
         several = [replace(recorded, actions=recorded.actions[:count]) for count in (8, 7, 6, 5)]
         for episode in several:
-            replays.video(episode)
+            replays.find(episode, VIDEO)
         monkeypatch.setattr(module, "INTEREST_S", 0.0)
-        assert wait_for(lambda: replays.video(several[0])).state == "ready"
+        assert wait_for(lambda: replays.find(several[0], VIDEO)).state == "ready"
         assert not (tmp_path / f"{several[-1].name}.mp4").exists()
 
 
@@ -121,7 +121,7 @@ def test_the_least_recently_used_files_are_deleted(
         old.write_bytes(bytes(1_000_000))
         os.utime(old, (1, 1))
     monkeypatch.setattr(module, "MAX_CACHE_BYTES", 1_000_000)
-    still = wait_for(lambda: replays.still(replace(recorded, actions=recorded.actions[:3])))
+    still = wait_for(lambda: replays.find(replace(recorded, actions=recorded.actions[:3]), STILL))
     assert not list(folder.glob("?.mp4")) and still.path is not None and still.path.exists()
 
 
@@ -129,7 +129,7 @@ def test_the_least_recently_used_files_are_deleted(
 def test_a_tabletop_episode_has_one_frame_per_action(replays: Replays):
     spec = EpisodeSpec("tabletop/T1/L1", 0, pack="tabletop")
     actions = EpisodeRunner(WorkerConfig("oracle", "tabletop")).run(spec).trajectory.actions
-    video = wait_for(lambda: replays.video(EpisodeRecording(spec, actions, "success")))
+    video = wait_for(lambda: replays.find(EpisodeRecording(spec, actions, "success"), VIDEO))
     assert (video.state, video.message) == ("ready", "")
     assert count_frames(video.path) == (len(actions) + 1 + HOLD_S, 1.0)
 
@@ -139,16 +139,15 @@ def test_missing_rendering_is_reported(
 ):
     monkeypatch.setenv("MUJOCO_GL", "nothing")
     with Replays(tmp_path) as replays:
-        video = wait_for(lambda: replays.video(recorded))
+        video = wait_for(lambda: replays.find(recorded, VIDEO))
     assert video.state == "failed" and "MUJOCO_GL is 'nothing'" in video.message
 
 
 def test_episodes_that_cannot_be_replayed_fail_at_once(recorded: EpisodeRecording, tmp_path: Path):
-    none, many = (replace(recorded, actions=np.zeros((count, 7), np.float32)) for count in (0, 9999))
-    own = tmp_path / "own.mp4"
+    none, own = replace(recorded, actions=np.zeros((0, 7), np.float32)), tmp_path / "own.mp4"
     with Replays(tmp_path) as replays:
-        assert "No actions" in replays.video(none).message and "at most 3000" in replays.still(many).message
-        assert replays.video(replace(none, own_video=own)).path == own
+        assert "No actions" in replays.find(none, VIDEO).message
+        assert replays.find(replace(none, own_video=own), VIDEO).path == own
 
 
 def test_a_runs_own_video_is_found_only_in_its_folder(tmp_path: Path):

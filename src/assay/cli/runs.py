@@ -101,7 +101,11 @@ def report(
             built = build(reports, compared, left_out)
             page = built.write(out)
         if target != "-":
-            say(f"written to {page}")
+            for report in reports:
+                name = f"{report.name}: " if len(reports) > 1 else ""
+                for sentence in report.conclusions.found:
+                    output.print(style_text(f"{name}{sentence}", "bold"), soft_wrap=True, highlight=False)
+            say(f"report written to {page}")
         if how is not None:
             with working("printing"):
                 wide = write_for_papers(
@@ -117,7 +121,9 @@ def report(
     lines = [f"{report.name}: {banner}" for report in written for banner in banners(report)]
     for line in (*lines, *(f"left out: {reason}" for reason in left_out.values())):
         say(line, aside=True)
-    if left_out:
+    if only_errors := all(report.only_errors for report in reports):
+        say("nothing can be measured: every episode ended in an error", aside=True)
+    if left_out or only_errors:
         raise typer.Exit(1)
 
 
@@ -160,7 +166,7 @@ def _terminal_summary(reports: Sequence[RunReport]) -> Iterator[list[Line]]:
         title = report.title if report.name in report.title else f"{report.title} ({report.name})"
         results, numbers = describe_results(report.profile)
         widest = max((len(number.name) for number in numbers), default=0)
-        last = diagnosis.not_tested if len(reports) == 1 else ()
+        last = not_tested([diagnosis.untested]) if len(reports) == 1 else ()
         yield [
             (title, "bold"),
             *((line, "yellow") for line in banners(report)),

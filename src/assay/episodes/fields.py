@@ -25,63 +25,50 @@ def between(low: float, high: float) -> dict[str, tuple[float, float]]:
 
 
 def check(value: Any) -> None:
-    """Raise PerturbationError if a field has an invalid value; convert the values of Enum members to the members.
+    """Raise PerturbationError if a field has an invalid value, or if all neutral fields have their neutral values.
 
-    Number fields are created by `within` or with `between`; choice fields have an Enum as their type.
+    Number fields are created by `within` or with `between`; choice fields have an Enum as their type, and their values
+    are converted to its members.
     """
-    choices, lengths = _choices(value.__class__), _lengths(value.__class__)
+    choices, lengths = _types(value.__class__)
     for attribute in fields(value):
-        name, held = attribute.name, getattr(value, attribute.name)
-        if held is None and attribute.default is None:
+        name, content = attribute.name, getattr(value, attribute.name)
+        if content is None and attribute.default is None:
             continue
         if name in choices:
             try:
-                object.__setattr__(value, name, choices[name](held))
+                object.__setattr__(value, name, choices[name](content))
             except ValueError:
-                advice = did_you_mean(str(held), [str(member.value) for member in choices[name]])
-                raise PerturbationError(f"{value.kind}: {name} is {held!r:.60}: {advice}") from None
+                advice = did_you_mean(str(content), [str(member.value) for member in choices[name]])
+                raise PerturbationError(f"{value.kind}: {name} is {content!r:.60}: {advice}") from None
         if "valid" in attribute.metadata:
             low, high = attribute.metadata["valid"]
             kind, length = Integral if isinstance(low, int) else Real, lengths.get(name)
-            numbers = held if length and isinstance(held, tuple) else (held,)
+            numbers = content if length and isinstance(content, tuple) else (content,)
             if len(numbers) != (length or 1) or not all(
                 isinstance(number, kind) and not isinstance(number, bool) and low <= number <= high
                 for number in numbers
             ):
                 expected = (f"{length} values, " if length else "") + valid_range(attribute)
-                raise PerturbationError(f"{value.kind}: {name} is {held!r:.60}; expected {expected}")
+                raise PerturbationError(f"{value.kind}: {name} is {content!r:.60}; expected {expected}")
+    if value.neutral and all(getattr(value, name) == nothing for name, nothing in value.neutral.items()):
+        names = " or ".join(value.neutral)
+        raise PerturbationError(f"{value.kind}: nothing is changed; choose another value for {names}")
 
 
-def check_change(value: Any, **neutral: object) -> None:
-    """Raise PerturbationError if all fields named in ``neutral`` have their neutral values, so that nothing would
-    change.
+@cache
+def _types(cls: type) -> tuple[dict[str, type[Enum]], dict[str, int]]:
+    """Return the fields of a class whose type is an Enum, with that Enum, and those that hold tuples of a fixed length,
+    with that length.
     """
-    if all(getattr(value, name) == nothing for name, nothing in neutral.items()):
-        raise PerturbationError(
-            f"{value.kind}: nothing is changed; choose another value for {' or '.join(neutral)}"
-        )
-
-
-@cache
-def _choices(made: type) -> dict[str, type[Enum]]:
-    """Return the fields of a class whose type is an Enum, each with its Enum."""
-    return {
-        name: kind
-        for name, hint in get_type_hints(made).items()
-        for kind in (hint, *get_args(hint))
-        if inspect.isclass(kind) and issubclass(kind, Enum)
-    }
-
-
-@cache
-def _lengths(made: type) -> dict[str, int]:
-    """Return the fields of a class that hold tuples of a fixed length, each with its length."""
-    return {
-        name: len(get_args(kind))
-        for name, hint in get_type_hints(made).items()
-        for kind in (hint, *get_args(hint))
-        if get_origin(kind) is tuple and ... not in get_args(kind)
-    }
+    choices, lengths = {}, {}
+    for name, hint in get_type_hints(cls).items():
+        for kind in (hint, *get_args(hint)):
+            if inspect.isclass(kind) and issubclass(kind, Enum):
+                choices[name] = kind
+            elif get_origin(kind) is tuple and ... not in get_args(kind):
+                lengths[name] = len(get_args(kind))
+    return choices, lengths
 
 
 def valid_range(attribute: Field[Any]) -> str:

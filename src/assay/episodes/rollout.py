@@ -40,16 +40,7 @@ def rollout(
     play = Stepwise(env, spec, watch=watch, waits=True)
     decisions, took = 0, list[float]()
 
-    def finish(error: str = "", broken: Exception | None = None) -> Episode:
-        episode = play.finish(error, broken=broken, decisions=decisions)
-        times = reported_times(policy) or [round(milliseconds, 3) for milliseconds in took]
-        episode = replace(episode, inference=tuple(times))
-        ended = getattr(policy, "episode_ended", None)
-        if callable(ended):
-            with suppress(Exception):  # the episode is over: an error here must not change it
-                ended(episode)
-        return episode
-
+    broken: Exception | None = None
     try:
         if isinstance(policy, Privileged):
             _call(policy, play.steps, policy.attach, env)
@@ -73,7 +64,7 @@ def rollout(
                 absolute=getattr(policy, "absolute", False) is True,
                 late=0 if settling else spec.latency,
             ):
-                play.step(action, absolute=absolute)  # the only place where the world advances
+                play.advance(action, absolute=absolute)  # the only place where the world advances
                 if play.over:
                     break
                 if play.instruction is not instruction:  # an event has changed it
@@ -84,11 +75,19 @@ def rollout(
                         break  # without the rest of the chunk
                     if _call(policy, play.steps, instruct, instruction):
                         break
-    except AssayError as error:  # the policy's, or the simulation broke
-        return finish(str(error), error)
-    except Exception as error:  # ... unexpectedly
-        return finish(one_line(error, 300), error)
-    return finish("" if play.succeeded else str(getattr(policy, "note", "")))
+        reason = "" if play.succeeded else str(getattr(policy, "note", ""))
+    except AssayError as error:  # raised by the policy or the simulation
+        reason, broken = str(error), error
+    except Exception as error:  # an unexpected error in the simulation
+        reason, broken = one_line(error, 300), error
+    episode = play.finish(reason, broken=broken, decisions=decisions)
+    times = reported_times(policy) or [round(milliseconds, 3) for milliseconds in took]
+    episode = replace(episode, inference=tuple(times))
+    ended = getattr(policy, "episode_ended", None)
+    if callable(ended):
+        with suppress(Exception):  # the episode is over: an error here must not change it
+            ended(episode)
+    return episode
 
 
 def _call(policy: object, step: int, call: Callable[..., T], *arguments: object) -> T:

@@ -15,7 +15,7 @@ random numbers and renders no images.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -55,16 +55,17 @@ class Stepwise:
         self.env, self.spec = env, spec
         self._watch = watch
         self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
-        self._actions: list[np.ndarray] = []
+        self.actions: list[np.ndarray] = []
+        """The policy's actions so far, each (action size,), in single precision."""
         self._absolute = False
         self.horizon = env.world.horizon(spec)
         """Maximum number of control steps."""
         self.succeeded = False
         """Whether the goal held after the last step."""
         self._events: Events | None = None
-        self.observation = self._sense(env.reset(spec))
+        self.observation = self.sense(env.reset(spec))
         """The policy's current observation."""
-        self._told = env.task.instruction.words
+        self._first_instruction = env.task.instruction.words
         if events_of(spec.perturbations):
             self._events = Events(env, spec, self._senses, lambda: self.steps)
 
@@ -77,7 +78,7 @@ class Stepwise:
     @property
     def steps(self) -> int:
         """Number of control steps executed."""
-        return len(self._actions)
+        return len(self.actions)
 
     @property
     def truncated(self) -> bool:
@@ -87,7 +88,7 @@ class Stepwise:
     @property
     def over(self) -> bool:
         """Whether the episode has ended."""
-        return self.succeeded or self.truncated
+        return self.succeeded or self.steps >= self.horizon
 
     def step(self, action: object, *, absolute: bool = False) -> Any:
         """Execute one action, (action size,), which is an absolute pose if ``absolute`` is True.
@@ -106,14 +107,18 @@ class Stepwise:
             raise PolicyError(f"the action should be {size} numbers, not {type(action).__name__}") from None
         if chosen.shape != (size,) or not np.isfinite(chosen).all():
             raise PolicyError(f"the action has shape {chosen.shape}; expected {size} finite numbers")
-        sent = self._senses.act(chosen, self.steps, absolute=absolute)
+        return self.advance(chosen, absolute=absolute)
+
+    def advance(self, action: np.ndarray, *, absolute: bool = False) -> Any:
+        """Execute a float32 action like `step`, but without validation and even after the end of the episode."""
+        sent = self._senses.act(action, self.steps, absolute=absolute)
         now = cast(Any, self.env).step(sent, absolute=True) if absolute else self.env.step(sent)
         self._absolute = self._absolute or absolute
-        self._actions.append(chosen)
+        self.actions.append(action)
         self.succeeded = self.env.succeeded()
         if self._events is not None and self._events.pending and not self.succeeded:
             now = self._events.after(now)
-        self.observation = self._sense(now)
+        self.observation = self.sense(now)
         return self.observation
 
     def finish(
@@ -129,66 +134,46 @@ class Stepwise:
         ``error`` is its message, or the reason for the failure. ``decisions`` is the number of requests to the
         policy (default: one per step).
         """
-        failed = Outcome.FAILURE if broken is None else Outcome.ERROR
-        episode = episode_of(
-            self.env,
-            Outcome.SUCCESS if self.succeeded else failed,
-            self._actions,
-            decisions=len(self._actions) if decisions is None else decisions,
-            error=error,
-            broken=broken,
+        world, record = self.env.world, self.env.record()
+        outcome = Outcome.FAILURE if broken is None else Outcome.ERROR
+        if self.succeeded:
+            outcome = Outcome.SUCCESS
+        actions = np.array(self.actions, np.float32).reshape(-1, world.action_size)
+        clipped: int | None = None
+        if world.traits.clips and not self._absolute:  # absolute poses are in metres and radians
+            clipped = int((np.abs(actions[:, : world.traits.clips]) > 1 + CLIP_TOLERANCE).any(axis=1).sum())
+        stages, progress, trace = record.stages, None, ""
+        if stages is not None and outcome is not Outcome.ERROR:
+            progress = progress_of(stages, record.truth or {}, len(actions), self.succeeded)
+        if broken is not None:
+            trace = broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
+        return Episode(
+            outcome=outcome,
+            steps=len(actions),
+            trajectory=replace(record.trajectory or no_trajectory(), actions=actions),
+            instruction=self._first_instruction,
+            decisions=len(actions) if decisions is None else decisions,
+            images=self.env.images,
+            touched=record.touched,
+            moved=record.moved,
+            truth=dict(record.truth or {}),
+            initial_positions=dict(record.initial_positions or {}),
+            contacts=None if record.contacts is None else dict(record.contacts),
+            error=error or ("" if self.succeeded else record.note),
+            transient=isinstance(broken, PolicyError) and broken.transient,
+            traceback=trace,
+            clipped=clipped,
+            stages=None if stages is None else {atom: dict(steps) for atom, steps in stages.items()},
+            progress=progress,
+            side_effects=record.side_effects,
+            aftermath=record.aftermath if self.succeeded else None,
+            events=() if self._events is None else tuple(self._events.happened),
         )
-        if self._events is not None:
-            episode = replace(episode, instruction=self._told, events=tuple(self._events.happened))
-        return replace(episode, clipped=None) if self._absolute else episode  # metres and radians
 
-    def _sense(self, observation: Any) -> Any:
+    def sense(self, observation: Any) -> Any:
+        """Return the policy's version of an observation, after the perturbations of the senses."""
         self._watch(observation)
         return self._senses.observe(observation)
-
-
-def episode_of(
-    env: Env,
-    outcome: Outcome,
-    actions: Sequence[np.ndarray],
-    *,
-    decisions: int,
-    error: str = "",
-    broken: Exception | None = None,
-) -> Episode:
-    """Return the record of the episode since the environment's last reset.
-
-    ``actions`` are those returned by the policy, each (action size,).
-    """
-    record = env.record()
-    done = np.array(actions, np.float32).reshape(-1, env.world.action_size)
-    succeeded, clips = outcome is Outcome.SUCCESS, env.world.traits.clips
-    stages, progress, trace = record.stages, None, ""
-    if stages is not None and outcome is not Outcome.ERROR:
-        progress = progress_of(stages, record.truth or {}, len(done), succeeded)
-    if broken is not None:
-        trace = broken.traceback if isinstance(broken, PolicyError) else short_traceback(broken)
-    return Episode(
-        outcome=outcome,
-        steps=len(done),
-        trajectory=replace(record.trajectory or no_trajectory(), actions=done),
-        instruction=env.task.instruction.words,
-        decisions=decisions,
-        images=env.images,
-        touched=record.touched,
-        moved=record.moved,
-        truth=dict(record.truth or {}),
-        initial_positions=dict(record.initial_positions or {}),
-        contacts=None if record.contacts is None else dict(record.contacts),
-        error=error or ("" if succeeded else record.note),
-        transient=isinstance(broken, PolicyError) and broken.transient,
-        traceback=trace,
-        clipped=int((np.abs(done[:, :clips]) > 1 + CLIP_TOLERANCE).any(axis=1).sum()) if clips else None,
-        stages=None if stages is None else {atom: dict(steps) for atom, steps in stages.items()},
-        progress=progress,
-        side_effects=record.side_effects,
-        aftermath=record.aftermath if succeeded else None,
-    )
 
 
 def progress_of(

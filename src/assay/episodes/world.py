@@ -278,23 +278,19 @@ def world_name(task: str) -> str:
     return name if name in WORLDS else LIBERO
 
 
-def world_policies(world: str) -> dict[str, str]:
-    """Return the policies registered for a world: name -> ``module:object``."""
-    return _provided_for(world, "policy")
-
-
-def world_servers(world: str) -> dict[str, str]:
-    """Return the policy-server clients registered for a world: address scheme -> ``module:class``."""
-    return _provided_for(world, "policy server")
-
-
-def _provided_for(world: str, kind: str) -> dict[str, str]:
+def world_policies(world: str, kind: str = "policy") -> dict[str, str]:
+    """Return the policies, or other registered objects of a ``kind``, of a world: name -> ``module:object``."""
     prefix = f"{WORLDS[world].traits.name}/"
     return {
         name.removeprefix(prefix): address
         for name, address in registered_addresses(kind).items()
         if name.startswith(prefix)
     }
+
+
+def world_servers(world: str) -> dict[str, str]:
+    """Return the policy-server clients registered for a world: address scheme -> ``module:class``."""
+    return world_policies(world, "policy server")
 
 
 def load_world(address: str) -> World:

@@ -1,8 +1,8 @@
 """Variances, intervals and effective sample sizes for episodes that share starts or variants.
 
 Tasks are fixed. Starts (a task and an initial state) and variants (a task, its condition and its instruction) are
-sampled, and every variant is run from every start. The variance of a sum follows Cameron, Gelbach and Miller for two
-crossed levels of clustering: the variance between starts plus that between variants, minus the part counted in both.
+sampled, and every variant is run from every start. The variance of a sum follows Cameron, Gelbach and Miller (2011) for
+two crossed levels of clustering: the variance between starts plus that between variants, minus the part in both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from assay.measures.frames import START, Codes, group_rows, number_clusters, with_starts
+from assay.measures.frames import START, group_rows, with_starts
 from assay.support.stats.intervals import (
     Difference,
     Interval,
@@ -28,29 +28,28 @@ from assay.support.stats.intervals import (
 )
 
 UNIT = pl.col("task").is_not_null().cast(pl.Float64)
-"""Weights for rows that all count equally."""
+"""Weight 1 for every row."""
 _PRIOR_STARTS = 2.0
-"""Weight, in starts, of the variance over all tasks as a prior for the variance of one task."""
+"""Weight, as a number of starts, of the variance over all tasks when it serves as a prior for one task."""
 FEWEST_VARIANTS = 4
 """Minimum number of variants, beyond the first of each task and condition, for variants to count as sampled.
 
-If there are fewer, they are treated as fixed, like tasks: a single degree of freedom would swamp the information
-from the starts.
+If there are fewer, they are treated as fixed, like tasks: with a single degree of freedom, their variance would
+dominate the information from the starts.
 """
 UNVARIED = "one start per task: the variation between starts is unknown"
-"""Suffix of the method of an interval that holds for the observed starts only."""
+"""Note added to the method of an interval that holds only for the observed starts."""
 
 
 def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",)) -> list[float]:
-    """Return the variance of the sum of each expression over all rows.
+    """Return the variance of the sum over all rows of each expression ``off``, the deviation from a mean.
 
-    The values of an expression are the deviations of the episodes from a mean. Variants are sampled within the columns
-    ``given``, if there are enough of them. The result is at least the variance of independent episodes, and is inflated
-    as in Student's distribution if there are few clusters. It is 0 for expressions that are 0 in all rows.
+    Variants are sampled within the columns ``given``, if there are enough of them. The result is at least the variance
+    of independent episodes, and is inflated as in Student's distribution if there are few clusters.
     """
     rows = with_starts(rows)
     _, task, start, stratum, variant = _cluster_codes(rows, (), given)
-    starts, variants = number_clusters(task, start), number_clusters(stratum, variant)
+    starts, variants = _number_clusters(task, start), _number_clusters(stratum, variant)
     result = []
     for deviations in rows.select(off).to_numpy().T:
         by_start, start_free = _between_sums(deviations, task, starts)
@@ -69,16 +68,13 @@ def variances(rows: pl.DataFrame, *off: pl.Expr, given: Sequence[str] = ("task",
 
 
 Nest = tuple[np.ndarray, np.ndarray]
-"""Index of each row's cluster (n,), and the stratum of each cluster, as returned by `number_clusters`."""
+"""Index of each row's cluster (n,), and the stratum of each cluster, as returned by `_number_clusters`."""
 
 
 def _between_sums(
     off: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared sums of clusters, or of episodes, about the mean of their stratum.
-
-    Also return the degrees of freedom of each stratum.
-    """
+    """Return the sum of squares between clusters (or episodes) and the degrees of freedom, for each stratum."""
     count = np.bincount(strata)
     centred = off - (np.bincount(strata, off) / np.maximum(count, 1))[strata]
     squares, many = _squared_sums(centred, strata, clusters)
@@ -89,7 +85,7 @@ def _between_sums(
 def _squared_sums(
     values: np.ndarray, strata: np.ndarray, clusters: Nest | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the squared sums of the clusters, or of the episodes, in each stratum, and their number."""
+    """Return, for each stratum, the squares of the sums over clusters (or of episodes), added up, and their number."""
     if clusters is None:
         return np.bincount(strata, values**2), np.bincount(strata)
     where, belongs = clusters
@@ -104,32 +100,29 @@ def shares(
     weight: str | None = None,
     given: Sequence[str] = ("task",),
 ) -> dict[tuple[Any, ...], tuple[float, Interval]]:
-    """Return the effective sample size and Wilson interval of the rate of ``hit`` (0 or 1) in each group.
+    """Return the effective sample size and Wilson interval of the rate of ``hit`` (0 or 1) in each group ``by``.
 
-    The rows of a group have the same values in the columns ``by``. If no task has a second start, the interval holds
-    for the observed starts only, as its method states.
+    If no task has a second start, the interval holds only for the observed starts, and its method says so.
     """
     return Clusters(rows, by, given).shares(rows[hit], rows[weight] if weight else None)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupShare:
-    """Fraction of the rows of one group that have a property."""
+    """Fraction of the rows in one group that have a property."""
 
     group: dict[str, Any]
-    """Columns that define the group, and their values."""
+    """Values that define the group, by column."""
     rows: pl.DataFrame
     hits: int
+    """Number of rows with the property."""
     share: float
     interval: Interval
-    """Wilson interval over starts and variants."""
+    """Wilson interval of ``share``, clustered by start and variant."""
 
 
 def group_shares(rows: pl.DataFrame, hit: str, by: Sequence[str] = ()) -> list[GroupShare]:
-    """Return the rate of ``hit`` (0 or 1) in each group defined by the columns ``by``, in order of appearance.
-
-    The result is empty if there are no rows.
-    """
+    """Return the rate of ``hit`` (0 or 1) in each group ``by``, in order of appearance; empty without rows."""
     estimates = shares(rows, hit, by)
     result = []
     for key, group in group_rows(rows, by) if len(rows) else ():
@@ -146,9 +139,9 @@ class Clusters:
         if self.rows.is_empty():
             return
         group, task, start, stratum, variant = _cluster_codes(self.rows, by, given)
-        self._group, (self._task, self._tasks_group) = group, number_clusters(group, task)
+        self._group, (self._task, self._tasks_group) = group, _number_clusters(group, task)
         self._starts = _Correlation(group, (self._task, self._tasks_group), start)
-        self._variants = _Correlation(group, number_clusters(group, stratum), variant)
+        self._variants = _Correlation(group, _number_clusters(group, stratum), variant)
         _, first = np.unique(group, return_index=True)
         self._keys = {
             int(at): self.rows.select(by).row(int(first[at])) if by else () for at in np.argsort(first)
@@ -167,8 +160,8 @@ class Clusters:
         share = np.bincount(group, weights * hits) / total
         off = weights * (hits - share[group])
         clusterings = [kind.estimate(hits, weights, off) for kind in (self._starts, self._variants)]
-        # Fraction of an episode's variance within tasks. The variance of a task is shrunk towards that of all tasks;
-        # the fewer starts it has, the more it is shrunk.
+        # Fraction of an episode's variance that is within tasks. The variance of a task is shrunk towards that of all
+        # tasks; the fewer starts it has, the more it is shrunk.
         where, of = self._task, self._tasks_group
         here = np.bincount(where, weights * hits) / np.bincount(where, weights)
         many = np.bincount(self._starts.clusters[1])
@@ -200,20 +193,20 @@ class Clusters:
 
 
 class _Correlation:
-    """Correlation of rows that share a start or a variant, within the strata of a group."""
+    """Correlation between rows that share a start or a variant."""
 
     def __init__(self, group: np.ndarray, strata: Nest, clusters: np.ndarray) -> None:
         self._stratum, self._of = strata
         self._groups = group.max() + 1
-        self.clusters = number_clusters(self._stratum, clusters)
-        self._in_group = number_clusters(group, clusters)
+        self.clusters = _number_clusters(self._stratum, clusters)
+        self._in_group = _number_clusters(group, clusters)
 
     def estimate(self, hits: np.ndarray, weights: np.ndarray, off: np.ndarray) -> np.ndarray:
         """Return the terms of the intra-cluster correlation of each group: (groups, 4).
 
-        These are the sum of products of pairs of rows in the same cluster, the sum of the products of their weights,
-        the degrees of freedom, and the number of clusters with the rarer outcome. All but the last include only strata
-        with several clusters.
+        The columns are the sum of products over pairs of rows in the same cluster, the sum of the products of their
+        weights, the degrees of freedom, and the number of clusters with the rarer outcome. All but the last include
+        only strata with several clusters.
         """
         stratum, clusters, groups = self._stratum, self.clusters, self._groups
         squares, free = _between_sums(off, stratum, clusters)
@@ -230,10 +223,10 @@ class _Correlation:
 def difference(
     rows: pl.DataFrame, first: str, second: str, weights: tuple[str, str] | None = None
 ) -> tuple[Difference, float]:
-    """Return the Newcombe interval for the difference between two rates in the same rows, and its standard error.
+    """Return the difference between the rates of two columns of 0 and 1, with its Newcombe interval and standard error.
 
-    Both are columns of 0 or 1. Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are
-    columns of 0 or 1 that select the rows of each rate; all rows by default.
+    Tasks and conditions are fixed; starts and wordings are sampled. ``weights`` are columns of 0 and 1 that select the
+    rows of each rate; all rows by default.
     """
     given, names = ("task", "condition"), (first, second)
     heavy = [UNIT if weights is None else pl.col(column).cast(pl.Float64) for column in weights or names]
@@ -254,7 +247,7 @@ def difference(
 
 
 def linear(rows: pl.DataFrame, off: pl.Expr) -> float:
-    """Return the half-width of the interval of a statistic whose linearised error is the sum of ``off``."""
+    """Return the half-width of the 95 % interval of a statistic whose linearised error is the sum of ``off``."""
     return float(Z * variances(rows, off)[0] ** 0.5)
 
 
@@ -270,9 +263,9 @@ def mean(rows: pl.DataFrame, column: str) -> Interval | None:
 def medians(
     rows: pl.DataFrame, column: str, by: Sequence[str] = ()
 ) -> dict[tuple[Any, ...], Interval | None]:
-    """Return the interval of the median of each group defined by ``by``, from order statistics (Woodruff).
+    """Return the interval of the median of each group ``by``, from order statistics (Woodruff).
 
-    Uses the effective sample size for the fraction below the median. The interval is None if that size is below six.
+    Uses the effective sample size of the fraction below the median. The interval is None if that size is below six.
     """
     middle = pl.col(column).median().over(by) if by else pl.col(column).median()
     below = rows.select(pl.col(column) <= middle)[column]
@@ -286,13 +279,39 @@ def medians(
 def _cluster_codes(rows: pl.DataFrame, by: Sequence[str], given: Sequence[str]) -> list[np.ndarray]:
     """Return the codes of each row's group ``by``, task, start, stratum of variants, and variant: (rows,) each.
 
-    A variant of a task is a condition and an instruction, without labels, which may belong to a start. Variants are
-    sampled within the columns ``given``. With held starts, seeds repeat a variant of a task from its only start; the
-    agreement between repetitions is then visible only between tasks.
+    A variant of a task is a condition and an instruction. Labels do not count: they may belong to a start. Variants
+    are sampled within the columns ``given``.
     """
-    of = Codes(rows)
-    starts = of(START)
-    if len(starts) and of((*START, "seed")).max() > starts.max():
+    columns: dict[str, np.ndarray] = {}
+
+    def number_combinations(names: Sequence[str]) -> np.ndarray:
+        codes = np.zeros(len(rows), np.int64)
+        for place, name in enumerate(names):
+            if name not in columns:
+                column = rows[name]
+                if column.dtype == pl.String:  # for a few thousand rows this is faster than a categorical
+                    texts = column.to_list()
+                    index = {text: at for at, text in enumerate(dict.fromkeys(texts))}
+                    columns[name] = np.fromiter(map(index.__getitem__, texts), np.int64, len(texts))
+                else:
+                    columns[name] = np.unique(column.to_numpy(), return_inverse=True)[1]
+            codes = _number_clusters(codes, columns[name])[0] if place and len(rows) else columns[name]
+        return codes
+
+    starts = number_combinations(START)
+    if len(starts) and number_combinations((*START, "seed")).max() > starts.max():
+        # The start is fixed, and seeds repeat a variant from it. How well repetitions agree is visible only between
+        # tasks.
         given = [name for name in given if name != "task"]
     variant = ["task", *sorted({"condition", "instruction"} & set(rows.columns))]
-    return [of(by), of(["task"]), starts, of(given), of(variant)]
+    return [
+        starts if names is START else number_combinations(names)
+        for names in (by, ["task"], START, given, variant)
+    ]
+
+
+def _number_clusters(strata: np.ndarray, clusters: np.ndarray) -> Nest:
+    """Return the index of each row's cluster within its stratum (n,), and the stratum of each cluster."""
+    width = clusters.max() + 1
+    pairs, where = np.unique(strata * width + clusters, return_inverse=True)
+    return where, pairs // width

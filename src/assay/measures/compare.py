@@ -2,7 +2,7 @@
 
 Success is compared episode by episode. Robustness is compared in two ways, on the perturbed episodes whose control is
 in both runs: by the *drop*, perturbed success minus the control's success, and by *kept* success, the success rate of
-episodes whose control succeeds in the same run. A policy with a higher success rate may lose just as much.
+perturbed episodes whose control succeeds in the same run. A policy with a higher success rate may lose just as much.
 """
 
 from __future__ import annotations
@@ -62,10 +62,7 @@ class PairContrast(Result):
     first: Annotated[str, Column("first")]
     second: Annotated[str, Column("second")]
     condition: Annotated[str | None, Column("condition")]
-    """Condition; None for all conditions in which success is expected.
-
-    If there is no such condition, None stands for all conditions.
-    """
+    """Name of the condition; None for all conditions in which success is expected, or all conditions if none is."""
     starts: int
     """Number of shared starts (task and initial state)."""
     telling: int
@@ -74,39 +71,35 @@ class PairContrast(Result):
     change: Annotated[float, Column("second less first", "change")]
     """Value of the second run minus value of the first; positive if the second run is better."""
     interval: Annotated[Interval, Column("95 % interval", "change")]
-    """Interval over starts and wordings: Student for drops, Newcombe otherwise.
+    """Interval of ``change`` over starts and wordings: Student for drops, Newcombe otherwise.
 
     Extended to include 0 if the test is not significant.
     """
     p: Annotated[float, Column("p", "p")]
-    """The larger of the p values of an exact test over starts and of Student's t test over starts and wordings.
+    """Unadjusted p value of no difference: the larger one of two tests.
 
-    The exact test is McNemar's if each start has one episode.
+    One is exact over starts (McNemar's test if each start has one episode), the other is Student's t test over starts
+    and wordings.
     """
     p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
-    """p value adjusted for all pairs of runs, for both aspects of robustness and, if it is for a single condition, for
-    all conditions (Holm).
-    """
+    """``p`` with Holm's correction for all pairs of runs, aspects of robustness and conditions in the same table."""
     least_p: float = 1.0
     """Smallest adjusted p value attainable with the informative starts."""
     over_tasks: Interval | None
-    """Student interval for tasks in general, treating these tasks as a sample; None for fewer than three tasks."""
+    """Student interval of ``change`` for tasks in general, treating these as a sample; None for fewer than three."""
     p_over_tasks: float | None
-    """Exact p value over tasks, unadjusted."""
+    """Unadjusted p value of an exact test over tasks."""
     decision: Decision = Decision.UNDECIDED
     margin: float
     """Margin of equivalence, 0 to 1."""
     starts_needed: int | None = None
-    """Number of starts that would detect the observed difference with 80 % power after adjustment.
-
-    None if there is no difference.
-    """
+    """Number of starts with which the observed difference would be detected with 80 % power; None if it is 0."""
     variance: float = field(metadata=FOR_DRAWING)
     """Variance of the difference between starts."""
 
     @property
     def additional_seeds(self) -> int | None:
-        """Additional seeds per task that would make the observed difference significant; None if no number would."""
+        """Additional seeds per task with which the observed difference would be significant; None if none help."""
         if self.starts_needed is None or not self.tasks or self.starts_needed <= self.starts:
             return None
         return math.ceil((self.starts_needed - self.starts) / self.tasks)
@@ -124,8 +117,9 @@ class RunContrast(PairContrast):
     """Success rates of two runs on the same episodes."""
 
     count: Annotated[int, Column("n", "count")]
-    """Number of shared specs."""
+    """Number of shared episodes."""
     both: int
+    """Number of shared episodes in which both runs succeed."""
     only_first: Annotated[int, Column("only first", "count")]
     only_second: Annotated[int, Column("only second", "count")]
     neither: int
@@ -139,12 +133,12 @@ class Robustness(PairContrast):
 
     aspect: Aspect
     pairs: Annotated[int, Column("pairs", "count")]
-    """Number of shared perturbed specs with a control."""
+    """Number of shared perturbed episodes with a control."""
     first_control: float
     """Success rate of the first run's controls, one per pair."""
     second_control: float
     first_value: float
-    """Drop of the first run (negative for a loss), or the fraction of its successes that are kept."""
+    """Drop of the first run (negative for a loss), or the fraction of its successes that it retains."""
     second_value: float
 
 
@@ -157,7 +151,7 @@ class Comparison(Result):
     errors: dict[str, int]
     """Number of episodes of each run that ended in an error."""
     shared: int
-    """Number of specs common to all runs; other specs are left out."""
+    """Number of episodes that all runs completed; the others are left out."""
     overall: tuple[RunContrast, ...]
     conditions: tuple[RunContrast, ...]
     """Conditions in which success is expected."""
@@ -177,8 +171,8 @@ class Comparison(Result):
         """Description of the statistical methods."""
         return (
             f"{plural(self.shared, 'shared episode')}; 95 % Newcombe intervals over starts and wordings; p: the larger "
-            "p value of an exact test over starts (McNemar's, if each has one episode) and a t test over both, with "
-            "Holm's correction."
+            "p value of an exact test over starts (McNemar's, if each has one episode) and a t test over starts and "
+            "wordings; Holm p: with Holm's correction."
         )
 
     def verdicts(self, first: str | None = None, second: str | None = None) -> list[str]:
@@ -193,18 +187,20 @@ class Comparison(Result):
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparison as plain JSON types, with the verdicts in sentences."""
+        """Return the comparison as plain JSON types, with the verdicts as sentences."""
         return {**Result.as_json(self), "unmatched": self.unmatched, "verdicts": self.verdicts()}
 
 
 C = TypeVar("C", RunContrast, Robustness)
+Groups = Sequence[tuple[str | None, pl.DataFrame]]
+"""Conditions (None for all of them) and their rows."""
 
 
 def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Comparison:
     """Compare runs by name, on the episodes that all of them completed without an error.
 
-    Differences within ``margin`` (0 to 1) count as irrelevant. Raises MeasureError for fewer than two runs, or if they
-    share no episode.
+    Differences within ``margin`` (0 to 1) count as irrelevant. Raises MeasureError if there are fewer than two runs, or
+    if they share no episode.
     """
     if len(frames) < 2:
         raise MeasureError(f"compare: expected at least two runs, got {len(frames)}")
@@ -231,17 +227,18 @@ def compare(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN) -> Co
         )
     pairs = list(combinations(enumerate(tables), 2))
     fair, nonsense = shared.filter("plausible"), shared.filter(~pl.col("plausible"))
-    usual = {f"_control_{run}": pl.col(f"_{run}") for run in range(len(tables))}
-    beside = controls(fair).select(*PAIR, **usual)
-    perturbed = perturbed_rows(fair).join(beside, on=PAIR, maintain_order="left")
+    control = {f"_control_{run}": pl.col(f"_{run}") for run in range(len(tables))}
+    perturbed = perturbed_rows(fair).join(
+        controls(fair).select(*PAIR, **control), on=PAIR, maintain_order="left"
+    )
 
-    def by_condition(rows: pl.DataFrame) -> list[tuple[str | None, pl.DataFrame]]:
+    def by_condition(rows: pl.DataFrame) -> Groups:
         return [(str(name), group) for (name,), group in rows.group_by("condition", maintain_order=True)]
 
-    def contrasts(groups: Sequence[tuple[str | None, pl.DataFrame]]) -> tuple[RunContrast, ...]:
+    def contrasts(groups: Groups) -> tuple[RunContrast, ...]:
         return _decide([_contrast(rows, *pair, name, margin) for pair in pairs for name, rows in groups])
 
-    def robustness(groups: Sequence[tuple[str | None, pl.DataFrame]]) -> tuple[Robustness, ...]:
+    def robustness(groups: Groups) -> tuple[Robustness, ...]:
         cases = product(pairs, Aspect, [(name, rows) for name, rows in groups if len(rows)])
         results = (_robustness(rows, *pair, name, aspect, margin) for pair, aspect, (name, rows) in cases)
         return _decide([result for result in results if result is not None])
@@ -291,15 +288,12 @@ def _robustness(
     margin: float,
 ) -> Robustness | None:
     """Compare the robustness of two runs; None for kept success if a run has no successful control."""
-    one, other = f"_{first[0]}", f"_{second[0]}"
-    before, before_other = f"_control_{first[0]}", f"_control_{second[0]}"
+    columns = (f"_{first[0]}", f"_{second[0]}", f"_control_{first[0]}", f"_control_{second[0]}")
+    one, other, control, other_control = map(pl.col, columns)
     if aspect is Aspect.DROP:
-        apart = pl.col(other) - pl.col(before_other) - (pl.col(one) - pl.col(before))
-        values = [
-            float(rows.select((pl.col(now) - pl.col(usual)).mean()).item())
-            for now, usual in ((one, before), (other, before_other))
-        ]
-        weight = UNIT
+        first_drops, second_drops = one - control, other - other_control
+        apart, weight = second_drops - first_drops, UNIT
+        values = [float(rows.select(drops.mean()).item()) for drops in (first_drops, second_drops)]
         # Student's interval of a mean over starts and wordings; one start in favour of each run is added, so that the
         # variance is positive.
         middle, starts = float(rows.select(apart.mean()).item()), rows.select(START).n_unique()
@@ -307,16 +301,16 @@ def _robustness(
         error = (spread + 2 / (starts + 2) ** 2) ** 0.5
         interval = Interval(max(-1.0, middle - Z * error), min(1.0, middle + Z * error), "student")
     else:
-        if not rows[before].sum() or not rows[before_other].sum():
+        if not rows[columns[2]].sum() or not rows[columns[3]].sum():
             return None
-        estimate, error = difference(rows, one, other, weights=(before, before_other))
+        estimate, error = difference(rows, *columns[:2], weights=columns[2:])
         values, interval = [estimate.first, estimate.second], estimate.interval
-        kept = pl.col(one) * pl.col(before) + pl.col(other) * pl.col(before_other)
-        among = pl.col(before) + pl.col(before_other)
-        usual = rows.select(kept.sum() / among.sum()).item()  # symmetric in the runs
-        apart = (pl.col(other) - usual) * pl.col(before_other) - (pl.col(one) - usual) * pl.col(before)
-        weight = among / 2
-    columns = (one, other, before, before_other)
+        weight = (control + other_control) / 2
+        # The fraction kept by both runs together is symmetric in the runs.
+        kept = rows.select(
+            (one * control + other * other_control).sum() / (control + other_control).sum()
+        ).item()
+        apart = (other - kept) * other_control - (one - kept) * control
     return Robustness(
         first=first[1],
         second=second[1],
@@ -324,8 +318,8 @@ def _robustness(
         margin=margin,
         aspect=aspect,
         pairs=len(rows),
-        first_control=float(rows[before].mean()),  # type: ignore[arg-type]
-        second_control=float(rows[before_other].mean()),  # type: ignore[arg-type]
+        first_control=float(rows[columns[2]].mean()),  # type: ignore[arg-type]
+        second_control=float(rows[columns[3]].mean()),  # type: ignore[arg-type]
         first_value=values[0],
         second_value=values[1],
         **_test(rows, apart, values[1] - values[0], interval, error, columns, weight),
@@ -341,9 +335,9 @@ def _test(
     columns: Sequence[str],
     weight: pl.Expr = UNIT,
 ) -> dict[str, Any]:
-    """Return the statistics common to all contrasts, from the difference in each row (``apart``).
+    """Return the fields common to all contrasts, from the difference in each row (``apart``).
 
-    ``columns`` are the successes that make a start informative; ``weight`` is the weight of a row within its task.
+    A start is informative if one of ``columns`` has a success in it; ``weight`` is the weight of a row within its task.
     """
     totals, won, counts = sums(rows, START, apart=apart, won=pl.max_horizontal(*columns), count=UNIT).T
     approximate = float(2 * normal_below(-abs(change) / error)) if error > 0 else float(change == 0)
@@ -365,7 +359,7 @@ def _test(
 
 
 def _decide(contrasts: list[C]) -> tuple[C, ...]:
-    """Adjust the p values of one family of contrasts (Holm), and set the decision of each contrast."""
+    """Return the contrasts of one family with adjusted p values (Holm) and decisions."""
     family = len(contrasts)
     level = normal_quantile(1 - SURE / 2 / max(family, 1)) + normal_quantile(POWER)
     decided = []
@@ -407,7 +401,7 @@ _CLAIMS: Mapping[Aspect | None, Mapping[Decision, str]] = {
 
 
 def _describe_contrast(contrast: RunContrast | Robustness) -> str:
-    """Describe a decision with its numbers, and the number of seeds that would settle an undecided contrast."""
+    """Describe a decision with its numbers and, if undecided, the number of seeds that would settle it."""
     first, second, aspect = contrast.first, contrast.second, None
     if isinstance(contrast, RunContrast):
         values = f"{second} {percent(contrast.second_rate)}, {first} {percent(contrast.first_rate)}"
@@ -433,10 +427,7 @@ def _describe_contrast(contrast: RunContrast | Robustness) -> str:
 
 
 def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Table]:
-    """Make the tables of the overall result, robustness, conditions, and unmatched episodes.
-
-    ``suffix`` is appended to their file names.
-    """
+    """Make the tables of a comparison; ``suffix`` is appended to their file names."""
     note, title = comparison.note, "Paired comparison"
     text = " ".join((*comparison.verdicts(), f"{note} Controls are included."))
     yield _contrast_table(f"comparison{suffix}", title, comparison.overall, text)
@@ -468,8 +459,8 @@ def comparison_tables(comparison: Comparison, suffix: str = "") -> Iterator[Tabl
 def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]) -> Table:
     """Make a table of the drops, or of the retained successes, of each pair of runs, with their difference."""
     title = "Successes retained by each run"
-    definition = "Kept: success rate under perturbation where the run's control succeeds"
     kind: Kind = "share"
+    definition = "Kept: success rate of the perturbed episodes whose control succeeds in the same run"
     if aspect is Aspect.DROP:
         title, kind = "Drop of each run", "change"
         definition = "Drop: success rate under perturbation minus success rate of the run's controls"
@@ -485,7 +476,7 @@ def _robustness_table(name: str, aspect: Aspect, contrasts: Sequence[Robustness]
         *("change", "interval", "p_holm"),
         Column("second is", value=lambda contrast: contrast.verdict),
         note=f"{definition}. Positive difference: the second run is more robust. Intervals over starts and wordings; "
-        "p: exact over starts, with Holm's correction.",
+        "Holm p: from an exact test over starts, with Holm's correction.",
     )
 
 
@@ -498,9 +489,9 @@ def _contrast_table(name: str, title: str, contrasts: Sequence[RunContrast], not
 
 
 def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
-    """Draw the difference between the drops of the runs, overall and by condition, with one group per pair of runs.
+    """Draw the differences between the drops of each pair of runs, overall and by condition.
 
-    Raises MeasureError if there are no perturbed episodes or no shared control.
+    Raises MeasureError if there is no perturbed episode with a shared control.
     """
     overall = [result for result in comparison.robustness if result.aspect is Aspect.DROP]
     parts = [result for result in comparison.robustness_by_condition if result.aspect is Aspect.DROP]
@@ -513,16 +504,16 @@ def robustness_figure(comparison: Comparison, suffix: str = "") -> Drawing:
         return Mark.of_change(label, result, p_value(p), filled=p < SURE, **look)
 
     groups = {
-        f"{pair.second} less {pair.first}": [
+        f"{pair.second} minus {pair.first}": [
             mark(pair),
             *(mark(part) for part in parts if (part.first, part.second) == (pair.first, pair.second)),
         ][:MOST]
         for pair in overall
     }
     caption = (
-        "Cost of changes for one run minus their cost for the other, relative to the controls of each run; "
-        f"{plural(max(result.pairs for result in overall), 'pair')}. Lines: 95 % intervals over starts and wordings. "
-        f"p: exact, over starts, Holm-adjusted; filled marks: p < {SURE:g}."
+        "Drop of one run relative to its controls, minus that of the other run; "
+        f"{plural(max(result.pairs for result in overall), 'pair')} of episodes. Lines: 95 % intervals over starts and "
+        f"wordings. Holm p: exact test over starts with Holm's correction; filled marks: p < {SURE:g}."
     )
     along = "difference between the drops, points (right: second run is more robust)"
     title = "Comparison of robustness"

@@ -1,12 +1,12 @@
-"""Diagnosis: the flaws of a policy, as claims with numbers; `sentences` describes them in English.
+"""Diagnosis: the flaws of a policy, as claims with numbers that `sentences` puts into English.
 
     for finding in diagnose(profile(libero), profile(para), profile(pro)):
         print(finding.verdict, finding.flaw, finding.degree, finding.p)
 
-Each flaw is a hypothesis that a measure tests against chance, one-sided. Runs are pooled, and all tests form one family
-(`multiple_testing`): at most 5 % of the reports on a flawless policy claim a flaw. The degree is derived from the
-interval: *mostly* means significantly more than half. A flaw caused by another one is *explained* if the episodes
-themselves show it. If there are too few informative starts, the finding states how many seeds would suffice.
+Each flaw is tested as a one-sided hypothesis by a measure. Runs are pooled, and all tests form one family
+(`multiple_testing`): at most 5 % of the reports on a flawless policy claim a flaw. The degree follows from the
+interval: *mostly* means significantly more than half. A flaw is *explained* if the episodes show that another flaw
+causes it. If there are too few informative starts, the finding states how many seeds would suffice.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from assay.episodes.perturbation import Change
+from assay.measures.failure.starts import STARTS
 from assay.measures.findings import (
     HARMLESS,
     Claim,
@@ -54,28 +55,28 @@ from assay.support.stats.significance import SURE, binomial_at_least
 OWN_FAILURES = 0.5
 """Minimum fraction of the failures that must repeat the control's trajectory for memorisation to explain a loss."""
 MISJUDGED = 0.1
-"""Tolerated fraction of repeated trajectories that are not recognised: the control's spread excludes one in twenty."""
+"""Tolerated fraction of repeated trajectories that are not recognised as such; one in twenty is expected."""
 ABILITY = (Flaw.UNABLE, Flaw.MISSES, Flaw.KIND)
-"""Flaws that are visible in unperturbed episodes and do not concern robustness."""
+"""Flaws that show in unperturbed episodes and do not concern robustness."""
 _SUSPICIOUS_P = 0.2
-"""One-sided p value below which a loss is not attributed to chance.
+"""One-sided p value below which a loss is mentioned as suspicious although it is not significant.
 
-Applies to the drop over all changes, and to the adjusted p value of a single change.
+Applies to the drop over all changes (unadjusted) and to the loss under a single change (adjusted).
 """
 _MIN_CHANGES = 3
-"""Minimum number of changes for the claim that all of them cost the same."""
+"""Minimum number of changes for the claim that all of them cost equally much."""
 
 
 def diagnose(*profiles: Profile) -> tuple[Finding, ...]:
     """Diagnose one policy from the profiles of its runs, with one finding for each flaw.
 
-    Flaws that were found come first, in order of significance. The absence of flaws is a finding as well.
+    Flaws that were found come first, in order of significance. If there are none, a finding says so.
     """
     return examine(*profiles)[0]
 
 
 def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
-    """Diagnose a policy and return the findings and the p values of all comparisons, for `with_adjusted_p`."""
+    """Return the findings of `diagnose`, and the adjusted p values of all comparisons for `with_adjusted_p`."""
     tests, untested = _run_tests(profiles)
     values, least = [test.p for test in tests], [test.least_p for test in tests]
     raised = adjust(values, least)
@@ -92,7 +93,7 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
                 findings.append(Finding(flaw, *no_test, untested=untested[flaw]))
             continue
         first, p = tests[places[0]], raised[places[0]]
-        # The factor once all tests have enough starts: more significant tests do not count against this one.
+        # Holm's factor once all tests have enough starts: tests that are already significant do not count.
         surer = sum(value < first.p and value < SURE / len(values) for value in values)
         best[flaw] = first = replace(first, family_factor=(len(values) - surer) / NAMED_SHARE)
         verdict, claim = Verdict.FOUND, Claim.PRESENT
@@ -128,9 +129,9 @@ def examine(*profiles: Profile) -> tuple[tuple[Finding, ...], AdjustedP]:
 
 
 def _run_tests(profiles: Sequence[Profile]) -> tuple[list[FlawTest], dict[str, Untested]]:
-    """Return all tests that the runs allow, and the reasons why the other flaws cannot be tested.
+    """Return all tests that the runs allow, and the reason why each other flaw cannot be tested.
 
-    If the tests of a measure raise an exception, its flaws are reported as not tested.
+    If the tests of a measure raise an exception, its flaws are reported as untested.
     """
     tests: list[FlawTest] = []
     untested: dict[str, Untested] = {}
@@ -157,7 +158,7 @@ def _complete(
     paired: pl.DataFrame | None,
     pooled: TaskChanges | None,
 ) -> Finding:
-    """Add the cause and the affected tasks of a flaw that was found, or the seeds that would confirm a loss."""
+    """Add the cause and the affected tasks to a flaw that was found, and the number of seeds to a loss that was not."""
     if finding.claim in (Claim.TOO_FEW, Claim.NO_SIGN):
         if test is not None and test.table is not None and -finding.evidence[0].value > HARMLESS:
             return replace(finding, more=more_seeds(test.table, test.family_factor))
@@ -179,16 +180,16 @@ def _complete(
 
 
 def _shown_by_alone(flaw: str) -> pl.Expr:
-    """Return an expression for whether the change in a row reveals this flaw and no other."""
+    """Return an expression for whether the change in a row reveals only this flaw."""
     return pl.col("change").map_elements(lambda change: shown_by(change) == (flaw,), return_dtype=pl.Boolean)
 
 
 def explains(cause: FlawTest, other: FlawTest, rows: pl.DataFrame | None) -> bool:
-    """Return whether one of the flaws found causes another.
+    """Return whether one flaw that was found causes another.
 
-    A policy that repeats a trajectory fails where objects were moved. In that case, the failures are the episodes that
-    repeat the control's trajectory, and without them there is no loss. Under different lighting, a repeated trajectory
-    fails no more often than before, so memorisation explains nothing.
+    For example, a policy that repeats memorised trajectories fails when objects are moved. The episodes show it: those
+    that fail repeat the control's trajectory, and the others succeed as often as the controls. If the failures follow
+    other trajectories, memorisation does not explain them.
 
     ``rows`` holds all perturbed episodes with a control, with the columns task, start, change, success,
     control_success, alike (repeats the control's trajectory; null if not judged) and elsewhere (starts at another
@@ -207,10 +208,10 @@ def explains(cause: FlawTest, other: FlawTest, rows: pl.DataFrame | None) -> boo
     failures = judged.filter(is_lost)
     if not len(failures) or failures["alike"].mean() < OWN_FAILURES:  # type: ignore[operator]
         return False
-    # If memory were the only flaw, other trajectories would fail as often as controls do, and some repeated ones would
-    # not look repeated.
-    repeated, usual = float(judged["alike"].mean()), float(affected["control_success"].mean())  # type: ignore[arg-type]
-    expected = (1 - repeated) * (1 - usual) + repeated * MISJUDGED
+    # If memorisation were the only flaw, trajectories that differ from the control's would fail as often as controls
+    # do, and a few repeated trajectories would not be recognised as such.
+    repeated, control = float(judged["alike"].mean()), float(affected["control_success"].mean())  # type: ignore[arg-type]
+    expected = (1 - repeated) * (1 - control) + repeated * MISJUDGED
     others = int((~failures["alike"]).sum())
     return others <= HARMLESS * len(judged) or binomial_at_least(others, len(judged), expected) >= SURE
 
@@ -221,10 +222,10 @@ def _with_headline(
     pooled: TaskChanges | None,
     profiles: Sequence[Profile],
 ) -> list[Finding]:
-    """Add the headline of the report to the findings.
+    """Add the headline to the findings, unless the flaws that were found serve as headline.
 
-    The headline is the overall drop if no specific flaw was found or all changes cost about the same; otherwise it
-    states that there is too little data or that no flaw was found.
+    The headline is the overall drop if all changes cost about equally much or no specific flaw was found. Without a
+    significant drop, it states that there is too little data or that no flaw was found.
     """
     named = {finding.flaw for finding in findings if finding.verdict is Verdict.FOUND}
     robust = named - {*ABILITY, Flaw.LOSS}
@@ -267,7 +268,14 @@ def _with_headline(
     if named:
         return rest
     if not tested:
-        return [*rest, Finding(Flaw.NOTHING, Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None)]
+        starts = select_results(list(enumerate(profiles)), STARTS)[1]
+        reason = None
+        if starts and all(result.rows["seed"].n_unique() < 2 for result in starts):
+            reason = Untested(
+                Flaw.NOTHING, STARTS.name, True, ("a single seed is too few; use at least 2 seeds",)
+            )
+        no_test = (Verdict.CANNOT_TELL, Claim.UNTESTED, None, (), None)
+        return [*rest, Finding(Flaw.NOTHING, *no_test, untested=reason)]
     few = sum(finding.claim is Claim.TOO_FEW for finding in rest)
     detail = Unnoticed(len(tested), flaw, loss, seen, few)
     firsts = tuple(finding.evidence[0] for finding in tested)
@@ -277,7 +285,7 @@ def _with_headline(
 def _sensitivity(
     tested: Sequence[Finding], tests: Mapping[str, FlawTest]
 ) -> tuple[float | None, str | None, float | None]:
-    """Return the smallest loss detectable under all changes, the flaw with the widest interval, and its loss."""
+    """Return the smallest loss detectable under every change, the flaw with the widest interval, and that loss."""
     sizes: list[float | None] = []
     unknown: dict[str, float] = {}
     for finding in tested:
@@ -305,16 +313,16 @@ def _sensitivity(
 def _measure_fall(
     test: FlawTest | None, pooled: TaskChanges | None, profiles: Sequence[Profile], likely: Finding | None
 ) -> Fall | None:
-    """Return the drop over all changes that should not matter; None if it was not tested."""
+    """Return the overall drop in success; None if it was not tested."""
     if test is None or test.table is None:
         return None
     control, count = (test.table[name].to_numpy().astype(float) for name in ("control", "count"))
     before = int(np.rint(control / count).sum()), len(count)
     after = int(test.table["perturbed"].sum()), int(count.sum())
-    if len(profiles) == 1:  # the numbers shown beside it
-        usual, now = profiles[0].get(CONTROLS), profiles[0].get(SUCCESS_RATE)
-        if usual is not None and now is not None:
-            before, after = (usual.successes, usual.count), (now.successes, now.count)
+    if len(profiles) == 1:  # use the counts that the report shows beside it
+        control_rate, rate = profiles[0].get(CONTROLS), profiles[0].get(SUCCESS_RATE)
+        if control_rate is not None and rate is not None:
+            before, after = (control_rate.successes, control_rate.count), (rate.successes, rate.count)
     costs = pooled.costs if pooled is not None and len(pooled.costs) >= _MIN_CHANGES else ()
     return Fall(
         *before,
@@ -335,7 +343,7 @@ def _measure_fall(
 def _particular_cases(
     patterns: Iterable[LossPattern], present: Collection[str], results: Sequence[TaskChanges]
 ) -> list[Finding]:
-    """Return the significant losses that are unrelated to the flaws found, listing each case once."""
+    """Return a finding with the significant losses that the flaws found do not cover, if any; each case once."""
     covered = {*present, *(flaw for cause in present for flaw in describe_flaw(cause).consequences)}
     changes = {condition: change for result in results for condition, change in result.changes.items()}
     kept: list[LossPattern] = []
@@ -360,7 +368,7 @@ def _particular_cases(
 
 
 def _overlap(first: LossPattern, second: LossPattern) -> bool:
-    """Return whether two cases may share episodes, judged by their names."""
+    """Return whether two cases may share episodes, according to their kinds, tasks and phrasings."""
     phrasing = PatternKind.SAYING
     if (first.kind is phrasing) != (second.kind is phrasing):
         return False
@@ -375,13 +383,13 @@ def _overlap(first: LossPattern, second: LossPattern) -> bool:
 def _collect_p(
     tests: Sequence[FlawTest], raised: Sequence[float], patterns: Iterable[LossPattern]
 ) -> dict[tuple[int, str, str], float]:
-    """Return the p value of every reported difference, by run, measure and part."""
+    """Return the adjusted p value of every reported difference, by run, measure and part."""
     measures = {
         PatternKind.AXIS: AXES.name,
         PatternKind.TOGETHER: CHANGES.name,
         PatternKind.CONDITION: DROPS.name,
     }
-    # Flaw that is tested on parts of a change -> the complete change, which tables show.
+    # These flaws are tested on parts of a change; tables show the complete change.
     whole: Mapping[str, Change] = {
         Flaw.OTHER_TASKS: Change.TASK,
         Flaw.UNKNOWN_NAMES: Change.NAMES,

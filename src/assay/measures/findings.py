@@ -1,6 +1,6 @@
-"""Evidence, tests of flaws and findings, as dataclasses; `sentences` turns them into English.
+"""Evidence, tests for flaws and findings, as dataclasses that `sentences` puts into English.
 
-Every test is one-sided: only a result worse than chance is a flaw.
+Every test is one-sided: only a result that is worse than expected is a flaw.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 TOLERATED = 0.05
-"""Tolerated rate of failed unperturbed episodes, or of nonsense instructions that are followed."""
+"""Tolerated rate of unperturbed episodes that fail, or of episodes that succeed with a nonsense instruction."""
 HARMLESS = 0.05
-"""Loss of success, 0 to 1, below which a change is harmless if the loss is significantly smaller."""
+"""Loss of success, 0 to 1, below which a change counts as harmless."""
 
 
 class Shows(StrEnum):
-    """Conclusion from one piece of evidence, adjusted for the other evidence of the same kind."""
+    """Conclusion from one piece of evidence, after correction for others of the same kind."""
 
     NOTHING = ""
     LOSS = "loss"
@@ -39,7 +39,7 @@ class Shows(StrEnum):
 
 
 def shows_loss(p: float, interval: Interval) -> Shows:
-    """Return whether an adjusted p value and the interval of a change show a loss."""
+    """Return `Shows.LOSS` if the adjusted p value and the interval of a change are significant."""
     return Shows.LOSS if p < SURE and interval.high < 0 else Shows.NOTHING
 
 
@@ -48,69 +48,71 @@ class Evidence(Result):
     """Number that supports a finding, with its interval and counts."""
 
     run: int
-    """Index of the profile, from 0; the first of the indices if several profiles are pooled."""
+    """Index of the run's profile, from 0; the first one if several runs are pooled."""
     measure: str
     """Name of the measure in the profile."""
     part: str
     """Part of the measure (a change, a noun, an axis, a condition, ...); empty for the complete measure."""
     value: float
-    """A rate (0 to 1), or a difference between two rates."""
+    """Measured value: a rate (0 to 1), or a difference between two rates."""
     interval: Interval | None
+    """Interval of ``value``."""
     p: float | None
     """One-sided p value of the test for the flaw, unadjusted; None if not tested."""
     hits: int | None = None
     """Number of successes, or of other events that the measure counts."""
     count: int | None = None
-    """Number of episodes among which ``hits`` were counted."""
+    """Number of episodes in which ``hits`` were counted."""
     reference_hits: int | None = None
-    """Number of successes, or other events, in the reference."""
+    """Number of successes (or other events) in the reference, such as the controls."""
     reference_count: int | None = None
+    """Number of episodes in the reference."""
     share: float | None = None
-    """Measured rate, if the rate is a mean of rates."""
+    """Rate that was measured, if it is a mean of rates and not ``hits / count``."""
     reference: float | None = None
-    """Rate in the reference."""
+    """Rate in the reference, 0 to 1."""
     cost: bool = False
-    """Whether the value is the cost of an entire change: success with the change minus success without it."""
+    """Whether ``value`` is the cost of an entire change: success with the change minus success without it."""
     shows: Shows = Shows.NOTHING
     at_least: bool = False
     """Whether ``hits`` is a lower bound because some episodes could not be judged."""
     same_tasks: bool = True
     """Whether the reference covers the same tasks."""
     runs: tuple[int, ...] = ()
-    """Indices of all pooled profiles; empty for a single profile."""
+    """Indices of all pooled runs; empty for a single run."""
     task: str = ""
     """Name of the task; empty for all tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlawTest:
-    """Test of a flaw as a hypothesis about runs."""
+    """Test of whether a policy has a flaw."""
 
     flaw: str
     """`Flaw` or name of a flaw defined by the measure."""
     evidence: tuple[Evidence, ...]
     """Evidence, starting with the tested evidence."""
     p: float
-    """One-sided p value."""
+    """One-sided p value, unadjusted."""
     size: Interval
     """Interval of the fraction of episodes that the flaw affects."""
     min_effect: float = 0.0
-    """Smallest effect size that is reported."""
+    """Smallest effect, 0 to 1, that counts as a flaw."""
     least_p: float = 0.0
     """Smallest one-sided p value attainable with the informative starts."""
     refuted: bool = False
-    """Whether the runs show the flaw to be absent, unless the test is significant."""
+    """Whether the runs show the flaw to be absent if the test is not significant."""
     detail: Result | None = None
     """Further results about the flaw."""
     table: pl.DataFrame | None = None
-    """Loss by start. Columns: task, start, control and perturbed (numbers of successes), count."""
+    """Successes by start. Columns: task, start, control and perturbed (numbers of successes), count."""
     family_factor: float = 1.0
-    """Factor by which the p value is multiplied for the number of tests, once all of them have enough starts."""
+    """Factor on the p value for multiple testing, once all tests have enough starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Untested(Result):
-    """Reason why the runs cannot decide whether a flaw is present."""
+    """Reason why a flaw cannot be tested with the runs."""
 
     flaw: str
     measure: str
@@ -126,7 +128,7 @@ Profiles = Sequence[tuple[int, "Profile"]]
 
 
 def select_results(profiles: Profiles, measure: Measure[T]) -> tuple[tuple[int, ...], list[T]]:
-    """Return the indices and the results of the runs that have a result of the measure."""
+    """Return the indices of the runs for which a measure has a result, and those results."""
     pairs = [(run, value) for run, profile in profiles if (value := profile.get(measure)) is not None]
     return tuple(run for run, _ in pairs), [value for _, value in pairs]
 
@@ -141,9 +143,9 @@ def evidence_from(
     *counts: int | None,
     **more: Any,
 ) -> Evidence:
-    """Return evidence from one run or several pooled runs.
+    """Return evidence from one run or from several pooled runs.
 
-    ``counts`` are the hits and count, followed by those of the reference.
+    ``counts`` are hits, count, reference_hits and reference_count, as far as they are known.
     """
     more |= zip(("hits", "count", "reference_hits", "reference_count"), counts, strict=False)
     more["runs"] = runs if len(runs) > 1 else ()
@@ -161,16 +163,16 @@ def loss(change: Interval) -> Interval:
 
 
 def p_above_tolerated(hits: int, count: int) -> float:
-    """Return the exact one-sided p value for a rate above the tolerated rate."""
+    """Return the exact one-sided p value of a test for a rate above `TOLERATED`."""
     return binomial_at_least(hits, count, TOLERATED)
 
 
 class Verdict(StrEnum):
-    """Conclusion from the runs about a flaw."""
+    """Verdict on a flaw."""
 
     FOUND = "found"
     EXPLAINED = "explained"
-    """The flaw is present as a consequence of another flaw that was found."""
+    """The flaw is a consequence of another flaw that was found."""
     NOT_FOUND = "not found"
     CANNOT_TELL = "cannot tell"
 
@@ -195,39 +197,39 @@ class Unnoticed(Result):
     looked_for: int
     """Number of flaws tested."""
     flaw: str | None
-    """Flaw revealed by the change with the widest interval."""
+    """Flaw whose loss has the widest interval."""
     loss: float | None
-    """Largest loss within that interval."""
+    """Largest loss within that interval, 0 to 1."""
     seen: float | None
-    """Smallest loss detectable with 80 % power under every tested change; None if none exists."""
+    """Smallest loss that would be detected with 80 % power under every tested change; None if none would."""
     too_few: int = 0
-    """Number of flaws with too few starts."""
+    """Number of flaws that could not be tested because there are too few starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fall(Result):
-    """Success rate of the controls, and over all changes that should not matter."""
+    """Overall drop in success: of the controls, and under all changes that should not matter."""
 
     control_hits: int
+    """Number of controls that succeed."""
     control_count: int
-    """Number of starts, each counted once."""
+    """Number of controls: one per start."""
     hits: int
+    """Number of perturbed episodes that succeed."""
     count: int
+    """Number of perturbed episodes."""
     telling: int
     """Number of informative starts: those whose control succeeds."""
     more: MoreSeeds | None
-    """Number of seeds that would make this drop significant.
-
-    None if there is no drop, or if no reasonable number would suffice.
-    """
+    """Number of seeds with which this drop would be significant; None if there is no drop or no number suffices."""
     alike_p: float | None
-    """p value for the hypothesis that all changes cost the same; None for fewer than three single changes."""
+    """p value of the hypothesis that all changes cost equally much; None for fewer than three single changes."""
     costly: tuple[str, ...]
     """Changes that cost significantly more than the others."""
     likely: str | None = None
-    """Flaw revealed by the change whose loss is suspicious but not significant, if any."""
+    """Most likely cause: the flaw whose loss is suspicious but not significant, if any."""
     likely_p: float | None = None
-    """Adjusted p value of that loss."""
+    """Adjusted p value of the loss attributed to ``likely``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +237,11 @@ class Where(Result):
     """Tasks in which a change reduces success."""
 
     uneven_p: float | None
-    """p value for the hypothesis that the change costs the same in all tasks; None for a single task."""
+    """p value of the hypothesis that the change costs equally much in all tasks; None for a single task."""
     tasks: tuple[TaskChange, ...]
-    """Tasks that lose significantly more than the others."""
+    """Tasks that lose significantly more success than the others."""
     of: int
-    """Total number of tasks."""
+    """Total number of tasks, affected or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,4 +266,4 @@ class Finding(Result):
     where: Where | None = None
     """Affected tasks, if the flaw is found and there are several tasks."""
     more: MoreSeeds | None = None
-    """Number of seeds that would make an observed loss significant."""
+    """Number of seeds with which an observed loss would be significant, if it is not."""

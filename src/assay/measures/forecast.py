@@ -1,7 +1,7 @@
-"""Forecast for a plan: episodes, duration, the tests in its report, and the losses that they can detect.
+"""Forecast of a run from its plan: duration, the tests in its report, and the smallest losses they can detect.
 
-The number of tests is counted as in the diagnosis and the search. It includes tests that cannot reach significance with
-the planned starts, because they count as soon as seeds are added.
+Tests are counted as in the diagnosis and the search, including those that cannot reach significance with the planned
+starts: they count as soon as seeds are added.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ class Forecast:
     """Expected size, duration and power of a run."""
 
     episodes: int
-    """Number of planned episodes, some of which may be refused if they are not certified yet."""
+    """Number of planned episodes; some of those not yet certified may be refused."""
     done: int
     """Number of planned episodes that are already recorded."""
     seeds: int
+    """Number of seeds per task."""
     certificates: Certificates
     workers: int
     pace: EpisodePace | None
@@ -55,13 +56,15 @@ class Forecast:
     broke: str
     """Error raised by the timed episodes; empty if there was none."""
     certificate_pace: EpisodePace | None
+    """Duration of an episode of the demonstrator that certifies scenes; None if unknown."""
     success: float
-    """Success rate of the controls, measured or assumed."""
+    """Success rate of the controls (0 to 1), measured or assumed."""
     success_source: str
+    """Origin of ``success``, for example ``assumed``."""
     tested: tuple[PlannedTest, ...]
     """Changes whose cost is tested."""
     unexpected: tuple[str, ...] = ()
-    """Conditions in which success is not expected, so that no loss is tested."""
+    """Conditions in which success is not expected, so that losses are not tested."""
 
     @property
     def seconds(self) -> float | None:
@@ -75,20 +78,17 @@ class Forecast:
 
     @property
     def hopeless(self) -> bool:
-        """Whether the demonstrator solved none of the unperturbed episodes, so almost no scene can be certified."""
+        """Whether the demonstrator solved no unperturbed episode, so that almost no scene can be certified."""
         return self.certificate_pace is not None and self.certificate_pace.succeeded == 0
 
     @property
     def worst(self) -> float | None:
-        """Largest detectable loss over all changes; None if no loss is detectable for one of them."""
+        """Loss that is detectable under every change; None if no loss is detectable under one of them."""
         losses = [test.detectable(self.success) for test in self.tested]
         return max((loss for loss in losses if loss is not None), default=None) if all(losses) else None
 
     def with_seeds(self, seeds: int) -> Forecast:
-        """Return the forecast for another number of seeds, without recorded episodes.
-
-        Assumes the same fraction of certified episodes.
-        """
+        """Return the forecast for a new run with other seeds, assuming the same fraction of certified episodes."""
         share = seeds / self.seeds
         need = Certificates(round(share * self.certificates.known), round(share * self.certificates.missing))
         scaled = tuple(replace(test, starts=int(test.starts * share)) for test in self.tested)
@@ -101,7 +101,7 @@ class Forecast:
         return None if not one else math.floor(seconds / one)
 
     def seeds_for(self, loss: float) -> int | None:
-        """Return the fewest seeds that detect a loss under every change; None if no reasonable number does."""
+        """Return the number of seeds needed to detect a loss under every change; None if it is unreasonably large."""
         seeds = []
         for test in self.tested:
             starts = starts_for(loss, self.success, test.family, NAMED if test.named else SEARCHED)
@@ -131,8 +131,9 @@ def forecast(
     demonstrator = plan.experiment.played_in.traits.demonstrator
     steps = plan.options.steps
     needed = certificates(plan)
-    nothing = EarlierRuns(None, None, 0)
-    earlier = nothing if policy is None else earlier_runs(policy, plan.pack, folders, steps)
+    earlier = (
+        EarlierRuns(None, None, 0) if policy is None else earlier_runs(policy, plan.pack, folders, steps)
+    )
     pace, certifying, broke = earlier.pace, None, ""
     if demonstrator is not None and needed.missing:
         certifying = earlier_runs(demonstrator, plan.pack, folders, steps).pace
@@ -151,7 +152,7 @@ def forecast(
             # A time limit that depends on certificates is set after planning, so limits are not compared.
             recorded = {replace(spec, steps=None).key for spec in store.recorded()}
             done = sum(replace(spec, steps=None).key in recorded for spec in plan.specs)
-    to_test = expect_tests(plan.specs)
+    expected = expect_tests(plan.specs)
     return Forecast(
         episodes=len(plan.specs),
         done=done,
@@ -163,8 +164,8 @@ def forecast(
         certificate_pace=certifying,
         success=DEFAULT_SUCCESS if success is None else success,
         success_source=source,
-        tested=to_test.changes,
-        unexpected=to_test.unexpected,
+        tested=expected.changes,
+        unexpected=expected.unexpected,
     )
 
 
@@ -174,7 +175,7 @@ _WORDS = ("action", "object")
 
 @dataclass(frozen=True, slots=True)
 class PlannedTest:
-    """Change whose cost is tested in a report."""
+    """Test in the report of a plan for the cost of one change."""
 
     change: str
     """Name of the change (names, position, ...); the components of joint changes are joined with ``+``."""
@@ -182,9 +183,9 @@ class PlannedTest:
     starts: int
     """Number of starts (task and initial state) with one of the conditions."""
     family: int
-    """Number of tests in the family (Holm)."""
+    """Number of tests for which its p value is adjusted (Holm)."""
     named: bool
-    """Whether the test is for a named flaw; joint changes are covered only by the search."""
+    """Whether the test is for a named flaw; a joint change is covered by the search."""
 
     def detectable(self, success: float) -> float | None:
         """Return the smallest loss detectable with 80 % power, given the success rate of the controls."""
@@ -197,31 +198,33 @@ class ExpectedTests:
 
     changes: tuple[PlannedTest, ...]
     named: int
-    """Number of tests of named flaws."""
+    """Number of tests for named flaws."""
     searched: int
-    """Number of patterns searched."""
+    """Number of patterns that are searched for a loss."""
     unexpected: tuple[str, ...]
-    """Conditions in which success is not expected, except those with guessable instructions.
+    """Conditions that test for memorisation and ignored instructions, because success is not expected.
 
-    They test for memorisation and for ignored instructions.
+    Conditions whose instruction lets a policy guess the task are left out.
     """
 
 
 def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
-    """Return the tests in the report on a plan, assuming that the controls of only some starts succeed."""
+    """Return the tests in the report on a plan, assuming that some controls succeed and some fail."""
     every = _plan_frame(specs)
     rows = every.filter(pl.col("condition") != CONTROL)
     sensible = plausible(rows)
     changed = sensible.drop_nulls("change")
     lost = changed.filter(pl.col("change") != Change.TASK)
     named = _count_named(every, rows, lost)
-    ways = lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS)
+    phrasings = (
+        lost.filter(pl.col("change") == Change.WORDING).drop_nulls(_WORDS).with_columns(success=pl.lit(1))
+    )
     searched = (  # the patterns of `search`
         sensible.filter(~pl.col("other_task"))["axis"].drop_nulls().n_unique()
         + sum(len(shown_by(change)) > 1 for change in lost["change"].unique())
         + sensible["condition"].n_unique()
         + (lost.select("task", "change").n_unique() if sensible["task"].n_unique() > 1 else 0)
-        + (sum(1 for _ in search_phrasings(0, ways.with_columns(success=pl.lit(1)))) if len(ways) else 0)
+        + (len(list(search_phrasings(0, phrasings))) if len(phrasings) else 0)
     )
     changes = []
     for (change,), group in changed.group_by("change", maintain_order=True):
@@ -234,11 +237,11 @@ def expect_tests(specs: Iterable[EpisodeSpec]) -> ExpectedTests:
 
 
 def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
-    """Return a plan as a frame like that of a run after `label_changes`, with the columns that tests depend on."""
+    """Return a plan as the frame of a run after `label_changes`, with the columns that tests depend on."""
     instructions: dict[tuple[object, ...], str] = {}
     rows = []
     text_labels = ("change", "axis", SURFACE_LABEL, *_WORDS)
-    for number, spec in enumerate(specs):
+    for index, spec in enumerate(specs):
         labels, text = spec.labels, None
         sensible = bool(labels.get("plausible", True))
         if sensible and labels.get("change") == Change.WORDING:  # whether it changes names is in the text
@@ -248,7 +251,7 @@ def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
             text = instructions[key]
         rows.append(
             {
-                "id": number,
+                "id": index,
                 "task": spec.task,
                 "seed": spec.seed,
                 "start": spec.world_seed,
@@ -268,14 +271,14 @@ def _plan_frame(specs: Iterable[EpisodeSpec]) -> pl.DataFrame:
 
 
 def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) -> int:
-    """Count the tests of named flaws; a flaw revealed by two changes is tested twice."""
+    """Count the tests for named flaws; a flaw that two changes reveal is tested twice."""
     world = world_of(str(every["task"][0])).traits if len(every) else None
     paths = world is not None and world.continuous
     worded = lost.filter(pl.col("change").is_in([Change.WORDING, Change.NAMES]))
     same_names = worded.filter(pl.col("change") == Change.WORDING)
     manner = pl.coalesce("action", pl.col("seed").cast(pl.String))
     by_manner = worded.group_by("task", manner).agg(pl.col("change").n_unique())
-    names = bool((by_manner["change"] == 2).any())  # kept and changed in the same manner
+    names = bool((by_manner["change"] == 2).any())  # the same phrasing with and without changed names
     phrasings = same_names.group_by(STRATUM).agg(pl.col("action").n_unique())["action"]
     singles = {change for change in lost["change"].unique() if len(shown_by(change)) == 1}
     singles -= {Change.NAMES} if names else set()
@@ -291,7 +294,7 @@ def _count_named(every: pl.DataFrame, rows: pl.DataFrame, lost: pl.DataFrame) ->
             bool(rows[SURFACE_LABEL].is_not_null().any()),
             bool((plausible(rows)["other_task"]).any()),
             bool((every["condition"] == CONTROL).any()),  # fails unperturbed
-            paths and bool((every["condition"] == CONTROL).any()),  # ... close to the successful trajectory
+            paths and bool((every["condition"] == CONTROL).any()),  # execution errors
             paths and bool(len(moved)),  # memorises
             bool(len(words)),  # ignores words
             bool(rows["kind"].any()) and rows["task"].n_unique() >= MIN_TASKS,

@@ -1,9 +1,9 @@
 """Rows of a run for measures: selection, pairing with controls, and labels of changes.
 
-A frame is that of ``Store.frame``: one row for each episode, with labels as columns. Errors are counted and never enter
-a rate. A *start* is a task and an initial state. The seed determines the initial state unless the start is held: then
-the seed applies only to the policy, an episode is still paired with the control of the same seed, and all seeds share
-one start.
+A frame comes from ``Store.frame``: one row for each episode, with labels as columns. Errors are counted and never enter
+a rate. A *start* is a task and an initial state. The seed determines the initial state, unless the run holds the start
+fixed: then the seed applies only to the policy, and all seeds of a task share one start. In both cases an episode is
+paired with the control that has the same task and seed.
 
 Perturbations declare their change, and plans record it as the label ``change``: ``position``, or ``appearance+object``
 for a joint change. Whether a changed instruction uses other names is determined from its text.
@@ -35,9 +35,9 @@ START = ("task", "start")
 
 def require(frame: pl.DataFrame, *names: str) -> None:
     """Raise MeasureError unless a frame has these columns, each with at least one value."""
-    lacking = [name for name in names if name not in frame.columns or frame[name].null_count() == len(frame)]
-    if lacking:
-        raise MeasureError(f"no episode has {' or '.join(lacking)}")
+    missing = [name for name in names if name not in frame.columns or frame[name].null_count() == len(frame)]
+    if missing:
+        raise MeasureError(f"no episode has {' or '.join(missing)}")
 
 
 def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
@@ -55,40 +55,6 @@ def valid_rows(frame: pl.DataFrame) -> pl.DataFrame:
 def with_starts(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with a column ``start``, which defaults to the seed."""
     return rows if "start" in rows.columns else rows.with_columns(start=pl.col("seed"))
-
-
-def number_clusters(strata: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the index of each row's cluster within its stratum (n,), and the stratum of each cluster."""
-    width = clusters.max() + 1
-    pairs, where = np.unique(strata * width + clusters, return_inverse=True)
-    return where, pairs // width
-
-
-class Codes:
-    """Integer codes for combinations of values in rows; each column is read once."""
-
-    def __init__(self, rows: pl.DataFrame) -> None:
-        self._rows = rows
-        self._columns: dict[str, np.ndarray] = {}
-        self._codes: dict[tuple[str, ...], np.ndarray] = {(): np.zeros(len(rows), np.int64)}
-
-    def __call__(self, names: Sequence[str]) -> np.ndarray:
-        """Return the code of each row's combination of values: (rows,)."""
-        key = tuple(names)
-        if key not in self._codes:
-            *before, name = key
-            if name not in self._columns:
-                column = self._rows[name]
-                if column.dtype == pl.String:  # for a few thousand rows this is faster than a categorical
-                    texts = column.to_list()
-                    number = {text: at for at, text in enumerate(dict.fromkeys(texts))}
-                    codes = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
-                else:
-                    codes = np.unique(column.to_numpy(), return_inverse=True)[1]
-                self._columns[name] = codes
-            last = self._columns[name]
-            self._codes[key] = number_clusters(self(before), last)[0] if before and len(last) else last
-        return self._codes[key]
 
 
 def group_rows(rows: pl.DataFrame, by: Sequence[str]) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
@@ -110,9 +76,9 @@ def perturbed_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def guessable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of conditions whose instruction no longer requests the task but lets a policy guess it.
+    """Return the rows of conditions in which a policy can guess the task although it is no longer requested.
 
-    A condition is included if at least one of its rows has the label.
+    A condition is included if at least one of its rows has the label ``guessable``.
     """
     if "guessable" not in frame.columns:
         return frame.clear()
@@ -120,7 +86,7 @@ def guessable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def plausible(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows in which success is expected: all those not labelled implausible."""
+    """Return the rows in which success is expected: all but those with the label ``plausible`` set to false."""
     return frame.filter(pl.col("plausible").fill_null(True)) if "plausible" in frame.columns else frame
 
 
@@ -130,8 +96,8 @@ def pairs(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
     Rows without a control are left out.
     """
     names = dict.fromkeys(("success", *columns))
-    beside = controls(rows).select(*PAIR, *(pl.col(name).alias(f"control_{name}") for name in names))
-    return perturbed_rows(rows).join(beside, on=PAIR, how="inner", maintain_order="left")
+    control = controls(rows).select(*PAIR, *(pl.col(name).alias(f"control_{name}") for name in names))
+    return perturbed_rows(rows).join(control, on=PAIR, how="inner", maintain_order="left")
 
 
 def in_another_world() -> pl.Expr:
@@ -147,7 +113,7 @@ def sums(rows: pl.DataFrame, by: Sequence[str], **values: pl.Expr) -> np.ndarray
 
 
 def start_table(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
-    """Return the columns control and perturbed (successes) and count of paired rows, by start and columns ``by``."""
+    """Count the successes of paired rows by start and columns ``by``: columns control, perturbed and count."""
     return rows.group_by(*by, *START, maintain_order=True).agg(
         control=pl.col("control_success").sum(), perturbed=pl.col("success").sum(), count=pl.len()
     )
@@ -159,9 +125,9 @@ def outcome_counts(table: pl.DataFrame) -> np.ndarray:
 
 
 def two_sides(rows: pl.DataFrame, by: Sequence[str], mine: pl.Expr) -> pl.DataFrame:
-    """Return successes and episodes without and with ``mine``, for each stratum ``by`` that has both.
+    """Count successes and episodes for which ``mine`` is false and true, in each stratum ``by`` that has both.
 
-    The columns are those of ``by``, then hits, count, mine_hits and mine_count.
+    The columns are those of ``by``, followed by hits and count (false), mine_hits and mine_count (true).
     """
     success = pl.col("success")
     table = rows.group_by(by, maintain_order=True).agg(
@@ -179,9 +145,9 @@ def side_counts(table: pl.DataFrame) -> np.ndarray:
 
 
 def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Difference, float]:
-    """Return the difference between the `two_sides` within strata, and its p value (exact, unless it is given).
+    """Return the difference in success between the `two_sides`, and its p value: ``p``, or else that of an exact test.
 
-    The interval includes 0 if the test is not significant.
+    The interval is extended to include 0 if the test is not significant.
     """
     sides = side_counts(table)
     p, estimate = paired_p(*sides) if p is None else p, stratified_difference(*sides)
@@ -189,30 +155,32 @@ def compare_sides(table: pl.DataFrame, p: float | None = None) -> tuple[Differen
 
 
 def goal(truth: str = "truth") -> pl.Expr:
-    """Return an expression for the goal of a row, from the column that records when each goal atom was true.
+    """Return an expression for the goal of a row; empty if unknown.
 
-    The goal is empty if unknown.
+    ``truth`` names the column that records when each atom of the goal was true.
     """
     return pl.col(truth).map_elements(lambda text: " and ".join(sorted(atoms(text))), return_dtype=pl.String)
 
 
 @lru_cache(maxsize=65_536)
 def atoms(truth: str) -> frozenset[str]:
-    """Return the atoms of the goal, from the JSON that records when each was true."""
+    """Return the atoms of a goal from the JSON object that records when each was true."""
     return frozenset(json.loads(truth))
 
 
 JOINED = "+"
-"""Separator between nouns."""
+"""Separator between the nouns in the column ``renamed``."""
 
 
 def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
     """Add the columns ``change`` and ``renamed`` to the frame of a run.
 
-    ``change`` is null if success is not expected. ``renamed`` lists the nouns, joined with +, that are missing from the
-    new instruction if only the instruction changed. Episodes whose planned event did not happen are left out.
+    ``change`` is null if success is not expected. ``renamed`` lists the nouns, joined with +, that a paraphrase
+    replaces; it is null unless only the instruction changed. Episodes whose planned event did not happen are left out.
     """
-    if "milder" in frame.columns:  # weaker than its kind of change: reported by condition only
+    if (
+        "milder" in frame.columns
+    ):  # weaker than other changes of its kind, so it is reported by condition only
         frame = frame.with_columns(
             change=pl.when(pl.col("milder").fill_null(False).cast(pl.Boolean)).then(None).otherwise("change")
         )
@@ -236,12 +204,12 @@ def label_changes(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def all_happened(events: str) -> bool:
-    """Return whether every event of an episode happened, from the JSON in a frame."""
+    """Return whether every event of an episode happened, from the JSON in the column ``events``."""
     return all(event["step"] is not None for event in json.loads(events))
 
 
 def find_renamed(task: str, text: str) -> str:
-    """Return the nouns in a task's instruction that a text does not contain verbatim, joined with +."""
+    """Return the nouns of a task's instruction that a paraphrase does not contain verbatim, joined with +."""
     from assay.tasks.language.lexicon import mentions
 
     return JOINED.join(noun for noun, form in _nouns(task).items() if not mentions(text, form))
@@ -250,7 +218,7 @@ def find_renamed(task: str, text: str) -> str:
 @lru_cache(maxsize=4096)
 def _nouns(task: str) -> Mapping[str, str]:
     """Return the nouns in a task's instruction and their spelling; empty if it cannot be parsed."""
-    from assay import tasks  # the parser is heavy, and only paraphrases need it
+    from assay import tasks  # imported here because only paraphrases need the parser, which is slow to load
     from assay.tasks.language import lexicon, read_task
 
     try:

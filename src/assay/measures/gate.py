@@ -1,7 +1,7 @@
-"""Gate: the verdict of a duel between two finished runs, and verdicts as sentences, a table and JUnit XML.
+"""Gate for continuous integration: whether a run is worse than a baseline, as sentences, a table and JUnit XML.
 
-Better and worse are decided as in `assay compare` (Holm over conditions). Equivalent and not worse follow from its
-intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not fail the gate.
+*Better* and *worse* are decided as in `assay compare` (Holm over conditions). *Equivalent* and *not worse* follow from
+its intervals, widened for the number of conditions (Bonferroni). A loss within the margin does not fail the gate.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from assay.support.stats.significance import SURE, normal_quantile
 
 
 def gate(frames: Mapping[str, pl.DataFrame], *, margin: float = MARGIN, each: bool = False) -> Judgement:
-    """Compare the second of two runs with the first, the baseline.
+    """Compare the second of two runs with the first, the baseline, on the episodes that both completed.
 
-    Uses the episodes that both runs completed without an error. Raises MeasureError if they share no episode.
+    Raises MeasureError if they share no episode.
     """
     if len(frames) != 2:
         raise MeasureError(f"gate: expected two runs, got {len(frames)}")
@@ -103,7 +103,7 @@ def verdict_sentences(judgement: Judgement) -> list[str]:
 
 
 def format_line(judgement: Judgement, line: Line) -> str:
-    """Format one claim with its numbers."""
+    """Describe the result of one comparison with its numbers."""
     claim = _CLAIMS[line.verdict].format(
         a=f"A ({judgement.first})", b=f"B ({judgement.second})", margin=number(100 * judgement.margin)
     )
@@ -141,7 +141,7 @@ def _format_interval(line: Line) -> str:
 
 
 def junit(judgement: Judgement, name: str) -> str:
-    """Return JUnit XML with a test case for each requested comparison: worse is a failure, undecided is skipped."""
+    """Return JUnit XML with a test case for each requested comparison: *worse* fails, *undecided* is skipped."""
     verdicts = Counter(line.verdict for line in judgement.asked)
     tags = {PairVerdict.WORSE: "failure", PairVerdict.UNDECIDED: "skipped"}
     worse, undecided = (str(verdicts[verdict]) for verdict in tags)

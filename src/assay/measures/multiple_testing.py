@@ -1,7 +1,7 @@
-"""Error control over all tests and searches of a diagnosis: at most 5 % of reports on a flawless policy claim a flaw.
+"""Correction for multiple testing in a diagnosis: at most 5 % of reports on a flawless policy claim a flaw.
 
-Four fifths of the 5 % are allotted to flaws named in advance, adjusted by Holm's method; the last fifth is allotted to
-patterns found by search. A test that cannot reach significance with its starts is not counted (Tarone).
+Four fifths of the 5 % are allotted to flaws named in advance, one fifth to patterns found by search; both are adjusted
+by Holm's method. A test that cannot reach significance with its starts is not counted (Tarone).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ AdjustedP = Mapping[tuple[int, str, str], float]
 
 
 def adjust(values: Sequence[float], least: Sequence[float], part: float = NAMED_SHARE) -> list[float]:
-    """Adjust the one-sided p values of all tests in a family, for comparison with 5 %.
+    """Return the one-sided p values of a family of tests, adjusted for comparison with 5 %.
 
-    ``least`` is the smallest attainable p value of each test. Tests that cannot be significant are adjusted as if they
-    could.
+    ``least`` is the smallest attainable p value of each test, and ``part`` the fraction of the 5 % allotted to the
+    family. Each test that cannot be significant is adjusted as if it alone were added to the others.
     """
     able = [place for place, bound in enumerate(least) if bound < part * SURE]
-    raised = [min(1.0, value * max(len(able) + 1, 1) / part) for value in values]
+    raised = [min(1.0, value * (len(able) + 1) / part) for value in values]
     for place, p in zip(able, holm([values[place] for place in able]), strict=True):
         raised[place] = min(1.0, p / part)
     return raised
@@ -64,23 +64,22 @@ def drops_by_axis(profile: Profile) -> tuple[Drop, ...]:
 
 
 def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Profile:
-    """Return the profile of a run with the p values of the diagnosis for all differences.
+    """Return the profile of a run with the p values of the diagnosis, so that a page shows one p value per difference.
 
-    This prevents a page from showing two p values for the same difference. Requests for other tasks are compared with
-    the controls of the requested task.
+    Requests for other tasks are compared with the controls of the requested task.
     """
     own = {(measure, part): p for (which, measure, part), p in adjusted.items() if which == run}
     parts: dict[str, object] = {}
     for measure in (CHANGES, AXES, DROPS):
         if (drops := profile.get(measure)) is None:
             continue
-        right = (
-            drops_by_axis(profile)
-            if measure is AXES
-            else replace_other_tasks(drops, profile.get(OTHER_TASKS))
-        )
         with_p = []
-        for drop in right:
+        drops = (
+            replace_other_tasks(drops, profile.get(OTHER_TASKS))
+            if measure is not AXES
+            else drops_by_axis(profile)
+        )
+        for drop in drops:
             p = own.get((measure.name, str(next(iter(drop.group.values())))))
             if p is not None and drop.plausible:
                 # A flaw may be tested on more than this drop, for example a factor in all combinations. The drop is
@@ -109,4 +108,4 @@ def with_adjusted_p(profile: Profile, adjusted: AdjustedP, run: int = 0) -> Prof
             drop_interval=widen(attribution.drop_interval),
             shares=tuple(replace(share, interval=widen(share.interval)) for share in attribution.shares),
         )
-    return profile.with_results(**parts)
+    return Profile(profile.planned, profile.done, profile.errors, {**profile, **parts})

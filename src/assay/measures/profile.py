@@ -24,8 +24,7 @@ class Profile(Mapping[str, Any]):
     """Results of measures by name."""
 
     def __init__(self, planned: int, done: int, errors: dict[str, int], results: Mapping[str, Any]) -> None:
-        self.planned = planned
-        self.done = done
+        self.planned, self.done = planned, done
         self.errors = errors
         """Number of episodes by error message."""
         self._results = dict(results)
@@ -45,7 +44,7 @@ class Profile(Mapping[str, Any]):
     @overload
     def get(self, key: str, default: Any = None) -> Any: ...
     def get(self, key: Measure[Any] | str, default: Any = None) -> Any:
-        """Return the result of a measure, or the default if it does not apply or is missing."""
+        """Return the result of a measure, or the default if the measure does not apply or lacks data."""
         result = self._results.get(key.name if isinstance(key, Measure) else key, default)
         return default if isinstance(result, Missing) else result
 
@@ -53,10 +52,6 @@ class Profile(Mapping[str, Any]):
         """Return the reason why a result is missing; empty if it exists or if the measure does not apply."""
         result = self._results.get(name)
         return result.missing if isinstance(result, Missing) else ""
-
-    def with_results(self, **results: Any) -> Profile:
-        """Return a copy with some results replaced."""
-        return Profile(self.planned, self.done, self.errors, self._results | results)
 
     def as_json(self) -> dict[str, Any]:
         """Return all results as plain JSON types."""

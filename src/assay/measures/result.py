@@ -30,19 +30,16 @@ class Missing(Result):
 
 
 def attempt(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | Missing:
-    """Call a measure, or a function of one of its views, and turn an exception into a `Missing` with the reason.
+    """Call a measure, or the function of a table or figure, and turn an exception into a `Missing` with the reason.
 
-    A `MeasureError` is the documented way to decline. Any other exception is a defect, possibly in a plugin: only
+    A `MeasureError` means that the run lacks the data. Any other exception is a defect, possibly in a plugin: only
     this result is lost, and the rest of the report is still generated.
     """
     try:
         return function(*arguments, **options)
     except MeasureError as error:
         return Missing(str(error))
-    except (
-        sqlite3.DatabaseError,
-        zlib.error,
-    ):  # a damaged file affects all measures; the reader of the run reports it
+    except (sqlite3.DatabaseError, zlib.error):  # the file is damaged, which affects all measures
         raise
     except Exception as error:
         return Missing(f"failed with {one_line(error)}")

@@ -1,4 +1,4 @@
-"""Data of a run for measures: rows, trajectories, and the results of other measures."""
+"""Data of a run, as passed to measures: rows, trajectories, and the results of other measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class RunData:
-    """Data of a run for measures, with shared intermediate results computed once."""
+    """Data of a run, as passed to measures. Intermediate results that several measures share are computed once."""
 
     def __init__(self, store: Store, *, with_paths: bool = True, near_far: NearFarRule | None = None) -> None:
         self._store, self._with_paths = store, with_paths
@@ -32,10 +32,7 @@ class RunData:
         self.whole = store.frame()
         """All recorded episodes, one row each, as `Store.frame` returns them: labels are columns."""
         self.frame = self.whole.drop(*self.world.start_columns, strict=False)
-        """All recorded episodes without the columns determined by the start (task and seed).
-
-        These columns do not distinguish variants.
-        """
+        """All recorded episodes, without the columns that the start determines: they do not distinguish variants."""
 
     @cached_property
     def meta(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Search for losses without a named flaw: single tasks, conditions, joint changes and phrasings of the action.
+"""Search for losses that no named flaw covers: in single tasks, conditions, joint changes or phrasings of the action.
 
-Every candidate has an exact one-sided test. All candidates form one family (Holm) with a fifth of the 5 %; candidates
-whose episodes cannot reach significance are not counted.
+Every candidate has an exact one-sided test. All candidates are adjusted together (Holm) for a fifth of the 5 % error
+rate; candidates whose episodes cannot reach significance are not counted.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "two clauses": ("coordination", "subordination"),
     "another verb": ("contextual", "habitual"),
 }
-"""Columns of the paraphrase grid, by group of phrasings of the action."""
+"""Phrasings of the action (columns of the paraphrase grid), by group."""
 _MIN_WORDINGS = 2
-"""Minimum number of wordings on each side of a candidate."""
+"""Minimum number of wordings with a phrasing, and of wordings without it."""
 
 
 class PatternKind(StrEnum):
-    """Kind of case described by a pattern."""
+    """Kind of a candidate."""
 
     AXIS = "axis"
     TOGETHER = "changes made together"
@@ -54,20 +54,21 @@ class LossPattern:
     task: str
     """Task; empty for all tasks."""
     what: str
-    """Name of an axis, a change, a condition, or a phrasing of the action."""
+    """Name of the axis, change, condition or phrasing of the action."""
     change: str
-    """Change in the episodes; empty if there are several."""
+    """Change made in the episodes; empty if there are several."""
     counts: tuple[int, int, int, int]
-    """Number of successes and of episodes, then the same for the controls or the other phrasings."""
+    """Numbers of successes and episodes, followed by those of the controls or of the other phrasings."""
     p: float
-    """One-sided p value."""
+    """One-sided p value of a loss, unadjusted."""
     least_p: float
+    """Smallest attainable ``p``."""
     p_adjusted: float = 1.0
-    """p value adjusted for all candidates in the search."""
+    """``p`` adjusted for all candidates in the search."""
 
 
 def search(profiles: Profiles) -> tuple[LossPattern, ...]:
-    """Return all candidates, with the most significant first."""
+    """Return all candidates, most significant first."""
     patterns = []
     for run, profile in profiles:
         changes = profile.get(CHANGES)
@@ -103,7 +104,7 @@ def search(profiles: Profiles) -> tuple[LossPattern, ...]:
 
 
 def search_phrasings(run: int, rows: pl.DataFrame) -> Iterator[LossPattern]:
-    """Return candidates for phrasings of the action: single ones and groups in each task, and groups over all tasks."""
+    """Yield candidates for phrasings of the action: single ones and groups in each task, and groups over all tasks."""
     ways: dict[str, tuple[str, ...]] = {name: (name,) for name in sorted(rows["action"].unique())}
     ways |= {name: actions for name, actions in FORMS.items() if len(set(actions) & set(ways)) > 1}
     tasks = list(rows["task"].unique(maintain_order=True))

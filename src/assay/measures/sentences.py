@@ -1,4 +1,4 @@
-"""Findings in English: a claim, its evidence and a caveat.
+"""Findings as English sentences: a claim, its evidence and a caveat.
 
 format_finding(finding).text      # "Ignores the instruction: in 10 of 10 episodes with a missing or ..."
 """
@@ -29,12 +29,12 @@ from assay.measures.world.curves import Onset
 from assay.support.stats.intervals import Interval
 from assay.support.stats.significance import SURE
 
-MOST_TASKS = 4
+_MAX_TASKS = 4
 """Maximum number of tasks listed by name."""
-_MOST_CASES = 3
+_MAX_CASES = 3
 """Maximum number of particular cases described individually."""
-_MOST_UNSURE = 3
-"""Maximum number of losses without significance that are shown expanded."""
+_MAX_UNCERTAIN = 3
+"""Maximum number of losses shown in the summary although they are not significant."""
 FORMS: Mapping[str, str] = {
     "full_stop": "a final full stop",
     "capital": "a capital first letter",
@@ -44,7 +44,7 @@ FORMS: Mapping[str, str] = {
     "blanks": "doubled blanks",
     "please": 'a leading "please"',
 }
-"""Description of each variant in the spelling or punctuation of an instruction."""
+"""Description of each variant of an instruction that leaves its words unchanged."""
 _DEGREES = {
     Degree.MOSTLY: "",
     Degree.PARTLY: " (at least in part)",
@@ -56,7 +56,7 @@ _NONSENSE = "with a missing or nonsense instruction"
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Finding as a claim, its evidence and a caveat."""
+    """English sentence that states a finding."""
 
     claim: str
     evidence: str
@@ -93,11 +93,10 @@ def format_finding(finding: Finding) -> Sentence:
         fall = finding.detail
         if not isinstance(fall, Fall) or first.part:  # a single change, or a joint one
             return Sentence(claim, evidence, "no test identifies the flaw")
-        before, after = (
-            format_counts(fall.control_hits, fall.control_count),
-            format_counts(fall.hits, fall.count),
+        unperturbed = format_counts(fall.control_hits, fall.control_count)
+        evidence = (
+            f"{format_counts(fall.hits, fall.count)} succeed under all changes, {unperturbed} unperturbed"
         )
-        evidence = f"{after} succeed under all changes, {before} unperturbed"
         if fall.costly:
             return Sentence(claim, evidence, f"largest losses: {listed(fall.costly)}")
         if fall.alike_p is None:
@@ -105,7 +104,7 @@ def format_finding(finding: Finding) -> Sentence:
         caveat = f"no change costs significantly more than another ({p_phrase(fall.alike_p)})"
         return Sentence("Declines equally under all changes", evidence, caveat)
     if finding.cause is not None:
-        caveat = f"explained by: {describe_flaw(finding.cause).claim.lower()}"
+        caveat = f"explained by: {lower_claim(finding.cause)}"
     tasks, where = "", finding.where
     if where is not None and where.uneven_p is not None and where.uneven_p < SURE:
         tasks = f"differs between the {where.of} tasks ({p_phrase(where.uneven_p)})"
@@ -115,15 +114,15 @@ def format_finding(finding: Finding) -> Sentence:
                 task.task: f"{percent(task.control, 0)} to {percent(task.perturbed, 0)}" for task in worst
             }
             tasks = f"mainly in {_name_tasks(rates)}, out of {where.of} tasks"
-    if finding.degree and abs(first.value) < 1 - 1e-9:  # all or nothing needs no degree
+    if finding.degree and abs(first.value) < 1 - 1e-9:  # a flaw in every episode needs no degree
         claim += _DEGREES[finding.degree]
     return Sentence(claim, evidence, "; ".join(filter(None, (caveat, tasks))))
 
 
 def _name_tasks(tasks: Mapping[str, str]) -> str:
-    """List tasks, each with a remark, and count those beyond the first few."""
-    names = [f"{task} ({remark})" for task, remark in list(tasks.items())[:MOST_TASKS]]
-    return listed(names + ([f"{len(tasks) - MOST_TASKS} others"] if len(tasks) > MOST_TASKS else []))
+    """List the first tasks with a remark on each, and the number of the others."""
+    names = [f"{task} ({remark})" for task, remark in list(tasks.items())[:_MAX_TASKS]]
+    return listed(names + ([f"{len(tasks) - _MAX_TASKS} others"] if len(tasks) > _MAX_TASKS else []))
 
 
 def _reason_untested(untested: Untested | None) -> str:
@@ -137,13 +136,8 @@ def _reason_untested(untested: Untested | None) -> str:
 
 
 def _no_flaw(finding: Finding) -> Sentence:
-    """State that no flaw was found, with the loss that cannot be excluded, or that there are too few starts."""
+    """Return the headline without a flaw: none was found, there are too few starts, or nothing could be tested."""
     detail = finding.detail
-
-    def lower_claim(flaw: str) -> str:
-        claim = describe_flaw(flaw).claim
-        return f"{claim[0].lower()}{claim[1:]}"
-
     if isinstance(detail, Unnoticed):
         claim, caveat = f"No flaw found among {detail.looked_for} tested", ""
         if detail.too_few:
@@ -154,7 +148,10 @@ def _no_flaw(finding: Finding) -> Sentence:
         return Sentence(claim, "", caveat)
     if not isinstance(detail, Fall):
         reason = "a test compares perturbed episodes with their controls, some of which must succeed"
-        return Sentence("No flaw could be tested", reason)
+        return Sentence(
+            "No flaw could be tested",
+            reason if finding.untested is None else _reason_untested(finding.untested),
+        )
     before = format_counts(detail.control_hits, detail.control_count)
     after = format_counts(detail.hits, detail.count)
     claim, purpose = f"Success fell from {before} to {after}", "identify a cause"
@@ -169,7 +166,14 @@ def _no_flaw(finding: Finding) -> Sentence:
     if detail.likely is not None and detail.likely_p is not None:
         cause = f"{lower_claim(detail.likely)} ({p_phrase(detail.likely_p)})"
         purpose = f"identify a cause; the most likely one is: {cause}"
-    return Sentence(claim, "", f"{starts} too few to {purpose}")
+    advice = "; use at least 2 seeds" if detail.control_count == 1 else ""
+    return Sentence(claim, "", f"{starts} too few to {purpose}{advice}")
+
+
+def lower_claim(flaw: str) -> str:
+    """Return the claim about a flaw for the middle of a sentence, such as ``ignores the instruction``."""
+    claim = describe_flaw(flaw).claim
+    return f"{claim[0].lower()}{claim[1:]}"
 
 
 def format_counts(hits: int | None, count: int | None) -> str:
@@ -194,14 +198,14 @@ def format_difference(evidence: Evidence) -> str:
 
 
 def format_unperturbed(evidence: Evidence) -> str:
-    """Format the reference, such as the success of the controls, as counts or, failing that, a percentage."""
+    """Format the success of the reference, such as the controls: as counts or, if there are none, a percentage."""
     if evidence.reference_count is None:
         return percent(evidence.reference, 0)
     return format_counts(evidence.reference_hits, evidence.reference_count)
 
 
 def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
-    """Describe the evidence for a finding, and return the description with a caveat (may be empty)."""
+    """Return the evidence for a finding as text, and a caveat (may be empty)."""
     own = MEASURES[first.measure].wording if first.measure in MEASURES else None
     if own is not None and isinstance(described := attempt(own, finding), tuple):
         return described
@@ -270,9 +274,9 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
             condition = part.replace("=", " is ")
             return f"{_hits(first)} succeed if {condition}, {format_unperturbed(first)} otherwise", ""
     if first.measure in {kind.name.lower() for kind in PatternKind}:
-        more = len(finding.evidence) - _MOST_CASES
+        more = len(finding.evidence) - _MAX_CASES
         cases = []
-        for case in finding.evidence[:_MOST_CASES]:
+        for case in finding.evidence[:_MAX_CASES]:
             how, usual = describe_change(case.part), f"{percent(case.reference, 0)} unperturbed"
             if case.measure == PatternKind.SAYING.name.lower():
                 how = f"phrased as {case.part}"
@@ -285,7 +289,7 @@ def _describe_evidence(finding: Finding, first: Evidence) -> tuple[str, str]:
 
 
 def _describe_memorisation(finding: Finding) -> tuple[str, str]:
-    """Describe the episodes that repeat the trajectory of their control although a different one is required."""
+    """Describe the episodes that repeat the control's trajectory although a different one is required."""
     parts = {evidence.part: evidence for evidence in finding.evidence if evidence.measure == "memorisation"}
     moved, asked, nonsense = (parts.get(call) for call in (Calls.MOVED, Calls.ASKED, Calls.NONSENSE))
     conditions = finding.detail.conditions if isinstance(finding.detail, CalledBy) else {}
@@ -318,23 +322,22 @@ def _describe_memorisation(finding: Finding) -> tuple[str, str]:
 
 
 def _repeating_tasks(finding: Finding, call: Calls) -> str:
-    """Name the tasks in which trajectories are repeated; empty if there are many or if all tasks are affected."""
+    """Name the tasks in which trajectories are repeated; empty if there are many, or if all tasks are affected."""
     if finding.claim is not Claim.PRESENT or not isinstance(finding.detail, CalledBy):
         return ""
     judged, total = finding.detail.tasks.get(call, ()), finding.detail.of
     repeating = sorted((task for task in judged if task.alike), key=lambda task: -task.alike / task.count)
-    if not repeating or len(repeating) >= total or len(repeating) > MOST_TASKS:
+    if not repeating or len(repeating) >= total or len(repeating) > _MAX_TASKS:
         return ""
     names = _name_tasks({task.task: format_counts(task.alike, task.count) for task in repeating})
     if len(repeating) < len(judged):
         return f"all of them in {names}, out of {len(judged)} tasks judged"
-    return (
-        f"all of them in {names}, the only {'task' if len(repeating) == 1 else 'tasks'} judged out of {total}"
-    )
+    only = "the only task" if len(repeating) == 1 else "the only tasks"
+    return f"all of them in {names}, {only} judged out of {total}"
 
 
 def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
-    """Describe success with other names, and the nouns that are unknown or known by other names."""
+    """Describe the success with other names for objects, and which objects it depends on."""
     parts = {evidence.part: evidence for evidence in finding.evidence[1:] if evidence.measure == "names"}
     text = f"{_hits(first)} succeed with other names, {format_unperturbed(first)} with all names kept"
     one, several = parts.pop("one", None), parts.pop("several", None)
@@ -354,7 +357,7 @@ def _describe_names(finding: Finding, first: Evidence) -> tuple[str, str]:
 
 
 def describe_ability(ability: Ability) -> str:
-    """Describe the tasks that succeed unperturbed, and those that never do; empty for a single task."""
+    """Describe which tasks the policy performs unperturbed and which it never does; empty for a single task."""
     if len(ability.tasks) < 2:
         return ""
     counts = {task.task: format_counts(task.successes, task.count) for task in ability.tasks}
@@ -370,7 +373,7 @@ def describe_ability(ability: Ability) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SeedsWanted:
-    """Number of seeds that would make an observed loss significant."""
+    """Recommended number of seeds, with which an observed loss would be significant."""
 
     needed: int
     """Total number of seeds."""
@@ -379,9 +382,10 @@ class SeedsWanted:
 
 
 def seeds_wanted(findings: Sequence[Finding]) -> SeedsWanted | None:
-    """Return the seeds needed for the likeliest cause of a drop, the drop itself, or all losses without significance.
+    """Return the number of seeds with which the most important observed loss would be significant.
 
-    The first of these that applies is used. None if no reasonable number of seeds would make a loss significant.
+    This is the most likely cause of a drop, else the drop itself, else all losses that are not significant. None if no
+    reasonable number of seeds suffices.
     """
     unsure = [finding for finding in findings if finding.more is not None]
     overall = None
@@ -408,23 +412,23 @@ class Diagnosis:
     """Sentences of a diagnosis, grouped as they are displayed."""
 
     found: tuple[str, ...]
-    """Flaws that were found, or the reason why none were."""
+    """Flaws that were found, or the reason why there are none."""
     explained: tuple[str, ...]
-    """Flaws caused by another one."""
+    """Flaws that are consequences of a flaw that was found."""
     unsure: tuple[str, ...]
-    """Observed losses that are not significant."""
+    """Observed losses that are not significant, as far as the summary shows them."""
     others: tuple[str, ...]
-    """Flaws that were tested and are absent or not significant."""
+    """Results of all other tests."""
     in_brief: str
-    """Flaws that were found, in brief and without numbers."""
+    """Claims of ``found``, without evidence."""
     seeds: SeedsWanted | None = None
-    """Number of seeds that would make the observed losses significant."""
+    """Number of seeds with which the observed losses would be significant; None if there are no such losses."""
     untested: Mapping[str, str] = field(default_factory=dict)
     """Reason why each untested flaw was not tested, by flaw."""
 
     @classmethod
     def of(cls, findings: Sequence[Finding]) -> Diagnosis:
-        """Describe findings in the order given."""
+        """Describe findings, keeping their order."""
         texts: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
         untested: dict[str, str] = {}
         first, unsure, claims = [], [], []
@@ -441,7 +445,7 @@ class Diagnosis:
                 unsure.append(sentence.text)
             else:
                 texts[finding.verdict].append(sentence.text)
-        shown = 0 if first else _MOST_UNSURE  # the headline covers all of them
+        shown = 0 if first else _MAX_UNCERTAIN  # a headline covers all of them
         return cls(
             found=(*(sentence.text for sentence in first), *texts[Verdict.FOUND]),
             explained=tuple(texts[Verdict.EXPLAINED]),
@@ -452,20 +456,16 @@ class Diagnosis:
             untested=untested,
         )
 
-    @property
-    def not_tested(self) -> list[str]:
-        """Untested flaws, with one line for each reason."""
-        return not_tested([self.untested])
-
 
 def not_tested(untested: Sequence[Mapping[str, str]], where: str = "") -> list[str]:
-    """List the flaws that no run tests, with one line for each common reason.
+    """List the flaws that no run tests, with one line for each reason.
 
-    Takes the reasons of each run, by flaw.
+    ``untested`` maps flaws to reasons, for each run.
     """
-    flaws: dict[str, list[str]] = {}
+    claims: dict[str, list[str]] = {}
     for flaw in untested[0] if untested else ():
         reasons = {run.get(flaw) for run in untested}
         if None not in reasons:
-            flaws.setdefault(f" ({reasons.pop()})" if len(reasons) == 1 else "", []).append(flaw)
-    return [f"Not tested{where}: {', '.join(names)}{why}." for why, names in flaws.items()]
+            reason = f" ({reasons.pop()})" if len(reasons) == 1 else ""
+            claims.setdefault(reason, []).append(lower_claim(flaw))
+    return [f"Not tested{where}{reason}: {'; '.join(flaws)}." for reason, flaws in claims.items()]

@@ -1,4 +1,4 @@
-"""Shortcuts in an experiment: the conditions that policies without some input still solve."""
+"""Audit of an experiment for shortcuts: conditions that policies still solve without one of their inputs."""
 
 from __future__ import annotations
 
@@ -17,29 +17,27 @@ from assay.measures.views.table import Column, Table
 from assay.measures.views.wording import NOT, between, number, percent, plural
 from assay.support.stats.intervals import wilson_interval
 
-LEAST = 0.5
-"""Success rate above which a condition counts as solved."""
 MAX_NAMES = 8
-"""Maximum number of conditions named in a sentence; the table lists all of them."""
+"""Maximum number of conditions listed in a sentence; the table lists all of them."""
 WORDS, SIGHT, MEMORY = "without words", "without sight", "memory alone"
 KINDS: Mapping[str, str] = {
     WORDS: "the policy understands the words",
     SIGHT: "the policy uses its cameras",
     MEMORY: "the policy understands anything",
 }
-"""Conclusion ruled out by the success of a policy, by the input it lacks."""
+"""Conclusion that the success of a policy without an input rules out, by missing input."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Policy that lacks an input."""
+    """Policy that is run in the audit, with or without all of its inputs."""
 
     name: str
     """Name of the policy's run."""
     policy: str
     """Address of the policy."""
     lacks: str | None = None
-    """Missing input: one of `KINDS`, or another description; None for a policy with all inputs."""
+    """Missing input: a key of `KINDS`, or another description; None for a policy with all inputs."""
 
     @property
     def title(self) -> str:
@@ -57,36 +55,7 @@ class Solved(StrEnum):
     OPEN = "undecided"
     """The interval includes the threshold: more seeds are needed."""
     UNKNOWN = "no episode"
-    """All episodes ended in an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeCell(Result):
-    """Success rate of one policy in one condition."""
-
-    rate: Rate | None
-    """Success rate; None if there are no episodes."""
-    solved: Solved
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the counts, the rate and its interval as a JSON object."""
-        rate = self.rate
-        interval = rate.interval if rate else None
-        return {
-            "successes": rate and rate.successes,
-            "n": rate and rate.count,
-            "errors": rate and rate.errors,
-            "rate": rate and rate.rate,
-            "low": interval and interval.low,
-            "high": interval and interval.high,
-            "solved": str(self.solved),
-        }
-
-    def __str__(self) -> str:
-        """Return the success rate in per cent and its interval, for example ``92 (65 to 99)``."""
-        if self.rate is None or self.rate.rate is None:
-            return NOT
-        return f"{number(100 * self.rate.rate, 0)} ({between(self.rate.interval, 100, 0)})"
+    """All episodes ended in an error, or there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +65,47 @@ class ConditionRow(Result):
     condition: str
     expected: bool
     """Whether success is expected; if not, success shows that an input was ignored."""
-    cells: Mapping[str, ProbeCell]
-    """Cells by name of the policy."""
+    rates: Mapping[str, Rate]
+    """Success rate by name of the policy; policies without episodes are left out."""
+    solved: Mapping[str, Solved]
+    """Whether the condition is solved, by name of the policy."""
 
     @property
     def most_episodes(self) -> int:
-        """Largest number of episodes without an error among the policies."""
-        return max((cell.rate.count for cell in self.cells.values() if cell.rate is not None), default=0)
+        """Number of episodes without an error of the policy that has most of them."""
+        return max((rate.count for rate in self.rates.values()), default=0)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts, rates and intervals of all policies as a JSON object."""
+        success = {}
+        for name, solved in self.solved.items():
+            rate = self.rates.get(name)
+            interval = rate and rate.interval
+            success[name] = {
+                "successes": rate and rate.successes,
+                "n": rate and rate.count,
+                "errors": rate and rate.errors,
+                "rate": rate and rate.rate,
+                "low": interval and interval.low,
+                "high": interval and interval.high,
+                "solved": str(solved),
+            }
+        return {"condition": self.condition, "success_expected": self.expected, "success": success}
 
 
 @dataclass(frozen=True, slots=True)
 class Shortcuts(Result):
-    """Conditions of an experiment that policies lacking an input solve."""
+    """Success rates in an audit: every policy in every condition of an experiment."""
 
     probes: tuple[Probe, ...]
     rows: tuple[ConditionRow, ...]
     """Conditions, with the control first."""
     least: float
+    """Success rate above which a condition counts as solved."""
 
     def conditions(self, probe: Probe, solved: Solved) -> list[str]:
         """Return the conditions in which success is expected and the policy has this result."""
-        return [row.condition for row in self.rows if row.expected and row.cells[probe.name].solved is solved]
+        return [row.condition for row in self.rows if row.expected and row.solved[probe.name] is solved]
 
     @property
     def fewest(self) -> int:
@@ -130,9 +119,9 @@ class Shortcuts(Result):
 
     @property
     def too_few(self) -> dict[str, int]:
-        """Largest number of episodes in each condition for which no policy has enough episodes.
+        """Conditions in which every policy has too few episodes, with the largest number of episodes.
 
-        Only conditions in which success is expected are included.
+        Conditions in which success is not expected are left out.
         """
         most = {row.condition: row.most_episodes for row in self.rows if row.expected}
         return {condition: count for condition, count in most.items() if 0 < count < self.fewest}
@@ -157,14 +146,7 @@ class Shortcuts(Result):
                 }
                 for probe in self.probes
             ],
-            "conditions": [
-                {
-                    "condition": row.condition,
-                    "success_expected": row.expected,
-                    "success": {name: cell.as_json() for name, cell in row.cells.items()},
-                }
-                for row in self.rows
-            ],
+            "conditions": [row.as_json() for row in self.rows],
         }
 
 
@@ -174,29 +156,26 @@ def check_least(least: float) -> None:
         raise MeasureError(f"audit: least {least:g}: expected a number between 0 and 1, such as 0.5")
 
 
-def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = LEAST) -> Shortcuts:
+def shortcuts(frames: Mapping[Probe, pl.DataFrame], least: float = 0.5) -> Shortcuts:
     """Measure the success of each policy in each condition. Raises MeasureError if there are no episodes."""
     check_least(least)
-    played = {probe.name: frame for probe, frame in frames.items() if len(frame)}
-    if not played:
+    by_condition: dict[str, dict[str, Rate]] = {}
+    expected: set[str] = set()
+    for probe, frame in frames.items():
+        expected.update(plausible(frame)["condition"] if len(frame) else ())
+        for rate in rates(frame) if len(frame) else ():
+            by_condition.setdefault(str(rate.group["condition"]), {})[probe.name] = rate
+    if not by_condition:
         raise MeasureError("audit: the runs have no episodes")
-
-    def judge(rate: Rate | None) -> ProbeCell:
-        if rate is None or rate.interval is None:
-            return ProbeCell(rate, Solved.UNKNOWN)
-        low, high = rate.interval.low, rate.interval.high
-        return ProbeCell(rate, Solved.YES if low > least else Solved.NO if high < least else Solved.OPEN)
-
-    by_probe: dict[str, dict[str, Rate]] = {probe.name: {} for probe in frames}
-    by_probe |= {
-        name: {str(rate.group["condition"]): rate for rate in rates(frame)} for name, frame in played.items()
-    }
-    sensible = {name for frame in played.values() for name in plausible(frame)["condition"].unique()}
-    conditions = dict.fromkeys(name for own in by_probe.values() for name in own)
     rows = []
-    for condition in sorted(conditions, key=lambda name: name != CONTROL):  # the control first
-        cells = {name: judge(own.get(condition)) for name, own in by_probe.items()}
-        rows.append(ConditionRow(condition, condition in sensible, cells))
+    for condition in sorted(by_condition, key=lambda name: name != CONTROL):  # the control first
+        own = by_condition[condition]
+        solved = {probe.name: Solved.UNKNOWN for probe in frames}
+        for name, rate in own.items():
+            if rate.interval is not None:
+                low, high = rate.interval.low, rate.interval.high
+                solved[name] = Solved.YES if low > least else Solved.NO if high < least else Solved.OPEN
+        rows.append(ConditionRow(condition, condition in expected, own, solved))
     return Shortcuts(tuple(frames), tuple(rows), least)
 
 
@@ -207,12 +186,18 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
         inputs = (
             "all but memory" if probe.lacks == MEMORY else str(probe.lacks).removeprefix("without ")
             for probe in result.lacking
-            if row.cells[probe.name].solved is Solved.YES
+            if row.solved[probe.name] is Solved.YES
         )
         return ", ".join(inputs) if row.expected else "(not expected)"
 
-    def cell_of(probe: Probe) -> Column:
-        return Column(probe.title, value=lambda row: str(row.cells[probe.name]))
+    def column_of(probe: Probe) -> Column:
+        def read(row: ConditionRow) -> str:
+            rate = row.rates.get(probe.name)
+            if rate is None or rate.rate is None:
+                return NOT
+            return f"{number(100 * rate.rate, 0)} ({between(rate.interval, 100, 0)})"
+
+        return Column(probe.title, value=read)
 
     return Table.of(
         "audit",
@@ -220,16 +205,16 @@ def shortcuts_table(result: Shortcuts, experiment: str) -> Table:
         result.rows,
         Column("condition", value=lambda row: row.condition),
         Column("n", "count", value=lambda row: row.most_episodes),
-        *map(cell_of, result.probes),
+        *map(column_of, result.probes),
         Column("blind to", value=missing_inputs),
-        note="Success rate in per cent with its 95 % Wilson interval; n: largest number of episodes without an error "
-        "among the policies. Blind to: inputs without which a policy still succeeds in significantly more than "
+        note="Success rate in per cent with its 95 % Wilson interval; n: number of episodes per policy (the "
+        "largest, if they differ). Blind to: inputs without which a policy still succeeds in significantly more than "
         f"{percent(result.least, 0)} of the episodes.",
     )
 
 
 def describe_shortcuts(result: Shortcuts) -> list[str]:
-    """Describe the conditions that each policy solves, fails or leaves undecided, with caveats."""
+    """Describe in sentences which conditions the policies without an input solve, fail or leave undecided."""
     expected = [row for row in result.rows if row.expected]
     sentences = []
     for probe in result.lacking:
@@ -267,9 +252,7 @@ def describe_shortcuts(result: Shortcuts) -> list[str]:
     weak = [
         row.condition
         for row in expected
-        if row.condition not in few
-        and (cell := row.cells.get("oracle")) is not None
-        and cell.solved in (Solved.NO, Solved.OPEN)
+        if row.condition not in few and row.solved.get("oracle") in (Solved.NO, Solved.OPEN)
     ]
     if weak:
         sentences.append(

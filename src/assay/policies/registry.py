@@ -6,7 +6,6 @@ Fields are set after a question mark: ``clumsy?miss=0.3``, ``replay?seeds=0,1``.
 from __future__ import annotations
 
 import ast
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from assay.support.plugins import PYTHON, from_python, import_object
 
 LEROBOT = "lerobot:"
 """Prefix of a LeRobot policy's address, followed by its folder."""
-METHODS = ("reset", "act")
-"""Required methods of a policy."""
 
 
 def load_policy(address: str, world: str = LIBERO) -> Policy:
@@ -35,14 +32,10 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
         text = str(error)
         raise PolicyError(text if text.startswith("'") else f"'{address}': {text}") from None
     except Exception as error:  # anything that a user's class raises
-        frames = traceback.extract_tb(error.__traceback__)
-        place = ""
-        if frames and short_traceback(error):
-            place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})"
         name = getattr(factory, "__name__", address)
-        broken = PolicyError(f"'{address}': {name}() failed: {one_line(error)}{place}")
-        broken.traceback = short_traceback(error)
-        raise broken from error
+        failure = PolicyError(f"'{address}': {name}() failed: {one_line(error)}")
+        failure.traceback = short_traceback(error)
+        raise failure from error
     if missing := missing_methods(policy):
         raise PolicyError(f"'{address}': {type(policy).__name__} has no {missing}")
     return policy
@@ -50,7 +43,7 @@ def load_policy(address: str, world: str = LIBERO) -> Policy:
 
 def missing_methods(policy: object) -> str:
     """Return the required methods that an object or class lacks, as text for a message; empty if it has all of them."""
-    return " and no ".join(name for name in METHODS if not callable(getattr(policy, name, None)))
+    return " and no ".join(name for name in ("reset", "act") if not callable(getattr(policy, name, None)))
 
 
 def check_address(address: str, world: str = LIBERO) -> dict[str, str]:
@@ -135,10 +128,10 @@ def _suggest_python(name: str) -> str:
         module = ".".join(path.with_suffix("").parts)
         if not attribute and file.is_file():
             classes = [node for node in ast.parse(file.read_bytes()).body if isinstance(node, ast.ClassDef)]
-            acting = [
-                node.name for node in classes if any(getattr(part, "name", "") == "act" for part in node.body)
-            ]
-            attribute = next(iter(acting), "")
+            has_act = (
+                node for node in classes if any(getattr(part, "name", "") == "act" for part in node.body)
+            )
+            attribute = next((node.name for node in has_act), "")
         where = "" if inside else f" with {file.resolve().parent} on PYTHONPATH"
         return f"'{PYTHON}{module}:{attribute or 'Class'}'{where}"
     is_module = attribute.isidentifier() and all(part.isidentifier() for part in module.split("."))

@@ -19,7 +19,7 @@ from assay.runs.store import Store
 
 @dataclass(frozen=True, slots=True)
 class ComparedGroup(Result):
-    """Runs with the same experiment, asset pack and latency; only such runs share episodes."""
+    """Comparison of the runs that share an experiment, asset pack and latency, and therefore episodes."""
 
     names: tuple[str, ...]
     comparison: Comparison | Missing
@@ -34,7 +34,7 @@ def compare_runs(runs: Mapping[str, Path], *, margin: float = MARGIN) -> Compari
 
 
 def compare_suites(runs: Mapping[str, Path], reports: Sequence[RunReport]) -> list[ComparedGroup]:
-    """Compare those of the reported ``runs`` (paths by name) that share an experiment."""
+    """Compare the runs of each experiment that several ``reports`` share; ``runs`` are their paths by name."""
     experiments: dict[tuple[str, str, str], list[str]] = {}
     for report in reports:
         meta = report.meta
@@ -60,7 +60,7 @@ def as_json(
 
 
 def read_outcomes(path: Path) -> pl.DataFrame:
-    """Return the columns of a run needed for comparison. Raises RunError if the run cannot be read."""
+    """Return the columns of a run that a comparison needs. Raises RunError if the run cannot be read."""
     with Store.reading(path) as store:
         try:
             frame = store.frame()

@@ -1,4 +1,4 @@
-"""Image sheet of the conditions of an experiment, each beside the control, as observed by a policy."""
+"""Contact sheet of an experiment: the camera images of every condition beside those of the control."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SIZE = 224
 """Height and width of an image, in pixels."""
 MAIN_CAMERAS = ("agentview",)
 MOTION = np.array([0.2, -0.3, -0.6, 0.0, 0.0, 0.3, -1.0])
-"""Action repeated before perturbed observations are rendered, so that a frozen camera or a delayed robot is visible."""
+"""Action repeated before images with perturbed observations, to make a frozen camera or a delayed robot visible."""
 MOTION_STEPS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionImages:
-    """Condition and its images."""
+    """Condition of an experiment with its images."""
 
     spec: EpisodeSpec
     text: str
@@ -45,17 +45,17 @@ class ConditionImages:
 def experiment_sheet(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
 ) -> list[str]:
-    """Write a sheet with every condition of some episodes; return one line for each condition that cannot be built."""
+    """Write a sheet with every condition of a plan; return one line for each condition that cannot be built."""
     shown = draw_conditions(path, specs, on_condition)
     return [f"{cell.spec.task} {cell.spec.condition}: {cell.text}" for cell in shown if not cell.images]
 
 
 def draw_conditions(
     path: Path, specs: Sequence[EpisodeSpec], on_condition: Callable[[str], None] = lambda name: None
-) -> tuple[ConditionImages, ...]:
-    """Write a sheet with one variant of every condition of some episodes.
+) -> list[ConditionImages]:
+    """Write a sheet with one variant of every condition of a plan, and return the conditions with their images.
 
-    Returns the conditions and their images.
+    ``on_condition`` is called with the name of each condition before it is rendered.
     """
     shown: list[ConditionImages] = []
     cells: list[SheetCell | str] = []
@@ -79,7 +79,7 @@ def draw_conditions(
                 cells.append(SheetCell(title, lines, shown[-1].images))
     heading = f"{specs[0].experiment}, seed {specs[0].seed}: control on the left, condition on the right"
     save_sheet(path, heading, cells)
-    return tuple(shown)
+    return shown
 
 
 class _ConditionRenderer:

@@ -1,4 +1,4 @@
-"""Figures, tables and main table of a report in print form, in a folder beside the page."""
+"""Figures and tables of a report for a paper: in print form, in the folder ``paper`` beside the page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALL_SUITES = "all"
 
 
 def write_for_papers(report: Report, runs: Mapping[str, Path], folder: Path, how: Print) -> list[str]:
-    """Write ``paper/`` into the folder of a report: every figure in print form, every table with the chosen names.
+    """Write all figures and tables of a report in print form to its subfolder ``paper``.
 
     Returns the names of the figures that span the full page width because they would be illegible in one column.
     """
@@ -78,9 +78,9 @@ def write_printed(
 
 
 def main_table(runs: Mapping[str, Path], called: Callable[[str], str] = lambda name: name) -> Table:
-    """Make the main table of a paper: control, perturbed and difference, with a row per run or per suite of a run.
+    """Make the main table of a paper: success of controls and perturbed episodes, by run and task suite.
 
-    ``called`` maps policies, experiments and suites to printed names. Values equal in all rows are given in the title.
+    ``called`` maps policies, experiments and suites to printed names. A value that all rows share is in the title.
     """
     rows: list[tuple[str, str, str, Drop]] = []
     for name, path in runs.items():

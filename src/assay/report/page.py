@@ -1,4 +1,4 @@
-"""Report as one self-contained page, with its figures and tables as files."""
+"""Report on runs as one self-contained HTML page, with its figures and tables as files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay import __version__
 from assay.measures.compare import comparison_tables
 from assay.measures.measure import MEASURES
 from assay.measures.result import Missing, attempt
-from assay.measures.sentences import Diagnosis
+from assay.measures.sentences import Diagnosis, not_tested
 from assay.measures.success.rates import (
     CONDITIONS,
     CONTROLS,
@@ -61,7 +61,7 @@ SECTIONS: Mapping[str, str] = {
 }
 """Introduction of each built-in section, in the order of the page; sections added by plugins follow."""
 MAX_LISTED = 10
-"""Maximum number of reasons and stopped conditions listed individually."""
+"""Maximum number of errors, reasons for refusal and stopped conditions in the table of the configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,17 @@ class RunBlock:
 
     report: RunReport
     anchor: str
+    """Anchor on the page, and folder of the run's figures and tables."""
     banners: list[str]
     diagnosis: Diagnosis
     advice: list[Advice]
     sentences: list[str]
     numbers: list[KeyNumber]
     facts: list[tuple[str, str]]
+    """Configuration of the run: names and values."""
     sections: list[ReportSection]
     missing: dict[str, list[str]]
+    """Names of the measures without a result, by reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class Report:
     policies: dict[str, Diagnosis]
     """Joint diagnosis of each policy with several runs, by title."""
     left_out: dict[str, str]
-    """Runs that cannot be reported: name -> reason."""
+    """Reason why each run that is left out cannot be read, by name."""
 
     @property
     def overview(self) -> Table:
@@ -117,12 +120,12 @@ class Report:
             "Runs",
             (Column("run"), Column("what"), *(Column(name) for name in columns)),
             tuple(rows),
-            "In brackets: 95 % interval and n.",
+            "In brackets: 95 % interval and number of episodes n.",
         )
 
     @property
     def comparison_tables(self) -> list[Table]:
-        """Tables of each comparison."""
+        """Tables of all comparisons."""
         return [
             table
             for place, group in enumerate(self.compared, start=1)
@@ -132,14 +135,15 @@ class Report:
 
     def html(self) -> str:
         """Return the page as HTML."""
-        page = render("page.html.jinja", finalize=keep_units, report=self, version=__version__)
+        values = {"report": self, "version": __version__, "not_tested": not_tested}
+        page = render("page.html.jinja", finalize=keep_units, **values)
         terms = {term: text for term, text in GLOSSARY.items() if term.lower() in page.lower()}
         return page.replace("<!-- glossary -->", render("glossary.html.jinja", glossary=terms), 1)
 
     def write(self, folder: Path) -> Path:
-        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX).
+        """Write the page, figures (SVG) and tables (CSV, Markdown, LaTeX), replacing any earlier report.
 
-        Several runs have separate folders for figures and tables. An earlier report in the folder is replaced.
+        If there are several runs, each has a subfolder for its figures and tables.
         """
         page = prepare_folder(folder)
         for part in self.parts:
@@ -159,7 +163,7 @@ def build(
     compared: Sequence[ComparedGroup] = (),
     left_out: Mapping[str, str] | None = None,
 ) -> Report:
-    """Build the report on some runs and their comparison."""
+    """Build the report on one or more runs, with their comparison."""
     blocks = []
     for place, report in enumerate(reports, start=1):
         sections, missing = ([], {}) if report.only_errors else _build_sections(report)
@@ -202,7 +206,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     """Return the configuration of a run as pairs of name and value."""
     profile, meta = report.profile, report.meta
     values = {**meta, "started": in_utc(str(meta.get("started") or ""))}
-    names = [
+    names = (
         "policy",
         "experiment",
         "pack",
@@ -213,7 +217,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
         "python",
         "machine",
         "commit",
-    ]
+    )
     facts = [(name.replace("pack", "assets"), str(values[name])) for name in names if values.get(name)]
     facts += [
         (f"policy: {name}", str(value)) for name, value in sorted((meta.get("policy_metadata") or {}).items())
@@ -228,13 +232,17 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     facts.append(("episodes", f"{profile.done:,} done of {profile.planned:,} planned"))
     tasks = {rate.group["task"] for rate in profile.get(TASKS) or ()}
     facts.append(("conditions, tasks", f"{len(profile.get(CONDITIONS) or ()):,}, {len(tasks):,}"))
-    facts += [("error", f"{count:,} x {reason}") for reason, count in _first(profile.errors)]
-    facts += [("refused", f"{count:,} x {reason}") for reason, count in _first(report.refused)]
-    for condition, rule in list(report.stopped.items())[:MAX_LISTED]:
-        episodes = plural(int(rule.get("episodes", 0)), "episode")
-        facts.append(("stopped early", f"{condition}: {rule.get('rule')} after {episodes}"))
-    if len(report.stopped) > MAX_LISTED:
-        facts.append(("stopped early", f"and {len(report.stopped) - MAX_LISTED} more conditions"))
+    lines = {
+        "error": [f"{count:,} x {reason}" for reason, count in profile.errors.items()],
+        "refused": [f"{count:,} x {reason}" for reason, count in report.refused.items()],
+        "stopped early": [
+            f"{condition}: {rule.get('rule')} after {plural(int(rule.get('episodes', 0)), 'episode')}"
+            for condition, rule in report.stopped.items()
+        ],
+    }
+    for name, entries in lines.items():
+        more = [f"and {len(entries) - MAX_LISTED} more"] if len(entries) > MAX_LISTED else []
+        facts += [(name, entry) for entry in (*entries[:MAX_LISTED], *more)]
     if (cost := profile.get(EFFICIENCY)) is not None:
         interval = between(cost.decisions_interval)
         text = f"{cost.decisions:,.1f} ({interval}, Student's; n = {cost.episodes:,})"
@@ -244,15 +252,8 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     return facts
 
 
-def _first(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    items = list(counts.items())
-    rest = items[MAX_LISTED:]
-    others = [(f"{len(rest)} other reasons", sum(count for _, count in rest))] if rest else []
-    return items[:MAX_LISTED] + others
-
-
 def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, list[str]]]:
-    """Return the sections for a run, and the names of missing measures by reason."""
+    """Return the sections of a run, and the names of the measures without a result, by reason."""
     introductions = dict(SECTIONS)
     parts: dict[str, list[Any]] = {}
     missing: dict[str, dict[str, None]] = {}
@@ -260,12 +261,12 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
         measure, result = MEASURES[name], report.profile.get(name)
         for panel in measure.panels:
             introductions.setdefault(panel.section, measure.about)
-            made: list[Any] = [Missing(report.profile.why(name))]
+            content: list[Any] = [report.profile[name]]
             if result is not None:
-                made = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
-                made += [attempt(show, result, report) for show in (*panel.figures, *panel.tables)]
-            parts.setdefault(panel.section, []).extend(made)
-            for part in made:
+                content = [attempt(panel.runs, {"": result})] if panel.runs is not None else []
+                content += [attempt(show, result, report) for show in (*panel.figures, *panel.tables)]
+            parts.setdefault(panel.section, []).extend(content)
+            for part in content:
                 if isinstance(part, Missing):
                     missing.setdefault(part.missing, {})[name.replace("_", " ")] = None
     sections = []
@@ -278,7 +279,7 @@ def _build_sections(report: RunReport) -> tuple[list[ReportSection], dict[str, l
 
 
 def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
-    """Make the figures and tables that cover several runs, for measures available in at least two of them."""
+    """Make the figures and tables that cover several runs, for measures with results in at least two of them."""
     profiles = {report.name: report.profile for report in reports}
     rates = {
         "control": [(name, profile.get(CONTROLS)) for name, profile in profiles.items()],
@@ -302,9 +303,9 @@ def _build_shared(reports: Sequence[RunReport]) -> list[Any]:
 
 
 def prepare_folder(folder: Path) -> Path:
-    """Create a folder for a report, remove the files of an earlier report, and return the path of the page.
+    """Create a folder for a report, delete an earlier report in it, and return the path of the page.
 
-    Files that are not recognised as part of a report are left alone.
+    Other files in the folder are left alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
@@ -316,7 +317,7 @@ def prepare_folder(folder: Path) -> Path:
 
 
 def write_files(folder: Path, within: str, drawings: Sequence[Drawing], tables: Sequence[Table]) -> None:
-    """Write figures (SVG) and tables (CSV, Markdown, LaTeX) into the subfolders ``within`` of a report."""
+    """Write figures (SVG) and tables (CSV, Markdown, LaTeX) to a report, in the subfolder ``within`` of each kind."""
     figures, texts = folder / FIGURES / within, folder / TABLES / within
     for place in (figures, texts):
         place.mkdir(parents=True, exist_ok=True)

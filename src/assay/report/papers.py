@@ -1,4 +1,4 @@
-"""Tables and figures of published papers, made from a user's runs: ``assay report RUN... --paper NAME``.
+"""Tables and figures of published papers, computed from a user's runs: ``assay report RUN... --paper NAME``.
 
     def make(runs):  # one `PaperRun` for each model
         yield PaperSection("Results", "Success rate of each model.", (
@@ -47,11 +47,11 @@ class PaperRun:
     """Run with its name in the tables, its episodes and its measures."""
 
     name: str
-    """Name of the model in tables and figures: the file name, unless two files share it."""
+    """Name of the model in tables and figures, by default the file name."""
     meta: dict[str, Any]
     """Metadata as recorded when the run began: experiment, policy, versions, ..."""
     data: RunData
-    """Rows (``data.frame``) and results of measures (``data.result(PRIDE)``), each computed once."""
+    """Episodes (``data.frame``) and results of measures (``data.result(PRIDE)``), each computed once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class Exhibit:
     tables: tuple[Table, ...] = ()
     drawings: tuple[Drawing, ...] = ()
     missing: tuple[str, ...] = ()
-    """Missing parts, one line each with the reason."""
+    """Reason for each missing part, as one line."""
     titled: bool = False
-    """Whether each part shows a title, because there are several parts or one per run."""
+    """Whether the parts show titles, because there are several of them or one per run."""
 
     @property
     def anchor(self) -> str:
@@ -94,12 +94,9 @@ class Paper:
     """Title of the paper."""
     make: Callable[[Sequence[PaperRun]], Iterable[PaperSection]]
     make_beside_published: Callable[[Sequence[PaperRun]], Iterable[PaperSection]] | None = None
-    """Function like ``make`` that shows the authors' numbers beside those of the runs.
-
-    None if Assay does not have them.
-    """
+    """Function like ``make`` that adds the authors' numbers; None if Assay does not have them."""
     world: str | None = None
-    """Name of the world in which the paper's tasks are set; runs in other worlds are rejected. None for any world."""
+    """Name of the world of the paper's tasks; runs in other worlds are rejected. None for any world."""
 
 
 PAPERS: Registry[Paper] = Registry("paper", PaperError, {})
@@ -117,43 +114,38 @@ def exhibit(
 
     Its parts may be missing, with a reason. Files are named after the label.
     """
-    parts: list[Part] = []
+    shown: list[Table | Drawing] = []
+    missing: list[str] = []
     for place, run in enumerate(runs if per_run else [runs], start=1):
-        made: list[Part] = []
+        prefix = f"of {run.name}: " if per_run else ""
         try:
             result = make(run, *args, **options)
-            # a generator may raise after its first parts, which are kept
+            # A generator may raise after its first parts, which are shown.
             for part in [result] if isinstance(result, Table | Drawing | Missing) else result:
-                made.append(part)
+                if isinstance(part, Missing):
+                    missing.append(f"{prefix}{part.missing}")
+                elif per_run:
+                    title_with_run = f"{run.name}: {part.title}"
+                    shown.append(replace(part, name=f"{part.name}-run-{place}", title=title_with_run))
+                else:
+                    shown.append(part)
         except MeasureError as error:
-            made.append(Missing(str(error)))
-        for part in made:
-            if not per_run:
-                parts.append(part)
-            elif isinstance(part, Missing):
-                parts.append(Missing(f"of {run.name}: {part.missing}"))
-            else:
-                named = replace(part, name=f"{part.name}-run-{place}", title=f"{run.name}: {part.title}")
-                parts.append(named)
-    anchor = Exhibit(label, title).anchor
-    shown = [part for part in parts if not isinstance(part, Missing)]
-    if several := len(shown) > 1:
-        shown = [replace(part, name=f"{anchor}-{part.name}") for part in shown]
-    else:
-        shown = [replace(part, name=anchor) for part in shown]
+            missing.append(f"{prefix}{error}")
+    anchor, several = Exhibit(label, title).anchor, len(shown) > 1
+    shown = [replace(part, name=f"{anchor}-{part.name}" if several else anchor) for part in shown]
     return Exhibit(
         label,
         title,
         tables=tuple(part for part in shown if isinstance(part, Table)),
         drawings=tuple(part for part in shown if isinstance(part, Drawing)),
-        missing=tuple(part.missing for part in parts if isinstance(part, Missing)),
+        missing=tuple(missing),
         titled=several or (per_run and len(runs) > 1),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ExhibitPlan:
-    """Table or figure of a paper and the function that makes it."""
+    """Table or figure of a paper, with the function that makes it from runs."""
 
     label: str
     title: str
@@ -167,7 +159,10 @@ class ExhibitPlan:
 def plan_sections(
     layout: Sequence[tuple[str, str, Sequence[str]]], plans: Iterable[ExhibitPlan]
 ) -> Callable[..., Iterator[PaperSection]]:
-    """Return a function that makes a paper from ``layout``: title, introduction and exhibit labels by section."""
+    """Return a function of runs that makes the sections of a paper.
+
+    ``layout`` gives the title, the introduction and the labels of the exhibits of each section.
+    """
     by_label = {plan.label: plan for plan in plans}
 
     def make(runs: Sequence[PaperRun], *, beside: bool = False) -> Iterator[PaperSection]:
@@ -185,7 +180,7 @@ def plan_sections(
 def of_each(
     runs: Sequence[PaperRun], measure: Callable[[PaperRun], T]
 ) -> tuple[dict[str, T], tuple[Missing, ...]]:
-    """Return results by run name, and a line for each run without a result.
+    """Return the results by name of the run, and the reason why each other run has none.
 
     Raises MeasureError if no run has a result.
     """
@@ -202,7 +197,7 @@ def of_each(
 
 
 def by_run(measure: Callable[[PaperRun], Any]) -> Callable[[Make], Callable[..., Iterator[Part]]]:
-    """Decorate a function of results by run name so that it takes runs; each run without a result yields a line."""
+    """Decorate a function of results by run name so that it takes runs; runs without a result are shown as missing."""
 
     def decorate(make: Make) -> Callable[..., Iterator[Part]]:
         @wraps(make)
@@ -234,7 +229,7 @@ def drawn_by(measure: Measure[Any], label: str, title: str) -> ExhibitPlan:
 
 
 def model_table(name: str, title: str, results: Mapping[str, Any], *columns: Column, note: str = "") -> Table:
-    """Make a table with one row per model: its name and the values that the columns read from its result."""
+    """Make a table with one row per model; the columns read their values from its result."""
     reads = [column.value for column in columns if column.value is not None]
     rows = tuple((model, *(read(result) for read in reads)) for model, result in results.items())
     return Table(name, title, (Column("model"), *columns), rows, note)
@@ -249,9 +244,9 @@ class PaperReport:
     """Name and description (policy, experiment, number of episodes) of each run."""
     sections: tuple[PaperSection, ...]
     problems: tuple[str, ...] = ()
-    """Limitations of each run that affect its interpretation, and plugins that are missing or have changed."""
+    """Warnings about the runs, such as missing episodes, and about plugins that are missing or have changed."""
     made_from: str = ""
-    """Source of the tables, if they are not generated from a run."""
+    """Source of the numbers, if they do not come from runs."""
 
     def html(self) -> str:
         """Return the page as HTML."""

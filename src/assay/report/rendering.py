@@ -1,7 +1,4 @@
-"""Rendering of this package's page templates, and the glossary shown on pages.
-
-Values are escaped, and undefined values raise an error.
-"""
+"""Templates of pages, and the glossary that pages show."""
 
 from __future__ import annotations
 
@@ -23,15 +20,18 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
 
 
 def render(template: str, *, finalize: Callable[..., Any] | None = None, **values: object) -> str:
-    """Return the HTML of a template; ``finalize`` is applied to each inserted value."""
-    return _environment(finalize).get_template(template).render(**values)
+    """Return the HTML of a template of this package; ``finalize`` is applied to each inserted value."""
+    return environment("assay.report", finalize).get_template(template).render(**values)
 
 
 @cache
-def _environment(finalize: Callable[..., Any] | None) -> Environment:
-    """Return the template environment for a ``finalize`` function; cached with its compiled templates."""
+def environment(package: str, finalize: Callable[..., Any] | None = None) -> Environment:
+    """Return the template environment of a package, which escapes values and rejects undefined ones.
+
+    Cached with its compiled templates.
+    """
     return Environment(
-        loader=PackageLoader("assay.report"),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=replace_controls if finalize is None else lambda value: replace_controls(finalize(value)),

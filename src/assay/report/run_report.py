@@ -1,4 +1,4 @@
-"""Data of the report on one run: its metadata and the results of all measures."""
+"""Content of the report on one run: its metadata and the results of all measures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MAX_ERRORS = 3
 
 
 def _sample_paths(store: Store, result: NearFarFailures) -> tuple[TaskPaths, ...]:
-    """Sample trajectories of each kind and task evenly over the episodes, tasks with the most failures first."""
+    """Sample trajectories of every task and kind of outcome, evenly over the episodes; most failures first."""
     kinds = {"success": pl.col("success"), "near": pl.col("near"), "far": ~pl.col("near")}
     sampled = []
     for task in sorted(result.tasks, key=lambda task: (-task.failures, task.task, task.goal)):
@@ -88,16 +88,13 @@ class RunReport:
     problems: tuple[str, ...] = ()
     """Warnings about plugins that are missing or have changed, and about frequent clipping of actions."""
     tracebacks: tuple[str, ...] = ()
-    """Tracebacks from the user's code, one per kind of error."""
+    """Tracebacks of errors in the policy, one for each error message."""
     file: str = ""
     """Path of the run file."""
 
     @classmethod
     def read(cls, path: Path, name: str | None = None, *, near_far: NearFarRule = OURS) -> Self:
-        """Read and measure a run. Raises RunError if it cannot be read.
-
-        Damaged parts are left out and counted.
-        """
+        """Read and measure a run, leaving out damaged parts. Raises RunError if it cannot be read."""
         with Store.reading(path) as store:
             name = name or path.stem
             try:
@@ -164,7 +161,7 @@ class RunReport:
 
     @property
     def conclusions(self) -> Diagnosis:
-        """Sentences of the diagnosis, or the errors if there is nothing else."""
+        """Diagnosis in sentences; if every episode ended in an error, the error messages."""
         if not self.only_errors:
             return Diagnosis.of(self.diagnosis)
         errors = [f"{count:,} x {reason}" for reason, count in self.profile.errors.items()]
@@ -192,7 +189,7 @@ class RunReport:
 
 
 def name_runs(paths: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Path]:
-    """Return short names for runs: a given label, the label of the run, or the file name.
+    """Return a name for each run: its entry in ``labels``, its recorded label, or the file name.
 
     If several runs share a label, latency and experiment are appended; if that is still ambiguous, the path is used.
     """

@@ -31,13 +31,14 @@ FIRST_TASKS = (
 )
 """One task for each kind of built-in scene."""
 FIRST_SIZE = 256
+"""Height and width of an image on the sheet of built-in tasks, in pixels."""
 LABEL_COLOURS = np.array(
     [(235, 235, 235), (90, 90, 95)]
     + [(hue * 37 % 200 + 40, hue * 91 % 200 + 40, hue * 53 % 200 + 40) for hue in range(1, 40)],
     dtype=np.uint8,
 )
 ASSET_SIZE = 72
-"""Maximum height and width of an asset's image, in pixels of a 256 x 256 camera; larger assets are scaled down."""
+"""Maximum height and width of an asset in its image, in pixels before enlargement."""
 ASSET_SCALE = 3
 ASSET_COLUMNS = 7
 TABLE_COLOUR = np.array([0.72, 0.66, 0.58])
@@ -81,7 +82,7 @@ def save_first_look(path: Path, pack: str, on_task: Callable[[str], None] = lamb
 
 
 def save_asset_sheet(path: Path, pack: AssetPack) -> Path:
-    """Write a sheet with every category of an asset pack, centred on a background in the colour of the table."""
+    """Write a sheet with an image of every object category in an asset pack."""
     cells = []
     for name in sorted(pack.categories):
         view = portrait(Entity("object", name), pack)

@@ -1,4 +1,4 @@
-"""Summary of a run: banners, key numbers, sentences and advice, for the page and for the terminal."""
+"""Summary of a run for the page and the terminal: warnings, results, key numbers and advice."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def describe_results(profile: Profile) -> tuple[list[str], list[KeyNumber]]:
     numbers: list[Any] = []
     for name in profile:
         measure, value = MEASURES[name], profile.get(name)
-        for show, shown in ((measure.sentences, sentences), (measure.numbers, numbers)):
-            if show is not None and value is not None:
-                made = attempt(lambda make, result: list(make(result, profile)), show, value)
-                if isinstance(made, Missing):
-                    sentences.append(f"The summary of {name} {made.missing}.")
+        for make, collected in ((measure.sentences, sentences), (measure.numbers, numbers)):
+            if make is not None and value is not None:
+                results = attempt(lambda make, value: list(make(value, profile)), make, value)
+                if isinstance(results, Missing):
+                    sentences.append(f"The summary of {name} {results.missing}.")
                 else:
-                    shown += made
+                    collected += results
     return sentences, numbers
 
 
 def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int, errors: int) -> list[str]:
-    """Describe limitations of a run that affect all of its numbers: its completeness and its settings."""
+    """Describe limitations of a run that affect all numbers: missing episodes, errors and settings."""
     lines = []
     if not planned:
         lines.append("This run is empty: no episodes are planned.")
@@ -71,18 +71,18 @@ def circumstances(meta: Mapping[str, Any], planned: int, done: int, waiting: int
     settings = meta.get("settings") or {}
     if "certificates" in settings and settings["certificates"] is None:
         lines.append(
-            "Uncertified: no check was made that an oracle can solve these scenes, so some of them may be unsolvable."
+            "Uncertified: it was not checked that an oracle can solve these scenes, so some may be unsolvable."
         )
     if "start" in settings:
         lines.append(
             f"One start: every episode of a task begins in initial state {settings['start']}, and seeds vary only the "
-            "policy. The results do not cover other starts."
+            "policy. The results do not apply to other starts."
         )
     return lines
 
 
 def banners(report: RunReport) -> list[str]:
-    """Return warnings to be shown above all numbers."""
+    """Return the warnings that are shown above all numbers."""
     profile = report.profile
     lines = []
     if report.refused_whole:
@@ -129,18 +129,19 @@ def banners(report: RunReport) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Recommended next step."""
+    """Recommendation for the next step."""
 
     text: str
     command: str = ""
+    """Command line that follows the recommendation, if any."""
 
 
 def advice(report: RunReport) -> list[Advice]:
-    """Recommend next steps for the policy of a run, with the most important first."""
+    """Return recommendations for the next steps after a run, most important first."""
     steps = list(_advise_on_weak_tasks(report))
     wanted, is_search = report.conclusions.seeds, report.meta.get("experiment") == "search"
     has_command = any(step.command for step in steps)
-    # A search chooses its episodes itself.
+    # An adaptive search chooses its episodes itself, so that seeds cannot be added.
     if wanted is not None and not (has_command or is_search) and report.profile.get(STARTS) is not None:
         steps.append(Advice(f"{wanted.text}:", command_for_more(report, seeds=wanted.needed)))
     if report.meta.get("imported"):  # not made by an Assay command
@@ -173,7 +174,7 @@ def command_for_more(report: RunReport, *, seeds: int, tasks: Sequence[str] = ()
 
 
 def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
-    """Recommend tasks to leave out, and describe the limitations of results where almost no control succeeds."""
+    """Recommend to leave out tasks that the policy cannot solve, because they do not show a drop."""
     starts = report.profile.get(STARTS)
     is_perturbed = has_perturbed_episodes(report.profile)
     if starts is None or starts.count == starts.failures:
@@ -210,10 +211,10 @@ def _advise_on_weak_tasks(report: RunReport) -> Iterator[Advice]:
 
 
 def joint_diagnoses(reports: Sequence[RunReport]) -> dict[str, Diagnosis]:
-    """Return the joint diagnosis of all runs of each policy with several runs, by title.
+    """Return a joint diagnosis for each policy with several runs, by title.
 
-    Runs belong to the same policy if its label, address, metadata, digests of source and files, and latency agree:
-    episodes before and after an edit, or with different latencies, are never judged together.
+    Runs belong to the same policy if its label, address, metadata, latency and the digests of its source and files
+    agree, so that episodes before and after an edit are never pooled.
     """
     groups: dict[str, list[RunReport]] = {}
     for report in reports:

@@ -218,5 +218,5 @@ def _open_relay(address: str) -> Iterator[str]:
     if policy.batches is None:  # batch=1
         yield address
         return
-    with Relay(policy, policy.batch) as socket:
+    with Relay(policy, policy.address.options.batch) as socket:
         yield f"{address}&relay={socket}"

@@ -45,8 +45,7 @@ class EpisodeVideo:
         self._every = self._steps(seconds)
         self._observations: list[Any] = []
         self._last: Any = None
-        # An Env may have a frame for people that renders faster than the images for policies.
-        self._picture = getattr(env, "video_frame", env.frame)
+        self._render = env.frame
         self._blank: Image.Image | None = None
 
     def __call__(self, observation: Any) -> None:
@@ -85,14 +84,14 @@ class EpisodeVideo:
     def picture(self, step: int) -> np.ndarray:
         """Render the frame for a step, or for the last stored step before it."""
         before = [seen for seen in self._observations if seen.step <= step] or self._observations
-        return np.asarray(self._picture(self._last if step >= self._last.step else before[-1]))
+        return np.asarray(self._render(self._last if step >= self._last.step else before[-1]))
 
     def _steps(self, seconds: float) -> int:
         return max(1, round(seconds / world_of(self._spec.task).frame_seconds))
 
     def _frame(self, observation: Any, ended: Episode | None) -> np.ndarray:
         steps = max(horizon(self._spec), 1)
-        picture = Image.fromarray(self._picture(observation))
+        picture = Image.fromarray(self._render(observation))
         frame = self._paper(picture.width, picture.height).copy()
         frame.paste(picture, (MARGIN, HEADER))
         pen = ImageDraw.Draw(frame)

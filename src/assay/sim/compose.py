@@ -122,14 +122,16 @@ def _apply_staging(root: Element, scene: Scene, layout: ArenaLayout) -> None:
             dress(root, visible, entity.finish, f"{entity.name}_finish")
     for light in root.iter("light") if change != Lighting() else ():
         factor = np.array(change.colour) * change.intensity
-        for name, usual in (("diffuse", "0.7 0.7 0.7"), ("specular", "0.3 0.3 0.3"), ("ambient", "0 0 0")):
-            light.set(name, format_numbers(np.clip(parse_numbers(light.get(name, usual)) * factor, 0.0, 1.0)))
+        for name, default in (("diffuse", "0.7 0.7 0.7"), ("specular", "0.3 0.3 0.3"), ("ambient", "0 0 0")):
+            light.set(
+                name, format_numbers(np.clip(parse_numbers(light.get(name, default)) * factor, 0.0, 1.0))
+            )
         if change.tilt != (0.0, 0.0):  # about the origin
             about_x, about_y = change.tilt
             x = np.array([[1, 0, 0], [0, cos(about_x), -sin(about_x)], [0, sin(about_x), cos(about_x)]])
             y = np.array([[cos(about_y), 0, sin(about_y)], [0, 1, 0], [-sin(about_y), 0, cos(about_y)]])
-            for name, usual in (("dir", "0 0 -1"), ("pos", "0 0 0")):
-                light.set(name, format_numbers(y @ x @ parse_numbers(light.get(name, usual))))
+            for name, default in (("dir", "0 0 -1"), ("pos", "0 0 0")):
+                light.set(name, format_numbers(y @ x @ parse_numbers(light.get(name, default))))
         if change.shadows is not None:
             light.set("castshadow", "true" if change.shadows else "false")
     cameras = {str(camera.get("name")): camera for camera in root.iter("camera")}
@@ -189,7 +191,7 @@ def _finish_arena(arena: Element, scene: Scene, layout: ArenaLayout) -> None:
 
 def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     """Return the arm with its gripper, on its pedestal if the arena has one, at the arena's robot pose."""
-    arm = _prepare_part(pack.robot(), ROBOT, _ROBOT_COLOUR)
+    arm = _prepare_part(pack.part("robot/arm.xml"), ROBOT, _ROBOT_COLOUR)
     base = _root_body(arm)
     base_offset = parse_numbers(base.get("pos", "0 0 0"))
     for index, joint in enumerate(_section(arm, "worldbody").iter("joint")):
@@ -198,7 +200,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
         joint.set("damping", repr(_ARM_DAMPING[index]))
 
     if layout.mounted:
-        mount = pack.mount()
+        mount = pack.part("robot/mount.xml")
     else:
         mount = Element("mujoco")
         SubElement(SubElement(mount, "worldbody"), "body", {"name": "base"})
@@ -210,7 +212,7 @@ def _robot(pack: AssetPack, layout: ArenaLayout) -> Element:
     base.set("pos", format_numbers(np.array(layout.robot) - ((mount_offset - mount_top) + base_offset)))
 
     wrist = next(body for body in base.iter("body") if body.get("name") == f"{ROBOT}right_hand")
-    _merge(arm, _prepare_part(pack.gripper(), GRIPPER, _GRIPPER_COLOUR), into=wrist)
+    _merge(arm, _prepare_part(pack.part("robot/gripper.xml"), GRIPPER, _GRIPPER_COLOUR), into=wrist)
     return arm
 
 

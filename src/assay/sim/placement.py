@@ -60,9 +60,9 @@ _SOLID = np.array([1, 0, 0, 0, 0, 0], dtype=np.uint8)
 _SOLID_OR_DRAWN = np.array([1, 1, 0, 0, 0, 0], dtype=np.uint8)
 ATTEMPTS = 40
 """Maximum number of attempts at a layout; after each one, an entity that made the layout invalid is resampled."""
-LAST_GIVES_WAY = 20
-"""Number of initial attempts after which the last responsible entity is resampled; later, it is the one resampled
-least often.
+LAST_ENTITY_ATTEMPTS = 20
+"""Number of attempts, at first, that resample the last of the responsible entities; later ones resample the entity
+that has been resampled least often.
 """
 OBJECT_ATTEMPTS = 100
 """Maximum number of poses sampled for one object to find one without collisions."""
@@ -148,19 +148,16 @@ class PlacementScene:
             self._set(entity, pose + _PARKED)
             mujoco.mj_kinematics(self.model, self.data)
 
-    def bottom(self, name: str, pose: np.ndarray) -> float:
-        """Return the height of the lowest point of an object at a pose (7,), in metres."""
-        entity = self._compiled.entities[name]
-        self._set(entity, pose)
-        mujoco.mj_kinematics(self.model, self.data)
-        return float(bounding_box(self.model, self.data, entity.geoms)[0][2])
+    def try_pose(self, name: str, pose: np.ndarray) -> tuple[float, set[str]]:
+        """Return the height of an object's lowest point at a pose (7,), in metres, and the entities that it overlaps.
 
-    def find_collisions(self, name: str, pose: np.ndarray) -> set[str]:
-        """Return the names of the entities that an object overlaps at a pose (7,); '' is the arena or the robot."""
+        The arena and the robot are listed as ''.
+        """
         entity = self._compiled.entities[name]
         overlaps = self._overlaps(entity, pose)
+        low, _ = bounding_box(self.model, self.data, entity.geoms)
         self._set(entity, pose + _PARKED)
-        return overlaps
+        return float(low[2]), overlaps
 
     def region_box(self, site: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the centre (3,) and half-lengths (3,) of a region's box in the world."""
@@ -300,7 +297,9 @@ def sample(
                 # Objects are placed in order, so the last one in a conflict is the one that found its place taken.
                 # Resampling it keeps the others where an undisturbed scene has them; if that fails, share the changes.
                 resampled[
-                    blamed[0] if attempt < LAST_GIVES_WAY else min(blamed, key=lambda name: resampled[name])
+                    blamed[0]
+                    if attempt < LAST_ENTITY_ATTEMPTS
+                    else min(blamed, key=lambda name: resampled[name])
                 ] += 1
     finally:
         for values, before in zip(changed, saved, strict=True):
@@ -358,9 +357,9 @@ class _LayoutSampler:
             if not placed:
                 raise PlacementError(f"'{waiting[0]}': its support has not been placed")
             waiting = [atom for atom in waiting if atom not in placed]
-        homeless = [obj.name for obj in self._scene.objects if obj.name not in self._scratch.poses]
-        if homeless:
-            raise PlacementError(f"no initial relation places {', '.join(homeless)}")
+        unplaced = [obj.name for obj in self._scene.objects if obj.name not in self._scratch.poses]
+        if unplaced:
+            raise PlacementError(f"no initial relation places {', '.join(unplaced)}")
         return self._scratch.settle()
 
     def workspace_region(self, atom: Atom) -> Region | None:
@@ -404,9 +403,9 @@ class _LayoutSampler:
             except RejectedLayoutError as error:
                 in_the_way |= set(error.blamed) - {name}
                 continue
-            if self._scratch.bottom(name, pose) < layout.offset[2] - WORKSPACE_TOLERANCE:
+            lowest, collisions = self._scratch.try_pose(name, pose)
+            if lowest < layout.offset[2] - WORKSPACE_TOLERANCE:
                 raise PlacementError(f"{region.full_name} places {name} off the workspace")
-            collisions = self._scratch.find_collisions(name, pose)
             if not collisions:
                 self._scratch.place(name, pose)
                 return True

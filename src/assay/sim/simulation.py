@@ -45,7 +45,7 @@ class Simulation:
         """Number of control steps since the last reset."""
         self.controller = Controller(self.model, self.data, compiled.home)
         self._grip_site = compiled.model.site(f"{GRIPPER}grip_site").id
-        self._hand = compiled.model.body(f"{ROBOT}right_hand").id
+        self._wrist = compiled.model.body(f"{ROBOT}right_hand").id
         self._valid_goals: set[Goal] = set()
         self._stale = False
         self.runs = False
@@ -75,7 +75,7 @@ class Simulation:
             mujoco.mj_comPos(model, data)
             mujoco.mj_crb(model, data)
             self.controller.reset()
-            self.controller.remember()
+            self.controller.freeze()
             self._stale = True
         mujoco.mj_resetData(model, data)
         data.time = state.vector[0]
@@ -99,7 +99,7 @@ class Simulation:
     def overwrite(self, vector: np.ndarray) -> None:
         """Set time, joint positions and joint velocities, (1 + nq + nv,); the controller keeps its inputs and goal."""
         self._require_start()
-        self.controller.remember()
+        self.controller.freeze()
         state = validate_state(self.compiled, InitialState(vector, live_fixtures(self.model, self.compiled)))
         nq = self.model.nq
         self.data.time = state.vector[0]
@@ -116,12 +116,26 @@ class Simulation:
         """Advance by one control step of 50 ms with an action (7,) in [-1, 1].
 
         ``absolute``: the action holds the goal pose (position in metres and rotation vector in the world frame) and the
-        gripper's value. ``observe_at``: the substep before which the observation is taken.
+        gripper's value. ``observe_at``: the substep before which the observation is taken. Raises ActionError for an
+        invalid action, and StateError if the simulation diverges.
         """
         self._require_start()
-        action = self._validate(action)
+        try:
+            numbers = np.asarray(action)
+            values = numbers.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            numbers = np.empty(0, dtype=object)
+        problem = ""
+        if numbers.dtype.kind not in "fiub":
+            problem = f"is not an array of numbers: {' '.join(repr(action).split())[:80]}"
+        elif values.shape != (ACTION_SIZE,):
+            problem = f"has shape {values.shape}; expected ({ACTION_SIZE},)"
+        elif not np.isfinite(values).all():
+            problem = f"contains values that are not finite: {values.tolist()}"
+        if problem:
+            raise ActionError(f"step {self.steps}: the action {problem}")
         model, data, controller = self.model, self.data, self.controller
-        gripper = float(action[6])
+        gripper = float(values[6])
         exact = self.compiled.exact
         for substep in range(SUBSTEPS):
             mujoco.mj_step1(model, data)
@@ -134,17 +148,17 @@ class Simulation:
                 if not self._stale:
                     mujoco.mj_fwdConstraint(model, data)
             if not self._stale:
-                controller.look()
+                controller.update()
             self._stale = False
             if substep == 0:
-                controller.aim(action, absolute=absolute)
+                controller.aim(values, absolute=absolute)
             controller.command(gripper)
             if substep == observe_at:
-                seen = data.qpos.copy()
+                observed_qpos = data.qpos.copy()
             mujoco.mj_step2(model, data)
             if substep == observe_at:
                 self.steps += 1
-                observation = self._observe(seen)
+                observation = self._observe(observed_qpos)
         # MuJoCo silently resets a diverging simulation to zero.
         for kinds, problem in (
             (DIVERGED, "the simulation became unstable"),
@@ -184,41 +198,21 @@ class Simulation:
         """Release the renderer's GL resources."""
         self.renderer.close()
 
-    def _observe(self, seen: np.ndarray) -> Observation:
-        """Observe with the joint positions ``seen`` (nq,) in the images; the kinematics must match them."""
+    def _observe(self, qpos: np.ndarray) -> Observation:
+        """Observe with the joint positions ``qpos`` (nq,) in the images; the kinematics must match them."""
         data = self.data
         return Observation(
             step=self.steps,
             joints=data.qpos[:ARM].copy(),
             joint_velocities=data.qvel[:ARM].copy(),
             eef_position=data.site_xpos[self._grip_site].copy(),
-            eef_quaternion=data.xquat[self._hand].copy(),
+            eef_quaternion=data.xquat[self._wrist].copy(),
             gripper=data.qpos[ARM : ARM + 2].copy(),
             gripper_velocities=data.qvel[ARM : ARM + 2].copy(),
-            moment=Snapshot(seen, live_fixtures(self.model, self.compiled)),
+            moment=Snapshot(qpos, live_fixtures(self.model, self.compiled)),
             _renderer=self.renderer,
         )
 
     def _require_start(self) -> None:
         if not self.runs:
             raise StateError("the simulation has no state yet; call reset first")
-
-    def _validate(self, action: np.ndarray) -> np.ndarray:
-        """Return an action as float64. Raises ActionError."""
-        try:
-            raw = np.asarray(action)
-            array = raw.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raw = np.empty(0, dtype=object)
-        if raw.dtype.kind not in "fiub":
-            text = " ".join(repr(action).split())[:80]
-            raise ActionError(f"step {self.steps}: the action is not an array of numbers: {text}")
-        if array.shape != (ACTION_SIZE,):
-            raise ActionError(
-                f"step {self.steps}: the action has shape {array.shape}; expected ({ACTION_SIZE},)"
-            )
-        if not np.isfinite(array).all():
-            raise ActionError(
-                f"step {self.steps}: the action contains values that are not finite: {array.tolist()}"
-            )
-        return array

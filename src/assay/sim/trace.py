@@ -168,7 +168,7 @@ def simulate_aftermath(
     while step < AFTERMATH_STEPS and not rest:
         for _ in range(SUBSTEPS):
             mujoco.mj_step1(model, data)
-            controller.look()
+            controller.update()
             controller.command(-1.0)
             mujoco.mj_step2(model, data)
         step += 1
@@ -177,7 +177,7 @@ def simulate_aftermath(
         watch(data, step)
         rest = (
             step >= MIN_AFTERMATH_STEPS
-            and controller.is_open
+            and controller.grip >= 1.0
             and bool((np.abs(data.qvel[ARM:]) < REST_SPEED).all())
         )
     return Aftermath(step, simulation.predicates.is_satisfied(goal, data), rest)

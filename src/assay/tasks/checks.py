@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from assay.errors import TaskError, did_you_mean, one_line
-from assay.tasks.scene import Arena, Atom, Goal, Predicate, Region, Scene, Task
+from assay.tasks.scene import Arena, Atom, Goal, Predicate, Scene, Task
 
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_.-]*")
 _STYLE = re.compile(r"[A-Za-z0-9_.-]*")
@@ -83,8 +83,23 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
         if name in owners:
             yield TaskFlaw(("regions", index), f"the name {quote(name)} is already taken by {owners[name]}")
         owners[name], targets[name] = "a region", region.target
-        for where, reason in _region_flaws(region, scene.arena.workspace):
-            yield TaskFlaw(("regions", index, *where), reason)
+        if reason := _name_flaw(region.name) or _name_flaw(region.target):
+            yield TaskFlaw(("regions", index), reason)
+        for number, rectangle in enumerate(region.rectangles):
+            where = ("regions", index, "rectangles", number)
+            if not all(map(math.isfinite, rectangle)):
+                yield TaskFlaw(where, f"a rectangle must have finite numbers, not {tuple(rectangle)}")
+            x_min, y_min, x_max, y_max = rectangle
+            for axis, low, high in (("x", x_min, x_max), ("y", y_min, y_max)):
+                if low > high:
+                    reason = f"the minimum {axis} of a rectangle, {low}, exceeds its maximum, {high}"
+                    yield TaskFlaw(where, reason)
+        if region.target == scene.arena.workspace and not region.rectangles:
+            place = f"lies on the workspace {quote(region.target)}, so it needs a rectangle"
+            yield TaskFlaw(("regions", index), f"region {quote(region.name)} {place}")
+        for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):
+            if not all(map(math.isfinite, numbers or ())):
+                yield TaskFlaw(("regions", index, key), f"{key} must have finite numbers, not {numbers}")
 
     def name_flaws(names: Sequence[str], *where: str | int) -> Iterator[TaskFlaw]:
         for name in names:
@@ -104,27 +119,6 @@ def flaws(scene: Scene, goal: Goal, of_interest: Sequence[str]) -> Iterator[Task
         yield TaskFlaw(("goal",), "the goal is empty, so it would already be satisfied at the start")
     for index, name in enumerate(of_interest):
         yield from name_flaws([name], "of_interest", index)
-
-
-def _region_flaws(region: Region, workspace: str) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the errors in a region, each with its path within the region."""
-    if reason := _name_flaw(region.name) or _name_flaw(region.target):
-        yield (), reason
-    for number, (x_min, y_min, x_max, y_max) in enumerate(region.rectangles):
-        where = ("rectangles", number)
-        if not all(map(math.isfinite, (x_min, y_min, x_max, y_max))):
-            yield where, f"a rectangle must have finite numbers, not {(x_min, y_min, x_max, y_max)}"
-        for axis, low, high in (("x", x_min, x_max), ("y", y_min, y_max)):
-            if low > high:
-                yield where, f"the minimum {axis} of a rectangle, {low}, exceeds its maximum, {high}"
-    if region.target == workspace and not region.rectangles:
-        yield (
-            (),
-            f"region {quote(region.name)} lies on the workspace {quote(region.target)}, so it needs a rectangle",
-        )
-    for key, numbers in (("yaw", region.yaw), ("rgba", region.rgba)):
-        if not all(map(math.isfinite, numbers or ())):
-            yield (key,), f"{key} must have finite numbers, not {numbers}"
 
 
 def _name_flaw(name: str) -> str:

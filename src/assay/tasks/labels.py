@@ -107,39 +107,33 @@ class Census:
 
 def census(tasks: Iterable[LabelledTask]) -> Census:
     """Count labels, objects, containers and atoms over tasks."""
-    requests = list(tasks)
+    tasks = list(tasks)
     labels: dict[str, dict[str, list[LabelledTask]]] = defaultdict(lambda: defaultdict(list))
     flows: dict[tuple[str, str, str], list[LabelledTask]] = defaultdict(list)
     parts: tuple[dict[str, list[LabelledTask]], ...] = tuple(defaultdict(list) for _ in range(3))
-    for request in requests:
-        for family, labels_ in request.labels.items():
-            for label in labels_:
-                labels[family][label].append(request)
+    for task in tasks:
+        for family, names in task.labels.items():
+            for label in names:
+                labels[family][label].append(task)
         triples: dict[tuple[str, str, str], None] = {}
-        for atom in request.goal:
-            predicate, *names = atom.split()
-            thing, place_name = (*map(category_of, names[:2]), "", "")[:2]
-            triples[predicate, thing, place_name] = None
+        for atom in task.goal:
+            predicate, *arguments = atom.split()
+            target, container = (*map(category_of, arguments[:2]), "", "")[:2]
+            triples[predicate, target, container] = None
         for triple in triples:
-            flows[triple].append(request)
-        for place, part in enumerate(parts):
-            for name in dict.fromkeys(triple[place] for triple in triples if triple[place]):
-                part[name].append(request)
+            flows[triple].append(task)
+        for index, part in enumerate(parts):
+            for name in dict.fromkeys(triple[index] for triple in triples if triple[index]):
+                part[name].append(task)
+    label_counts = {
+        family: {
+            label: _frequency(labels[family][label])
+            for label in sorted(labels[family], key=lambda label: label_order(family, label))
+        }
+        for family in sorted(labels, key=family_order)
+    }
     predicates, objects, containers = map(_frequencies, parts)
-    return Census(
-        _frequency(requests),
-        {
-            family: {
-                label: _frequency(labels[family][label])
-                for label in sorted(labels[family], key=lambda label: label_order(family, label))
-            }
-            for family in sorted(labels, key=family_order)
-        },
-        predicates,
-        objects,
-        containers,
-        _frequencies(flows),
-    )
+    return Census(_frequency(tasks), label_counts, predicates, objects, containers, _frequencies(flows))
 
 
 def _plain(counts: Mapping[str, Frequency]) -> dict[str, dict[str, int | None]]:
@@ -155,12 +149,12 @@ def category_of(name: str) -> str:
     return match["category"] if match else name
 
 
-def _frequency(asked: list[LabelledTask]) -> Frequency:
-    scenes = {request.scene for request in asked}
-    return Frequency(None if None in scenes else len(scenes), len(asked))
+def _frequency(tasks: Sequence[LabelledTask]) -> Frequency:
+    scenes = {task.scene for task in tasks}
+    return Frequency(None if None in scenes else len(scenes), len(tasks))
 
 
-def _frequencies(requests_by_name: Mapping[K, list[LabelledTask]]) -> dict[K, Frequency]:
+def _frequencies(tasks_by_name: Mapping[K, Sequence[LabelledTask]]) -> dict[K, Frequency]:
     """Return frequencies in descending order; ties are kept in order of first occurrence."""
-    counts = {name: _frequency(requests) for name, requests in requests_by_name.items()}
+    counts = {name: _frequency(tasks) for name, tasks in tasks_by_name.items()}
     return dict(sorted(counts.items(), key=lambda item: -item[1].tasks))

@@ -23,7 +23,7 @@ from assay.tasks.language.lexicon import object_of
 from assay.web import queries
 from assay.web.pages import RUN
 from assay.web.queries import OUTCOMES, EpisodeRow, Filters, NotFoundError, OpenRun, reading
-from assay.web.replays import EpisodeRecording, RenderStatus
+from assay.web.replays import STILL, VIDEO, EpisodeRecording, RenderStatus
 from assay.web.site import Text, TheSite, render_page
 
 router = APIRouter()
@@ -205,7 +205,7 @@ def _find_replay(request: Request, site: TheSite, name: str, key: str) -> Render
             own_video=_find_own_video(path, spec, row.outcome),
         )
     wants_video = request.url.path.rpartition("/")[2].startswith("video")
-    return site.replays.video(recorded) if wants_video else site.replays.still(recorded)
+    return site.replays.find(recorded, VIDEO if wants_video else STILL)
 
 
 def _find_own_video(run: Path, spec: EpisodeSpec, outcome: str) -> Path | None:

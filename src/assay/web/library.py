@@ -16,10 +16,11 @@ import polars as pl
 
 from assay.episodes.spec import CONTROL
 from assay.errors import AssayError, RunError
-from assay.measures import Missing, attempt, grid
+from assay.measures import Missing, attempt
 from assay.measures.frames import pairs, perturbed_rows, plausible
 from assay.measures.success.rates import Rate, rates, success_rate
 from assay.measures.views.heat_map import ACTIONS, OBJECTS
+from assay.measures.words.paraphrase import grid
 from assay.runs.rows import COLUMNS, FRAME, with_labels
 from assay.runs.store import SUFFIX, lock_file, signature
 from assay.support.files import is_locked

@@ -13,7 +13,7 @@ from assay.runs.description import describe_meta
 from assay.runs.store import SUFFIX
 from assay.web.library import is_running
 from assay.web.queries import NotFoundError, read_differing, reading
-from assay.web.site import Text, TheSite, render, render_page, theme
+from assay.web.site import Text, TheSite, render, render_page
 
 router = APIRouter()
 
@@ -54,8 +54,6 @@ def report(request: Request, site: TheSite, name: str) -> Response:
     if not request.url.path.endswith(".html"):
         bar = render(request, "report_bar.html", name=name, running=is_running(path))
         html, styles = html.replace("<body>", f"<body>{bar}", 1), f"{styles} 'self'"
-    if chosen := theme(request):
-        html = html.replace("<html ", f'<html data-theme="{chosen}" ', 1)
     # The report embeds its styles and images, and runs no scripts.
     policy = f"default-src 'none'; style-src {styles}; img-src data:; frame-ancestors 'none'; sandbox"
     return HTMLResponse(html.encode(errors="replace"), headers={"Content-Security-Policy": policy})
@@ -63,7 +61,7 @@ def report(request: Request, site: TheSite, name: str) -> Response:
 
 @router.get(RUN)
 def run_page(request: Request, site: TheSite, name: str) -> Response:
-    """Show success by condition and cell; the page polls for updates while the run is in progress."""
+    """Show success by condition and paraphrase type; the page polls for updates while the run is in progress."""
     path = site.library.path(name)
     with reading(path) as run:
         meta, damaged = run.store.meta, run.store.damage
@@ -91,7 +89,7 @@ def compare_page(
     condition: Text = "",
     after: RowId = None,
 ) -> Response:
-    """Compare two runs on the same specs: ``a`` and ``b``, or two ``run`` parameters from the list's checkboxes."""
+    """Compare two runs on the same episodes: ``a`` and ``b``, or two values of ``run`` from the list's checkboxes."""
     a, b = (*run, a, b)[:2]
     values: dict[str, Any] = {"comparison": None, "page": None, "problem": "", "verdicts": (), "drops": ()}
     if a and b:

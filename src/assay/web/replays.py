@@ -35,8 +35,6 @@ from assay.support.plugins import import_module
 
 MAX_CACHE_BYTES = 500_000_000
 """Maximum size of the cache folder, in bytes; the least recently used files are deleted."""
-MAX_STEPS = 3_000
-"""Maximum number of steps in an episode that is rendered."""
 INTEREST_S = 10.0
 """Time without a request after which a queued file is dropped, in seconds. Background tabs poll once per second."""
 FRAME_S = 0.1
@@ -115,26 +113,15 @@ class Replays:
                 child.kill()  # a video may take a minute, and the pool has no way to interrupt it
             self._pool.shutdown(cancel_futures=True)
 
-    def video(self, episode: EpisodeRecording) -> RenderStatus:
-        """Return the video of an episode, or request it."""
-        if episode.own_video is not None:
-            return RenderStatus("ready", path=episode.own_video)
-        return self._find(episode, VIDEO)
+    def find(self, episode: EpisodeRecording, ending: str) -> RenderStatus:
+        """Return the video or last frame of an episode, or the state of its rendering, which is started if necessary.
 
-    def still(self, episode: EpisodeRecording) -> RenderStatus:
-        """Return the last frame of an episode, or request it."""
-        return self._find(episode, STILL)
-
-    def _find(self, episode: EpisodeRecording, ending: str) -> RenderStatus:
-        """Return a cached file or the state of its rendering, which is started if necessary.
-
-        A failure is reported once; the next request tries again.
+        ``ending`` is `VIDEO` or `STILL`. A failure is reported once; the next request tries again.
         """
-        if not (steps := len(episode.actions)):
+        if ending == VIDEO and episode.own_video is not None:
+            return RenderStatus("ready", path=episode.own_video)
+        if not len(episode.actions):
             problem = "No actions are recorded, so the episode cannot be replayed."
-            return RenderStatus("failed", message=problem)
-        if steps > MAX_STEPS:
-            problem = f"The episode has {steps} steps, but at most {MAX_STEPS} can be rendered here."
             return RenderStatus("failed", message=problem)
         path, note = (self.folder / f"{episode.name}{end}" for end in (ending, NOTE))
         if path.is_file():

@@ -10,7 +10,6 @@ from urllib.parse import quote
 
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from assay import __version__
@@ -19,7 +18,7 @@ from assay.measures.compare import Comparison
 from assay.measures.views.wording import between, p_value, percent, points, thing
 from assay.report.comparison import read_outcomes
 from assay.report.page import build
-from assay.report.rendering import GLOSSARY, replace_controls
+from assay.report.rendering import GLOSSARY, environment
 from assay.report.run_report import RunReport
 from assay.web.library import Library, cached, run_address
 from assay.web.queries import read_choices
@@ -31,7 +30,7 @@ Text = Annotated[str, Query(max_length=300)]
 
 
 def _build_report(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the report on a run as HTML, with its findings or the reasons why nothing was found."""
+    """Return the report on a run as HTML, with its findings or, if there are none, the uncertain losses."""
     report = build([RunReport.read(path)])
     diagnosis = report.parts[0].diagnosis
     return report.html(), tuple(diagnosis.found or diagnosis.unsure)
@@ -43,11 +42,11 @@ class Site:
     def __init__(self, library: Library, replays: Replays) -> None:
         self.library, self.replays = library, replays
         self.report: Callable[[Path], tuple[str, tuple[str, ...]]] = cached(_build_report)
-        """Report on a run as HTML, and its findings."""
+        """Function that returns the report on a run as HTML, and its findings."""
         self.comparison: Callable[[Path, Path], Comparison] = cached(
             lambda first, second: compare({"A": read_outcomes(first), "B": read_outcomes(second)})
         )
-        """Comparison of two runs, "A" and "B". Raises MeasureError if they share no spec."""
+        """Function that compares two runs, "A" and "B". Raises MeasureError if they share no episode."""
         self.choices: Callable[[Path], dict[str, Any]] = cached(read_choices)
 
 
@@ -61,14 +60,7 @@ TheSite = Annotated[Site, Depends(_site)]
 
 _BREAK_AFTER = re.compile(r"[,/+_]|=(?!&)")
 """Pattern of the characters in an id after which a line break is allowed."""
-_templates = Environment(
-    loader=PackageLoader("assay.web"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    finalize=replace_controls,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+_templates = environment("assay.web")
 _templates.filters |= {
     "percent": percent,
     "between": between,
@@ -83,15 +75,9 @@ _templates.filters |= {
 _templates.globals |= {"version": __version__, "address": run_address, "glossary": GLOSSARY}
 
 
-def theme(request: Request) -> str:
-    """Return the selected theme, ``light`` or ``dark``; empty to follow the system."""
-    chosen = request.cookies.get("theme", "")
-    return chosen if chosen in ("light", "dark") else ""
-
-
 def render(request: Request, template: str, **values: Any) -> str:
     """Return the HTML rendered from a template."""
-    return _templates.get_template(template).render(request=request, theme=theme(request), **values)
+    return _templates.get_template(template).render(request=request, **values)
 
 
 def render_page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:

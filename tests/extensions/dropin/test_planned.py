@@ -176,14 +176,14 @@ def test_a_garbage_collected_episode_counts_when_the_script_continues(recorder: 
 def test_the_time_limit_is_that_of_assay_run_plus_limited_waiting(
     recorder: Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("assay.extensions.dropin.recorder.horizon", lambda spec: 3)
+    monkeypatch.setattr("assay.sim.world.LiberoWorld.horizon", lambda world, spec: 3)
     monkeypatch.setattr("assay.extensions.dropin.recorder.MAX_SETTLING_STEPS", 4)
     for number, waits, moves, steps in ((2, 2, 5, 5), (3, 9, 0, 7)):
+        recorder.reset(0)
         for action in [STILL] * waits + [MOVES] * moves:
             step(recorder, action)
         recorded = episode(tmp_path, number)
         assert (recorded.outcome, recorded.steps, recorded.error) == (Outcome.FAILURE, steps, "")
-        recorder.reset(0)
 
 
 def test_several_environments_choose_different_episodes(recorder: Recorder, tmp_path: Path):

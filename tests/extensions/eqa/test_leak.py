@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +34,22 @@ def actions(rng: np.random.Generator, count: int) -> np.ndarray:
     return rng.normal(size=(count, 7)) * (0.2, 0.2, 0.2, 30, 30, 30, 0.4)
 
 
-def test_independent_options_do_not_leak():
-    rng = np.random.default_rng(0)
-    some = []
+def set_of(kind: QuestionKind, seed: int, make: Callable[[np.random.Generator], list[str]]) -> list[Question]:
+    """Return 120 questions; ``make`` returns the right option first, and three others."""
+    rng, questions = np.random.default_rng(seed), []
     for number in range(120):
-        options = [format_action(action) for action in actions(rng, 4)]
-        some.append(question(QuestionKind.L_AI, number, options, int(rng.integers(4))))
-    results = probe(some, NOWHERE)
+        answer, *options = make(rng)
+        right = int(rng.integers(4))
+        options.insert(right, answer)
+        questions.append(question(kind, number, options, right))
+    return questions
+
+
+def test_independent_options_do_not_leak():
+    def make(rng: np.random.Generator) -> list[str]:
+        return [format_action(action) for action in actions(rng, 4)]
+
+    results = probe(set_of(QuestionKind.L_AI, 0, make), NOWHERE)
     assert not any(result.leaks for result in results)
     for result in results:
         highest = round(result.chance[1] * 120)
@@ -55,33 +64,24 @@ def test_built_questions_of_every_kind_do_not_leak(tmp_path: Path):
 
 
 def test_options_derived_from_the_answer_leak():
-    # As in the paper: the dominant axis turned round, left out, and exchanged for a value of another unit.
-    rng = np.random.default_rng(1)
-    some = []
-    for number in range(120):
+    # As in the paper: the dominant axis inverted, removed, and exchanged for a value of another unit.
+    def make(rng: np.random.Generator) -> list[str]:
         (true,) = actions(rng, 1)
-        turned, without, exchanged = true.copy(), true.copy(), true[[3, 1, 2, 0, 4, 5, 6]]
-        turned[0] *= -1
-        without[0] = 0.0
-        right = int(rng.integers(4))
-        options = [turned, without, exchanged]
-        options.insert(right, true)
-        some.append(question(QuestionKind.L_AI, number, [format_action(each) for each in options], right))
-    assert all(result.leaks for result in probe(some, NOWHERE))
+        others = true * (-1, *[1] * 6), true * (0, *[1] * 6), true[[3, 1, 2, 0, 4, 5, 6]]
+        return [format_action(action) for action in (true, *others)]
+
+    assert all(result.leaks for result in probe(set_of(QuestionKind.L_AI, 1, make), NOWHERE))
 
 
 def test_a_frequent_answer_leaks():
-    rng = np.random.default_rng(2)
-    some = []
-    for number in range(120):
+    def make(rng: np.random.Generator) -> list[str]:
         pattern = signs(actions(rng, 1)[0], NEAR.thresholds)
-        pattern[2], pattern[6] = -1, -1  # down and close, as ever
+        pattern[2], pattern[6] = -1, -1  # always down and close
         flips = [np.where(np.arange(7) == axis, -pattern, pattern) for axis in (2, 6)]
-        options = [*flips, flips[0] * flips[1] * pattern]
-        right = int(rng.integers(4))
-        options.insert(right, pattern)
-        some.append(question(QuestionKind.M_AI, number, [describe(each.tolist()) for each in options], right))
-    assert all(result.leaks and result.accuracy > 0.8 for result in probe(some, NOWHERE))
+        return [describe(each.tolist()) for each in (pattern, *flips, flips[0] * flips[1] * pattern)]
+
+    results = probe(set_of(QuestionKind.M_AI, 2, make), NOWHERE)
+    assert all(result.leaks and result.accuracy > 0.8 for result in results)
 
 
 def test_kinds_with_one_scene_are_not_probed():

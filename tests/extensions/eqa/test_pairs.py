@@ -31,15 +31,6 @@ def test_blurred_and_badly_lit_images_are_detected():
     assert image_flaw(grey(np.full_like(shot, 250)), NEAR) == "badly lit"
 
 
-def test_sharpness_is_the_variance_of_the_laplacian():
-    noise = np.random.default_rng(0).integers(0, 256, (40, 50)).astype(np.uint8)
-    wide = noise.astype(float)
-    laplacian = (
-        4 * wide - np.roll(wide, 1, 0) - np.roll(wide, -1, 0) - np.roll(wide, 1, 1) - np.roll(wide, -1, 1)
-    )
-    assert np.isclose(sharpness(noise), laplacian[1:-1, 1:-1].var(), rtol=1e-4)
-
-
 def test_key_frames_follow_motion_and_include_both_ends():
     states = np.repeat(walk(1, 12), 5, axis=0)  # the hand rests four frames out of five
     frames = key_frames(states, NEAR)

@@ -152,7 +152,7 @@ def test_unreadable_files_are_counted_by_reason_and_the_rest_is_planned(release:
     assert reasons == {
         f"{scene}_not_a_task.bddl": "'(problem' is never closed",
         f"{scene}_LEVEL3__T12_nor_this.bddl": "'(problem' is never closed",
-        "mine.bddl": "is not named like a LIBERO-X task: ..._SCENE21_LEVEL4__T107__A1_...",
+        "mine.bddl": "the file name does not have LIBERO-X's form ..._SCENE21_LEVEL4__T107__A1_...",
         "L5-2.jsonl:1": "invalid JSON: expected ident at line 1 column 2",
         "LEVEL5/L5-3.jsonl": "cannot be read: No such file or directory",
     }

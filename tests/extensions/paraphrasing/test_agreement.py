@@ -45,7 +45,10 @@ def sheet(tmp_path: Path) -> Path:
     return tmp_path / "sheet.csv"
 
 
-def test_a_sample_is_random_and_repeatable() -> None:
+def test_a_sample_is_random_and_repeatable_and_its_size_valid() -> None:
+    for share in (0, -1, 1.01, float("nan")):
+        with pytest.raises(PerturbationError, match="greater than 0 and at most 1"):
+            sample(rows(3), share, 0)
     grid = rows(4300)
     chosen = sample(grid, 0.05, 0)
     assert len(chosen) == len(set(chosen.values())) == 215
@@ -53,12 +56,6 @@ def test_a_sample_is_random_and_repeatable() -> None:
     assert chosen == sample(grid, 0.05, 0) != sample(grid, 0.05, 1)
     assert abs(np.mean(list(chosen)) - 2150) < 350
     assert len(sample(rows(3), 0.05, 0)) == 1
-
-
-@pytest.mark.parametrize("share", [0, -1, 1.01, float("nan")])
-def test_a_share_that_is_none_is_rejected(share: float) -> None:
-    with pytest.raises(PerturbationError, match="greater than 0 and at most 1"):
-        sample(rows(3), share, 0)
 
 
 def test_ac1_is_that_of_the_literature() -> None:
@@ -107,19 +104,13 @@ def test_sheets_and_items_given_twice_and_single_annotators_are_rejected(sheet: 
         agreement(read_sheets([returned]))
     with pytest.raises(PerturbationError, match=r"1\.csv is given 2 times"):
         read_sheets([returned, tmp_path / "." / "1.csv"])
+    (tmp_path / "a.csv").write_text("task,paraphrase\n")
+    with pytest.raises(PerturbationError, match="lacks the columns item, original"):
+        read_sheets([tmp_path / "a.csv"])
     lines = returned.read_text().splitlines()
     returned.write_text("\n".join([*lines, lines[2]]) + "\n")
     with pytest.raises(PerturbationError, match=r"1\.csv:6: item \d+ is already on line 3"):
         read_sheets([returned])
-
-
-def test_a_file_that_is_not_a_sheet_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("task,paraphrase\n")
-    with pytest.raises(PerturbationError, match="lacks the columns item, original"):
-        read_sheets([tmp_path / "a.csv"])
-    (tmp_path / "b.csv").write_text("item,original,paraphrase\n1,a,b\n")
-    with pytest.raises(PerturbationError, match="contains no judgement"):
-        read_sheets([tmp_path / "b.csv"])
 
 
 def test_zero_is_rejected_unless_its_meaning_is_given(sheet: Path, tmp_path: Path) -> None:

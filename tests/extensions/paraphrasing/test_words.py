@@ -136,16 +136,9 @@ def test_scores_are_written_and_the_models_named(assay: Callable, pairs: Path, t
     assert written.columns == ["id", "original_instruction", "new_instruction", *added]
     assert written["parser"][0].startswith("en_core_web_sm") and written["embedding"][0] == "all-MiniLM-L6-v2"
     assert written["pd"][0] == pytest.approx(0.36, abs=0.005)
-
-
-def test_alpha_and_baselines_are_options(assay: Callable, pairs: Path, tmp_path: Path):
     assay("words", "score", pairs, "--out", tmp_path / "out.csv", "--alpha", "0", "--baselines")
     written = pl.read_csv(tmp_path / "out.csv")
-    assert written["pd"][0] == 1 - written["s_t"][0]
-    assert (
-        written["bleu"][0] == pytest.approx(0.59, abs=0.01)
-        and 0 < written["bert_score[all-MiniLM-L6-v2]"][0] < 1
-    )
+    assert written["pd"][0] == 1 - written["s_t"][0] and written["bleu"][0] == pytest.approx(0.59, abs=0.01)
 
 
 def test_rows_without_a_score_are_counted_and_the_status_is_1(assay: Callable, pairs: Path, tmp_path: Path):
@@ -163,36 +156,22 @@ SCORED = (
 )
 
 
-@pytest.fixture
-def scored(tmp_path: Path) -> Path:
-    (tmp_path / "table.csv").write_text(SCORED)
-    return tmp_path / "table.csv"
-
-
-def test_counts_and_distances_are_printed(assay: Callable, scored: Path):
-    said = assay("words", "stats", scored)
+def test_counts_and_distances_are_printed_and_written(assay: Callable, tmp_path: Path):
+    scored, out = tmp_path / "table.csv", tmp_path / "out"
+    scored.write_text(SCORED)
+    said = assay("words", "stats", scored, "--out", out)
     assert said.status == 0 and "PD" in said.out and "0.20" in said.out
     assert "turn on the stove" in said.out and "each has one name in all instructions" in said.out
     assert "1 paraphrases have no s_k and s_t" in said.err
-
-
-def test_json_has_the_same(assay: Callable, scored: Path):
+    figures = {file.name for file in (out / "figures").iterdir()}
+    assert figures == {"figure-5.svg", "figure-10.svg", "figure-11.svg"}
+    assert (out / "tables" / "table-8.csv").read_text().splitlines()[-1].endswith(",2")
     found = json.loads(assay("words", "stats", scored, "--json", "-").out)
     assert found["paraphrases"] == 2 and found["originals"] == {"turn on the stove": 2}
     assert found["cells"][0] | {"pd": None} == {
         **{"object": "habitual", "action": "none", "count": 2, "scored": 1, "pd": None},
         **{"keyword_distance": pytest.approx(0.4), "structural_distance": pytest.approx(0.0)},
     }
-
-
-def test_stats_figures_and_tables_are_written(assay: Callable, scored: Path, tmp_path: Path):
-    assay("words", "stats", scored, "--out", tmp_path / "out")
-    assert {file.name for file in (tmp_path / "out" / "figures").iterdir()} == {
-        "figure-5.svg",
-        "figure-10.svg",
-        "figure-11.svg",
-    }
-    assert (tmp_path / "out" / "tables" / "table-8.csv").read_text().splitlines()[-1].endswith(",2")
 
 
 def test_unreachable_registry_is_reported_with_the_command(

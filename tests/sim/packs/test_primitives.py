@@ -144,7 +144,7 @@ def test_a_plugin_folder_needs_only_its_own_objects(tmp_path: Path):
     pack = AssetPack("tea", tmp_path)
     assert pack.categories == {"tea_tin"} and not pack.fixtures
     compile_alone(pack.entity("tea_tin"))
-    assert pack.robot().get("model") == PACK.robot().get("model")
+    assert pack.part("robot/arm.xml").get("model") == PACK.part("robot/arm.xml").get("model")
     before = pack.digest()
     file.write_text("<mujoco>")
     with pytest.raises(AssetError, match=r"tea_tin\.xml is not well-formed XML"):

@@ -452,7 +452,6 @@ OPCODES = [
 ]
 
 
-PICKLES = [*(pickle.dumps(ARRAY, protocol=protocol) for protocol in (2, 3, 4)), tensor()]
 OPCODE_SEQUENCES = st.lists(st.sampled_from(OPCODES), max_size=40).map(
     lambda opcodes: b"\x80\x02" + b"".join(opcodes) + b"."
 )
@@ -464,23 +463,3 @@ OPCODE_SEQUENCES = st.lists(st.sampled_from(OPCODES), max_size=40).map(
 def test_any_bytes_and_any_opcodes_are_read_or_rejected(content: bytes, scratch: Path):
     read_or_reject(scratch, packed(content))
     read_or_reject(scratch, content)
-
-
-@settings(deadline=2000)
-@given(
-    content=st.sampled_from(PICKLES),
-    changes=st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=4),
-    cut=st.none() | st.integers(1, 500),
-    compression=st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA]),
-)
-def test_a_damaged_pickle_or_archive_is_read_or_rejected(
-    content: bytes, changes: list[tuple[int, int]], cut: int | None, compression: int, scratch: Path
-):
-    def damaged(data: bytes) -> bytes:
-        changed = bytearray(data)
-        for offset, value in changes:
-            changed[offset % len(changed)] = value
-        return bytes(changed)
-
-    read_or_reject(scratch, packed(damaged(content), s0=ARRAY.tobytes()))
-    read_or_reject(scratch, damaged(packed(content, compression=compression, s0=ARRAY.tobytes()))[:cut])

@@ -41,10 +41,7 @@ def test_the_state_is_position_axis_angle_and_fingers(observation: Observation):
     [
         ((1, 0, 0, 0), (0, 0, 0)),
         ((0, 0, 1, 0), (0, np.pi, 0)),
-        (
-            (-0.5, 0, 0, np.sqrt(0.75)),
-            (0, 0, 4 * np.pi / 3),
-        ),  # not turned the short way: the sign is LIBERO's
+        ((-0.5, 0, 0, np.sqrt(0.75)), (0, 0, 4 * np.pi / 3)),  # LIBERO keeps the quaternion's sign
     ],
 )
 def test_the_angle_runs_to_a_full_turn(observation: Observation, quaternion: Any, turn: Any):

@@ -13,9 +13,7 @@ from types import TracebackType
 
 import numpy as np
 
-from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Senses, horizon, no_trajectory
-from assay.episodes.events import Events, events_of
-from assay.episodes.stepwise import episode_of
+from assay.episodes import CONTROL, Episode, EpisodeSpec, Outcome, Stepwise, no_trajectory
 from assay.errors import AssayError, PolicyError, one_line
 from assay.extensions.dropin.planned import SuiteTask
 from assay.extensions.dropin.session import session
@@ -27,7 +25,7 @@ from assay.tasks import Task
 
 LANGUAGE_READ = "language-was-read"
 """Name of the file that marks that the script has read an instruction."""
-WARNED = "said-so"
+WARNED = "language-warning-printed"
 """Name of the file that marks that the script has been warned."""
 MAX_SETTLING_STEPS = 50
 """Maximum number of idle control steps at the start that do not count towards the horizon."""
@@ -52,9 +50,9 @@ class Recorder:
         self._env = LiberoEnv(Path(session().states) if session().states else None)
         self._index = -1
         self._claimed: int | None = None
-        self._open = self._absolute = False
+        self._open = False
         self._repeats = 0
-        self._actions: list[np.ndarray] = []
+        self._play: Stepwise
         self._begin(self._choose_next())
 
     @property
@@ -83,31 +81,24 @@ class Recorder:
             stored = np.asarray(action).astype(np.float32)
         except (TypeError, ValueError):
             stored = action  # the simulation reports what is wrong
-        if not self._actions:
-            _warn_if_language_unread(self._spec, self.task)
+        play = self._play
+        if not play.actions:
+            _warn_if_language_unread(play.spec, self.task)
         try:
-            sent = self._senses.act(stored, len(self._actions), absolute=absolute)
-            seen = self._env.step(sent, absolute=absolute)
+            observation: Observation = play.advance(stored, absolute=absolute)
         except Exception as error:
             if self._open:
-                self._record(Outcome.ERROR, one_line(str(error), 300), broken=error)
+                self._record(one_line(str(error), 300), broken=error)
             raise
-        self._absolute = self._absolute or absolute
-        self._actions.append(stored)
-        success = self._env.succeeded()
-        if self._events is not None and self._events.pending and not success:
-            seen = self._events.after(seen)
-        if self._open and success:
-            self._record(Outcome.SUCCESS)
-        elif self._open and len(self._actions) - min(self._waiting(), MAX_SETTLING_STEPS) >= horizon(
-            self._spec
-        ):
-            self._record(Outcome.FAILURE)  # same limit as for `assay run`
-        return self._senses.observe(seen)  # type: ignore[no-any-return]
+        counted = play.steps - min(self._waiting(), MAX_SETTLING_STEPS)
+        if self._open and (play.succeeded or counted >= play.horizon):  # same limit as for `assay run`
+            self._record()
+        return observation
 
     def observe(self) -> Observation:
         """Observe the current state, with the observation perturbations applied."""
-        return self._senses.observe(self.simulation.observe())  # type: ignore[no-any-return]
+        observation: Observation = self._play.sense(self.simulation.observe())
+        return observation
 
     def is_success(self) -> bool:
         """Return whether the current goal holds; a mid-episode event may have replaced the original goal."""
@@ -124,16 +115,16 @@ class Recorder:
 
         ``certain`` means that the script continues; otherwise, it may be crashing, which only its exit status shows.
         """
-        if self._open and self._actions:
-            steps, most = len(self._actions), horizon(self._spec)
+        if self._open and self._play.actions:
+            steps, most = self._play.steps, self._play.horizon
             if self._waiting() == steps:
                 reason = f"the script left the episode before it acted, after {steps} idle steps"
                 error = PolicyError(reason)
                 error.transient = True
-                self._record(Outcome.ERROR, reason, broken=error, certain=certain)
+                self._record(reason, broken=error, certain=certain)
             else:
                 note = f"{ENDED_EARLY} {steps} steps; the default horizon is {most}" if steps < most else ""
-                self._record(Outcome.FAILURE, note, certain=certain or steps >= most)
+                self._record(note, certain=certain or steps >= most)
         self._open = False
 
     def _choose_next(self) -> int:
@@ -143,7 +134,7 @@ class Recorder:
         """
         numbers = self._suite_task.numbers
         waiting = [index for index, number in enumerate(numbers) if not _episode_file(number).exists()]
-        if self._index in waiting and not self._actions:
+        if self._index in waiting and not self._play.actions:
             return self._index  # it has not started
         later = [index for index in waiting if index > self._index]
         for index in [*later, *(index for index in waiting if index not in later)]:
@@ -193,37 +184,20 @@ class Recorder:
             return self._start(spec.control())
 
     def _start(self, spec: EpisodeSpec) -> Observation:
-        self._spec = spec
-        self._senses = Senses(spec.perturbations, task=spec.task, seed=spec.world_seed)
-        self._actions = []
-        self._absolute = False
         self._started_at = time.perf_counter()
-        seen: Observation = self._senses.observe(self._env.reset(spec))
-        self._instruction = self._env.task.instruction.words
-        self._events = None
-        if events_of(spec.perturbations):
-            self._events = Events(self._env, spec, self._senses, lambda: len(self._actions))
-        return seen
+        self._play = Stepwise(self._env, spec)
+        observation: Observation = self._play.observation
+        return observation
 
     def _waiting(self) -> int:
         """Return the number of initial idle steps, in which objects settle; LIBERO's scripts do not count them."""
-        moving = (index for index, action in enumerate(self._actions) if action[:6].any())
-        return next(moving, len(self._actions))
+        moving = (index for index, action in enumerate(self._play.actions) if action[:6].any())
+        return next(moving, self._play.steps)
 
-    def _record(
-        self, outcome: Outcome, error: str = "", *, broken: Exception | None = None, certain: bool = True
-    ) -> None:
+    def _record(self, error: str = "", *, broken: Exception | None = None, certain: bool = True) -> None:
         self._open = False
-        episode = episode_of(
-            self._env, outcome, self._actions, decisions=len(self._actions), error=error, broken=broken
-        )
-        if self._events is not None:
-            episode = replace(episode, instruction=self._instruction, events=tuple(self._events.happened))
-        episode = replace(
-            episode,
-            seconds=time.perf_counter() - self._started_at,
-            clipped=None if self._absolute else episode.clipped,
-        )
+        episode = self._play.finish(error, broken=broken)
+        episode = replace(episode, seconds=time.perf_counter() - self._started_at)
         number = self._suite_task.numbers[self._index]
         if certain:
             write_episode(number, episode)

@@ -18,8 +18,8 @@ from assay.extensions.eqa.annotations import (
     ByPerson,
     HumanChoice,
     Mistake,
-    category_group,
     error_categories,
+    find_category,
     normalise_name,
 )
 from assay.extensions.eqa.asking.prompts import find_image
@@ -40,13 +40,13 @@ MAX_FORM_BYTES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class AnnotationDesk:
-    """The questions to be answered or reviewed, and the file that stores the results."""
+    """Questions to be answered or reviewed in a browser, and the file that stores the results."""
 
     folder: Path
     questions: Sequence[Question]
     annotations: Annotations
     wrong: Sequence[WrongAnswer] = ()
-    """Wrong answers of models, to be categorised."""
+    """Wrong answers from models, to be categorised."""
     review: bool = False
     """Whether questions are shown with their answers, to be kept or dropped by a reviewer."""
 
@@ -121,7 +121,7 @@ def start(request: Request, desk: TheDesk, name: str = "") -> Response:
 
 @router.get(f"/{PICTURES}/{{name}}")
 def image_file(desk: TheDesk, name: str) -> Response:
-    """Send one of the images of a question."""
+    """Send an image of a question."""
     try:
         return FileResponse(find_image(desk.folder, f"{PICTURES}/{name}").path, media_type="image/png")
     except (QuestionError, ValueError, OSError):
@@ -130,7 +130,7 @@ def image_file(desk: TheDesk, name: str) -> Response:
 
 @router.get("/by/{name}")
 def resume(desk: TheDesk, name: Annotator) -> Response:
-    """Redirect to the first open question, or to the list if all are done."""
+    """Redirect to the first unanswered question, or to the list if all are answered."""
     return _next_open(desk, name, 0)
 
 
@@ -157,6 +157,9 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
     places = {question.id: place for place, question in enumerate(desk.questions, 1)}
     if wrong.question.id in places and wrong.question.id not in desk.done(name):
         return _redirect(name, f"/{places[wrong.question.id]}")
+    categories: dict[str, dict[str, str]] = {}
+    for category, (group, part, meaning) in error_categories().items():
+        categories.setdefault(f"{group}: {part}", {})[category] = meaning
     return render_page(
         request,
         "annotate_mistake.html",
@@ -166,7 +169,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
         wrong=wrong,
         question=wrong.question,
         letters=LETTERS,
-        categories=error_categories(),
+        categories=categories,
         mark=desk.marks(name).get((wrong.model, wrong.question.id)),
     )
 
@@ -175,7 +178,7 @@ def mistake_page(request: Request, desk: TheDesk, name: Annotator, number: int) 
 def mark_mistake(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
     """Store the category of a mistake and continue with the next one."""
     wrong, category = _nth(desk.wrong, number), form.get("category", "")
-    category_group(category)  # raises if it is unknown
+    find_category(category)  # raises if it is unknown
     marker = f"{HAND}: {name}"
     desk.annotations.mark(Mistake(wrong.model, wrong.question.id, marker, category, form.get("note", "")))
     return _redirect(name, f"/mistakes/{number + 1}" if number < len(desk.wrong) else "/list")
@@ -201,7 +204,7 @@ def question_page(request: Request, desk: TheDesk, name: Annotator, number: int)
 
 @router.post("/by/{name}/{number}")
 def answer(desk: TheDesk, form: Form, name: Annotator, number: int) -> Response:
-    """Store an answer or verdict, or a comment on the earlier one, and continue with the next open question."""
+    """Store an answer, verdict or comment, and continue with the next unanswered question."""
     question, comment = _nth(desk.questions, number), form.get("comment", "")
     field, valid = ("verdict", VERDICTS) if desk.review else ("letter", tuple(LETTERS))
     choice = form.get(field, "")

@@ -30,7 +30,7 @@ MAX_COMMENT = 2_000
 """Maximum length of a comment, in characters."""
 MAX_NAME = 60
 HAND = "hand"
-"""Prefix for a person who categorised a mistake, ``hand: NAME``; judge models are ``judge: MODEL``."""
+"""Prefix of `Mistake.marker` for a person (``hand: NAME``); that of a judge model is ``judge: MODEL``."""
 VERDICTS = ("keep", "drop")
 _TABLES = """
 CREATE TABLE IF NOT EXISTS answers (
@@ -141,25 +141,34 @@ def normalise_name(name: str) -> str:
     return name
 
 
+class ErrorCategory(NamedTuple):
+    """A category of ActionEQA's error taxonomy."""
+
+    group: str
+    """Top tier of the taxonomy: perceptual grounding or reasoning."""
+    part: str
+    """Middle tier of the taxonomy, such as negative hallucination."""
+    meaning: str
+
+
 @cache
-def error_categories() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """Return the error taxonomy: group -> part of the group -> category -> meaning."""
+def error_categories() -> Mapping[str, ErrorCategory]:
+    """Return all error categories by name."""
     text = files("assay.extensions.eqa").joinpath("mistakes.yaml").read_text(encoding="utf-8")
-    categories: Mapping[str, Mapping[str, Mapping[str, str]]] = yaml.safe_load(text)
-    return categories
-
-
-def category_group(category: str) -> tuple[str, str]:
-    """Return the group and part of an error category. Raises QuestionError if it is unknown."""
-    valid = {
-        name: (group, part)
-        for group, parts in error_categories().items()
+    return {
+        name: ErrorCategory(group, part, meaning)
+        for group, parts in yaml.safe_load(text).items()
         for part, members in parts.items()
-        for name in members
+        for name, meaning in members.items()
     }
-    if category not in valid:
-        raise QuestionError(f"unknown error category '{category[:60]}': {did_you_mean(category, valid)}")
-    return valid[category]
+
+
+def find_category(name: str) -> ErrorCategory:
+    """Return an error category. Raises QuestionError if it is unknown."""
+    categories = error_categories()
+    if name not in categories:
+        raise QuestionError(f"unknown error category '{name[:60]}': {did_you_mean(name, categories)}")
+    return categories[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +179,7 @@ class AnnotatorAgreement(Result):
     items: Annotated[int, Column("n", "count")]
     """Number of questions answered by at least two annotators."""
     observed: Annotated[float, Column("agreement", "share")]
-    """Fraction of pairs of answers to the same question that agree."""
+    """Fraction of agreeing pairs among all pairs of answers to the same question."""
     interval: Annotated[Interval | None, Column("95 % interval", "share")]
     """Bootstrap interval of ``observed`` over questions; None if there are too few questions."""
     even_kappa: Annotated[float, Column("kappa, chance 1/4", "number")]

@@ -35,7 +35,7 @@ from assay.support.files import making
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InstructionCase:
-    """An episode for which incorrect instructions must be generated."""
+    """An episode for which a model has to write wrong instructions."""
 
     episode: str
     """Id of the episode."""
@@ -57,7 +57,7 @@ class BuildResult:
     counts: dict[str, dict[str, int]]
     """Number of questions of each kind by data set."""
     short: dict[str, dict[str, int]]
-    """Kinds with fewer questions than requested, by data set."""
+    """Number of questions of each kind with fewer than requested, by data set."""
     tallies: dict[str, Tally]
     """Tally of skipped frames, pairs and episodes for each data set."""
 

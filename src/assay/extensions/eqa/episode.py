@@ -83,7 +83,7 @@ class Tally:
         """Examples by reason, at most `MAX_EXAMPLES`."""
 
     def add(self, reason: str, place: str = "", count: int = 1) -> None:
-        """Count an event; ``place`` is its location, stored as an example."""
+        """Count events; ``place`` is the location of one, stored as an example."""
         if count:
             self.counts[reason] += count
             if place and len(self.places[reason]) < MAX_EXAMPLES:
@@ -126,7 +126,7 @@ class EpisodeSource(Protocol):
         ...
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
-        """Yield the usable episodes; tally all episodes, and the reasons for skipping the rest."""
+        """Yield the usable episodes; count all episodes in ``tally``, and the skipped ones by reason."""
         ...
 
 

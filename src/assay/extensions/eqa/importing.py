@@ -84,17 +84,14 @@ def import_set(path: Path, out: Path, *, dataset: str = "", view: str = "exo") -
             for number, text in enumerate(lines, 1):
                 if not text.strip():
                     continue
+                tally.add("lines read")
                 try:
                     content = json.loads(text)
-                except (ValueError, RecursionError) as error:
-                    raise QuestionError(f"{file}:{number}: not JSON: {str(error)[:100]}") from None
-                if not isinstance(content, dict):
-                    raise QuestionError(f"{file}:{number}: not a question: {text[:60]}")
-                tally.add("lines read")
-                line = _ImportedLine(content, file, path if path.is_dir() else path.parent, folder)
-                try:
+                    if not isinstance(content, dict):
+                        raise QuestionError("not a JSON object")
+                    line = _ImportedLine(content, file, path if path.is_dir() else path.parent, folder)
                     question = line.question(dataset, view)
-                except (QuestionError, ValueError) as error:  # ValueError: broken encoding, invalid path
+                except (QuestionError, ValueError, RecursionError) as error:  # invalid JSON, encoding or path
                     reason = validation_reason(error) if isinstance(error, ValidationError) else str(error)
                     reason = " ".join(reason.encode("utf-8", "replace").decode().split())[:200]
                     tally.add(f"line: {reason}", f"{file.name}:{number}")
@@ -122,7 +119,7 @@ class _ImportedLine:
     content: Mapping[str, Any]
     file: Path
     root: Path
-    """Folder of the set; images must be inside it or next to the file."""
+    """Folder of the question set; images must be in this folder or in that of the file."""
     out: Path
 
     def question(self, dataset: str, view: str) -> Question:
@@ -229,9 +226,9 @@ def _plain_text(value: Any) -> str:
 
 
 def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]]:
-    """Parse the numbers or signs in texts; empty if unreadable.
+    """Parse actions (7,) from texts with numbers or motion labels; empty if a text cannot be parsed.
 
-    For mid-level prediction the result is the signs times twice the thresholds.
+    For mid-level prediction, whose amounts are unknown, a label counts as twice the threshold.
     """
     actions = []
     for text in texts:
@@ -252,7 +249,7 @@ def _parse_actions(kind: QuestionKind, texts: Sequence[str]) -> list[list[float]
 
 
 def parse_label(label: str) -> tuple[int, int] | None:
-    """Return dimension and sign of an Assay or ActionEQA motion label, with or without an amount; None if unknown."""
+    """Return the dimension and sign of a motion label, with or without an amount; None if it is unknown."""
     words = set(re.findall(r"[a-z]+", label.lower()))
     if "gripper" in words:
         return (6, 1) if "open" in words else (6, -1) if "close" in words else None

@@ -91,10 +91,7 @@ def probe(
         before = f"; with the original address: {report.agreement_as_given:.2f}"
     say(f"agreement with the demonstrator: {report.agreement:.2f}{before} (1 is identical, 0.5 is chance)")
     if report.solved is not None:
-        before = ""
-        if report.solved_as_given is not None and report.solved_as_given is not report.solved:
-            before = "; with the original address: {} of {}".format(*report.solved_as_given)
-        say("episodes solved: {} of {}".format(*report.solved) + before)
+        say("episodes solved: {} of {}".format(*report.solved))
     if report.understood:
         say(f"use: {report.address}")
     else:

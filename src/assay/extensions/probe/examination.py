@@ -1,4 +1,4 @@
-"""The search for a server's convention, based first on its replies to demonstrated steps, then on a few episodes.
+"""Search for a server's convention, based first on its replies to demonstrated steps, then on a few episodes.
 
 Alternatives are raced: they are scored round by round, and poor ones are eliminated early.
 """
@@ -21,7 +21,7 @@ from assay.policies.control import control
 from assay.policies.oracle.policy import Oracle
 from assay.policies.remote.client import RemotePolicy, load_client
 from assay.policies.remote.convention import ADJUSTABLE, Convention, Gripper, Layout, Rotation, Sign
-from assay.policies.remote.transport import RemoteError, ReplyError, ServerError
+from assay.policies.remote.transport import RemoteError
 from assay.sim import Observation
 from assay.support.images import Orientation
 from assay.support.stats.betting import evidence
@@ -54,7 +54,7 @@ class RequestRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DemonstratedStep:
-    """A step of a demonstration, with the observation and the demonstrator's next actions."""
+    """An observation from a demonstration, with the demonstrator's next actions."""
 
     spec: EpisodeSpec
     instruction: Instruction
@@ -102,7 +102,15 @@ class ProbedServer:
         """Return the server's reply to a step, (k, 7), cached. Raises RequestRefusedError if the server rejects it."""
         key = (self.address(options), id(step))
         if key not in self._replies:
-            self._replies[key] = self._ask(options, step)
+            try:
+                with contextlib.closing(self._client(options)) as client:
+                    self.requests += 1
+                    client.reset(step.instruction, step.spec)
+                    self._replies[key] = client.reply(step.observation)
+            except RemoteError as error:  # also if the protocol cannot express the options
+                if error.transient:
+                    raise
+                self._replies[key] = RequestRefusedError(error.reason)
         reply = self._replies[key]
         if isinstance(reply, RequestRefusedError):
             raise reply
@@ -118,28 +126,11 @@ class ProbedServer:
 
     def success_score(self, options: Options, spec: EpisodeSpec) -> float:
         """Return 1 if an episode succeeds, otherwise 0. Raises RequestRefusedError if the server rejects a request."""
-        client = self._client(options)
-        try:
+        with contextlib.closing(self._client(options)) as client:
             episode = rollout(control(spec), client, spec)
-        finally:
-            client.close()
         if episode.outcome is Outcome.ERROR:
             raise (PolicyError if episode.transient else RequestRefusedError)(episode.error)
         return float(episode.outcome is Outcome.SUCCESS)
-
-    def _ask(self, options: Options, step: DemonstratedStep) -> np.ndarray | RequestRefusedError:
-        try:
-            client = self._client(options)
-        except RemoteError as error:  # the protocol cannot express it
-            return RequestRefusedError(error.reason)
-        self.requests += 1
-        try:
-            client.reset(step.instruction, step.spec)
-            return client.reply(step.observation)
-        except (ServerError, ReplyError) as error:
-            return RequestRefusedError(error.reason)
-        finally:
-            client.close()
 
     def _client(self, options: Options) -> RemotePolicy:
         return load_client(f"{self.place}?{urlencode({**self.fixed, **options}, safe=',')}")
@@ -177,7 +168,7 @@ class Contender(Generic[T]):
         return evidence(np.sign(np.subtract(self.scores[:shared], other.scores[:shared]).round(SCORE_DIGITS)))
 
     def play(self, item: R, score: Callable[[T, R], float]) -> None:
-        """Play one round and append its score, or store the reason for a rejection."""
+        """Play one round and append its score, or store the server's reason for rejecting the request."""
         try:
             self.scores.append(score(self.value, item))
         except RequestRefusedError as reason:
@@ -197,7 +188,8 @@ def race(
     values.
     """
     contenders = [Contender(value, []) for value in values]
-    threshold = math.log(len(contenders) / ERROR_PROBABILITY)  # any of the others may seem to beat the best
+    # Bonferroni: each of the others may seem to beat the best contender by chance.
+    threshold = math.log(len(contenders) / ERROR_PROBABILITY)
     for number, item in enumerate(rounds, 1):
         racing = [contender for contender in contenders if contender.is_racing]
         if len(racing) < 2 and any(contender.scores for contender in racing):
@@ -298,17 +290,19 @@ class FieldVerdict:
     """The result for one field of the convention."""
 
     field: str
+    """Name of the field, such as ``image size``."""
     chosen: Options
+    """Options of the best alternative."""
     score: float
     """Mean score of the chosen alternative, in [0, 1]: agreement with the demonstrator, or success rate."""
     rival: Options | None
     """The best of the other alternatives that the server accepts; None if none exists."""
     rival_score: float
+    """Mean score of the rival, in [0, 1]; 0 if none exists."""
     evidence: float
-    """Logarithm of the factor by which a bet on the chosen alternative against the rival has grown.
+    """Log evidence that the chosen alternative beats the rival (the logarithm of a betting score).
 
-    This is not a probability of error, because the chosen alternative was selected from all contenders in the same
-    rounds.
+    It overstates the certainty, because the chosen alternative was selected in the same rounds.
     """
     refused: Mapping[str, str]
     """Alternatives rejected by the server, each with the reason."""
@@ -335,11 +329,9 @@ class ProbeReport:
     agreement: float
     """Agreement of the server's first actions with the demonstrator's, in [0, 1]; 0.5 is chance level."""
     agreement_as_given: float
-    """Agreement when the original address is used."""
+    """Agreement when the original address is used, in [0, 1]."""
     solved: tuple[int, int] | None
     """Number of episodes solved and number played with this address; None if none were played."""
-    solved_as_given: tuple[int, int] | None
-    """Number of episodes solved and number played with the original address, if it differs."""
     requests: int
     """Number of requests to the server, excluding those made during episodes."""
 
@@ -382,7 +374,7 @@ def examine(
     search.settle((GRIPPER,), steps, score_gripper, "gripper")
     compared = steps[: max(verdict.rounds for verdict in search.verdicts)] if search.verdicts else steps
     agreement, before = (_agreement(server, options, compared) for options in (request, original))
-    counts: dict[str, tuple[int, int]] = {}
+    solved = None
     if plan.episodes:
         chunk = len(server.reply(request, steps[0]))
         if server.convention(search.best).replan is None:  # all actions: as a number, to be comparable
@@ -393,19 +385,14 @@ def examine(
         ]
         lengths = (length for length in sorted({1, 5, max(chunk // 2, 1), chunk}) if length <= chunk)
         replan = _field("replan", *({"replan": length} for length in lengths))
-        contenders = search.settle((replan, WAIT), specs, server.success_score, "episodes", original)
-        counts = {
-            server.address(contender.value): (int(sum(contender.scores)), len(contender.scores))
-            for contender in contenders
-            if contender.scores
-        }
+        best = search.settle((replan, WAIT), specs, server.success_score, "episodes", singly=True)
+        solved = int(sum(best.scores)), len(best.scores)
     return ProbeReport(
         address=server.address(search.best),
         verdicts=tuple(search.verdicts),
         agreement=agreement,
         agreement_as_given=before,
-        solved=counts.get(server.address(search.best)),
-        solved_as_given=counts.get(server.address(original)),
+        solved=solved,
         requests=server.requests,
     )
 
@@ -453,26 +440,23 @@ class _Search:
         rounds: Sequence[R],
         score: Callable[[Options, R], float],
         topic: str,
-        original: Options | None = None,
-    ) -> list[Contender[Options]]:
-        """Race all combinations of the fields that the user has not set, and keep the best.
+        *,
+        singly: bool = False,
+    ) -> Contender[Options]:
+        """Race all combinations of the fields that the user has not set, and return the best.
 
-        With ``original``, race the original options and changes to one field at a time instead.
+        With ``singly``, only one field differs from the current best options at a time: episodes are expensive.
         """
         present = self.server.convention(self.best)
-        fixed = set(self.server.fixed)
-        fields = [field.with_first(present) for field in fields if not field.options & fixed]
+        fields = [field.with_first(present) for field in fields if not field.options & set(self.server.fixed)]
         options: list[Options] = []
-        if original is None:
+        if singly:
+            changes = (alternative for field in fields for alternative in field.alternatives[1:])
+            options += [dict(self.best), *({**self.best, **change} for change in changes)]
+        else:
             for chosen in product(*(field.alternatives for field in fields)):
                 changed = {name: value for alternative in chosen for name, value in alternative.items()}
                 options.append({**self.best, **changed})
-        else:
-            changes = (alternative for field in fields for alternative in field.alternatives[1:])
-            options += [dict(self.best), *({**self.best, **change} for change in changes)]
-            if self.server.address(original) != self.server.address(self.best):
-                options.append(dict(original))
-
         contenders = race(
             options,
             rounds,
@@ -484,7 +468,7 @@ class _Search:
         self.best = contenders[0].value
         self.say(f"{topic}: evidence")
         self.verdicts += [_judge(field, contenders, rounds, score) for field in fields]
-        return contenders
+        return contenders[0]
 
 
 def _judge(

@@ -26,17 +26,14 @@ GRASP_DELAY_STEPS = 15
 GOLDEN_RATIO = (np.sqrt(5.0) - 1.0) / 2.0
 """Golden ratio; its multiples are spread evenly modulo 1, so a few seeds suffice to show the miss rate."""
 
-Positions = Mapping[str, np.ndarray]
-"""Mapping from entity name to position (3,), in metres."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemorisedEpisode:
     """An oracle episode in a control condition."""
 
     instruction: str
-    positions: Positions
-    """Initial positions of the entities."""
+    positions: Mapping[str, np.ndarray]
+    """Initial position (3,) of each entity, in metres."""
     actions: np.ndarray
     """Actions of the episode, shape (steps, 7)."""
 
@@ -72,8 +69,8 @@ class ReplayPolicy(OpenLoopPolicy):
             """Return the sum of all displacements in metres, with 1 m for an entity that only one scene contains."""
             shared = memory.positions.keys() & positions.keys()
             moved = sum(np.linalg.norm(memory.positions[name] - positions[name]) for name in shared)
-            lacking = len(memory.positions.keys() ^ positions.keys())
-            return float(moved) + lacking, memory.instruction != instruction.text
+            unmatched = len(memory.positions.keys() ^ positions.keys())
+            return float(moved) + unmatched, memory.instruction != instruction.text
 
         self._actions = iter(min(memories, key=mismatch).actions)
 
@@ -84,11 +81,12 @@ def memorise(spec: EpisodeSpec, states: Path | None = None) -> MemorisedEpisode:
     env = control(spec, states)
     env.reset(spec)
     positions = _positions(env.simulation)
-    done = rollout(env, Oracle(), spec)
-    return MemorisedEpisode(env.task.instruction.text, positions, done.trajectory.actions)
+    result = rollout(env, Oracle(), spec)
+    return MemorisedEpisode(env.task.instruction.text, positions, result.trajectory.actions)
 
 
-def _positions(simulation: Simulation) -> Positions:
+def _positions(simulation: Simulation) -> dict[str, np.ndarray]:
+    """Return the position (3,) of each entity, in metres."""
     return {name: simulation.pose(name)[0] for name in simulation.compiled.entities}
 
 

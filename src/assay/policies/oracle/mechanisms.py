@@ -114,7 +114,7 @@ def _handle_grips(scene: SceneState, handle: int, outward: np.ndarray) -> Iterat
     The cost is the number of palm points inside obstacles.
     """
     obstacles = Obstacles(scene, scene.solid_geoms)
-    box = scene.geom_box(handle)
+    box = scene.box(handle)
     is_vertical = int(np.argmax(box.size)) == 2
     across = cross(outward, DOWN)
     for tilt in HANDLE_TILTS:
@@ -137,7 +137,7 @@ def _push(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     """Push a drawer closed with the closed gripper."""
     inward = scene.axis(joint) * np.sign(value - scene.joint(joint))
     approach = DOWN * np.cos(PUSH_TILT) + inward * np.sin(PUSH_TILT)
-    handle = scene.geom_box(_handle(scene, entity, joint, np.sign(scene.joint(joint) - value)))
+    handle = scene.box(_handle(scene, entity, joint, np.sign(scene.joint(joint) - value)))
     start = handle.centre - inward * (PUSH_START_M + 0.01)
     rotation, _ = Reach(scene, entity).easier(start, facing(approach, cross(inward, DOWN)), CLOSED_WIDTH_M)
     yield from travel(scene, start, rotation, CLOSED, clearance=start[2] + 0.2)
@@ -157,11 +157,11 @@ def _turn(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
     """Grasp a knob across its fin and turn it."""
     anchor = scene.anchor(joint)
     for attempt in range(3):
-        fin = max(scene.geoms_of(entity, joint), key=lambda geom: scene.geom_box(geom).high[2])
+        fin = max(scene.geoms_of(entity, joint), key=lambda geom: scene.box(geom).high[2])
         grasps = sorted(grasps_of_piece(scene, geom_piece(scene, fin), anchor), key=lambda grasp: grasp.cost)
         if not grasps:
             return False
-        height = scene.geom_box(fin).high[2] - 0.012 - 0.004 * attempt
+        height = scene.box(fin).high[2] - 0.012 - 0.004 * attempt
         position = np.array([anchor[0], anchor[1], height])
         rotation = easier_flip(scene, grasps[0].rotation)
         above = position + (0.0, 0.0, 0.09)
@@ -169,12 +169,12 @@ def _turn(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> M
         yield from move(scene, position, rotation, OPEN, steps=30, near=0.005)
         yield from grip(scene, CLOSED, steps=10)
         for _ in range(40):
-            left = value - scene.joint(joint)
-            if abs(left) < 0.05:
+            remaining = value - scene.joint(joint)
+            if abs(remaining) < 0.05:
                 break
             _, now = scene.gripper_pose()
-            spun = rotation_about_z(float(np.clip(left, -0.5, 0.5))) @ now
-            yield action_towards(scene, position, spun, CLOSED)
+            turned = rotation_about_z(float(np.clip(remaining, -0.5, 0.5))) @ now
+            yield action_towards(scene, position, turned, CLOSED)
         yield from grip(scene, OPEN, steps=6)
         here, now = scene.gripper_pose()
         yield from move(scene, here + (0.0, 0.0, 0.1), now, OPEN, steps=14, near=0.02)
@@ -187,7 +187,7 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
     """Push a door along its arc with the closed gripper."""
     anchor, axis = scene.anchor(joint), scene.axis(joint)
     sense = np.sign(value - scene.joint(joint))
-    panel = max(scene.geoms_of(entity, joint), key=lambda geom: float(np.prod(scene.geom_box(geom).size)))
+    panel = max(scene.geoms_of(entity, joint), key=lambda geom: float(np.prod(scene.box(geom).size)))
 
     def outwards() -> np.ndarray:
         arm = scene.data.geom_xpos[panel] - anchor
@@ -197,7 +197,7 @@ def _swing(scene: SceneState, entity: EntityIndex, joint: int, value: float) -> 
         arm = outwards()
         tangent = cross(axis, arm) * sense
         point = anchor + arm * 1.6 + tangent / np.linalg.norm(tangent) * ahead
-        point[2] = scene.geom_box(panel).high[2] - 0.022
+        point[2] = scene.box(panel).high[2] - 0.022
         return np.asarray(point)
 
     rotation = easier_flip(scene, facing(DOWN, outwards()))
@@ -231,4 +231,4 @@ def _handle(scene: SceneState, entity: EntityIndex, joint: int, sense: float) ->
     if scene.model.jnt_type[joint] != mujoco.mjtJoint.mjJNT_SLIDE:
         middle = np.mean([scene.data.geom_xpos[geom] for geom in parts], axis=0)
         outward = cross(outward, middle - scene.anchor(joint))
-    return max(parts, key=lambda geom: float(scene.geom_box(geom).centre @ outward))
+    return max(parts, key=lambda geom: float(scene.box(geom).centre @ outward))

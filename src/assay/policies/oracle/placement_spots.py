@@ -17,6 +17,7 @@ from assay.policies.oracle.motion import (
 from assay.policies.oracle.placing import PlacementSpot
 from assay.policies.oracle.scene_state import Box, SceneState
 from assay.sim.compile import EntityIndex, RegionIndex
+from assay.sim.predicates import up_axis
 from assay.tasks import Predicate
 
 _COARSE, _FINE = (
@@ -66,7 +67,7 @@ class PlacementArea:
     ) -> None:
         """``more``: number of other objects that still have to be placed in the region."""
         self._scene, self._entity, self._inside, self._more = scene, entity, inside, more
-        up = scene.up_direction(entity)
+        up = scene.pose(entity)[1] @ up_axis(entity.category)
         leans = inside and LYING_COSINE < up[2] < UPRIGHT_COSINE
         self._righting = shortest_rotation(up, UP) if leans else np.eye(3)
         site = self._site = scene.data.site_xmat[region.site].reshape(3, 3)
@@ -221,7 +222,7 @@ def find_spots(
     leaning if the object is inserted from the side or does not fit upright. ``more``: number of other objects that
     still have to be placed there.
     """
-    axis = scene.up_direction(entity)
+    axis = scene.pose(entity)[1] @ up_axis(entity.category)
     turns = [rotation_about_z(angle) for angle in np.radians([0.0, 45.0, -45.0, 90.0, -90.0])]
     rotations: list[np.ndarray] | None = None
     if predicate is Predicate.SIDE_ON:

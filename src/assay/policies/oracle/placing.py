@@ -94,7 +94,8 @@ def place(
     """
     outward = np.zeros(3) if spot.outward is None else spot.outward * spot.threshold
     rotation = spot.rotation @ scene.gripper_pose()[1]
-    placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing)
+    is_tight = spot.tight and spot.outward is None
+    placing = _Placing(scene, entity, spot, rotation, spot.rotation @ standing, is_tight)
     yield from placing.carry(spot.position + outward)
     error = float(np.linalg.norm((spot.position + outward - scene.pose(entity)[0])[:2]))
     if not scene.fingers_touching(entity) or (spot.outward is None and error > max_error):
@@ -104,10 +105,10 @@ def place(
             goal = placing.gripper_position(spot.position + outward + (0.0, 0.0, spot.lift))
             yield from move(scene, goal, rotation, CLOSED, steps=50, near=0.008)
         for _ in range(60):
-            left = spot.position - scene.pose(entity)[0]
-            if -left @ spot.outward < 0.005 or not scene.fingers_touching(entity):
+            remaining = spot.position - scene.pose(entity)[0]
+            if -remaining @ spot.outward < 0.005 or not scene.fingers_touching(entity):
                 break
-            goal = scene.gripper_pose()[0] + left + (0.0, 0.0, spot.lift)
+            goal = scene.gripper_pose()[0] + remaining + (0.0, 0.0, spot.lift)
             yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0, speed=0.6)
         if not scene.fingers_touching(entity):
             here, _ = scene.gripper_pose()
@@ -116,7 +117,7 @@ def place(
     if not (yield from placing.lower_onto_spot()):
         return False
     gripper = OPEN
-    if placing.is_tight:
+    if is_tight:
         gripper = HOLD_WIDTH  # a wide-open gripper may get caught between walls and lift them
         wide = scene.opening() + RELEASE_WIDTH_M
         for _ in range(8):
@@ -140,13 +141,10 @@ class _Placing:
     spot: PlacementSpot
     rotation: np.ndarray
     """Rotation of the gripper, (3, 3), if the object does not slip."""
-    wanted: np.ndarray
+    desired: np.ndarray
     """Rotation of the object at the spot, shape (3, 3)."""
-
-    @property
-    def is_tight(self) -> bool:
-        """Whether the object is lowered between nearby obstacles."""
-        return self.spot.tight and self.spot.outward is None
+    is_tight: bool
+    """Whether the object is lowered between nearby obstacles."""
 
     def gripper_position(self, origin: np.ndarray) -> np.ndarray:
         """Return the position (3,) of the gripper for which the object's origin is at ``origin`` (3,)."""
@@ -157,7 +155,7 @@ class _Placing:
 
         If the slip is too large to correct, return the rotation without slip.
         """
-        corrected = self.wanted @ self.scene.pose(self.entity)[1].T @ self.scene.gripper_pose()[1]
+        corrected = self.desired @ self.scene.pose(self.entity)[1].T @ self.scene.gripper_pose()[1]
         slip = np.linalg.norm(rotation_between(self.rotation, corrected))
         return corrected if slip < MAX_SLIP_RAD else self.rotation
 
@@ -178,11 +176,11 @@ class _Placing:
             goal = self.gripper_position(np.array([before[0], before[1], height]))
             aim = self.corrected_rotation() if self.is_tight else self.rotation
             here, now = scene.gripper_pose()
-            left = float(np.linalg.norm(goal - here))
+            remaining = float(np.linalg.norm(goal - here))
             twist = float(np.linalg.norm(rotation_between(now, aim)))
-            past.append(left + 0.1 * twist)
+            past.append(remaining + 0.1 * twist)
             stalled = len(past) > STALL_STEPS and past[-STALL_STEPS] - past[-1] < 0.001
-            if stalled or (left < (0.003 if self.spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
+            if stalled or (remaining < (0.003 if self.spot.tight else 0.01) and twist < ANGLE_TOLERANCE_RAD):
                 break
             yield action_towards(scene, goal, aim, CLOSED)
         return True
@@ -231,8 +229,8 @@ class _Placing:
                 or origin[2] < target[2] - 0.03
             ):
                 return True
-            left = target - origin
-            goal = scene.gripper_pose()[0] + (left[0], left[1], -0.02)
+            remaining = target - origin
+            goal = scene.gripper_pose()[0] + (remaining[0], remaining[1], -0.02)
             yield from move(scene, goal, rotation, CLOSED, steps=1, near=0.0)
         return False
 

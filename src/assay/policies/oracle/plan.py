@@ -48,7 +48,21 @@ def pursue(scene: SceneState, goal: Goal) -> Motion:
     unsuccessful pass.
     """
     for atom in goal.atoms:
-        _check(scene, atom)
+        for name in atom.arguments:
+            if name not in scene.regions and name not in scene.entities:
+                raise ImpossibleError(f"'{atom}': there is no {name} in the scene")
+        if scene.world.holds(atom):
+            continue
+        if atom.predicate in _MECHANISMS:
+            _mechanism(scene, atom)
+            continue
+        entity = scene.entities.get(atom.arguments[0])
+        if entity is None or not entity.movable:
+            raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
+        if len(set(atom.arguments)) < len(atom.arguments):
+            raise ImpossibleError(f"'{atom}' relates {entity.name} to itself")
+        if not _is_slid(scene, atom, entity) and not all_grasps(scene, entity):
+            raise ImpossibleError(f"'{atom}': {entity.name} has no part that fits into the gripper")
     failures: defaultdict[str, list[RelativeGrasp]] = defaultdict(list)  # by object
     for _ in range(MAX_ROUNDS):
         for atom in sorted(
@@ -117,25 +131,6 @@ def _is_slid(scene: SceneState, atom: Atom, entity: EntityIndex) -> bool:
     region = scene.regions.get(atom.arguments[-1])
     size = scene.box(entity).size
     return bool(region is not None and region.parent is None and size[2] < 0.03 and size[:2].min() > 0.1)
-
-
-def _check(scene: SceneState, atom: Atom) -> None:
-    """Raise ImpossibleError if an atom is false and the oracle has no skill to change that."""
-    for name in atom.arguments:
-        if name not in scene.regions and name not in scene.entities:
-            raise ImpossibleError(f"'{atom}': there is no {name} in the scene")
-    if scene.world.holds(atom):
-        return
-    if atom.predicate in _MECHANISMS:
-        _mechanism(scene, atom)
-        return
-    entity = scene.entities.get(atom.arguments[0])
-    if entity is None or not entity.movable:
-        raise ImpossibleError(f"'{atom}': {atom.arguments[0]} is fixed and cannot be moved")
-    if len(set(atom.arguments)) < len(atom.arguments):
-        raise ImpossibleError(f"'{atom}' relates {entity.name} to itself")
-    if not _is_slid(scene, atom, entity) and not all_grasps(scene, entity):
-        raise ImpossibleError(f"'{atom}': {entity.name} has no part that fits into the gripper")
 
 
 def _mechanism(scene: SceneState, atom: Atom) -> tuple[EntityIndex, tuple[int, ...], Mechanism]:

@@ -11,7 +11,6 @@ from assay.sim.bare_mujoco import mujoco
 from assay.sim.compile import EntityIndex, RegionIndex, bounding_box
 from assay.sim.compose import GRIPPER, ROBOT
 from assay.sim.controller import ARM
-from assay.sim.predicates import up_axis
 from assay.sim.simulation import Simulation
 
 
@@ -77,9 +76,9 @@ class SceneState:
         """Return the position (3,) and rotation (3, 3) of an entity."""
         return self.data.xpos[entity.body].copy(), self.data.xmat[entity.body].reshape(3, 3).copy()
 
-    def box(self, entity: EntityIndex) -> Box:
-        """Return the bounding box of an entity's colliding geoms."""
-        return Box(*bounding_box(self.model, self.data, entity.geoms))
+    def box(self, part: EntityIndex | int) -> Box:
+        """Return the bounding box of an entity's colliding geoms, or of one geom, given by its id."""
+        return Box(*bounding_box(self.model, self.data, (part,) if isinstance(part, int) else part.geoms))
 
     def rotated_box(self, entity: EntityIndex, rotation: np.ndarray) -> Box:
         """Return an entity's bounding box, relative to its origin, after a rotation (3, 3) about the origin."""
@@ -94,10 +93,6 @@ class SceneState:
         half = np.einsum("kij,kj->ki", np.abs(rotation @ now), self.model.geom_aabb[ids, 3:])
         middle = (centre - self.data.xpos[entity.body]) @ rotation.T
         return Box(middle - half, middle + half)
-
-    def up_direction(self, entity: EntityIndex) -> np.ndarray:
-        """Return the direction (3,) of the entity's axis that points up when the entity is upright."""
-        return np.asarray(self.pose(entity)[1] @ up_axis(entity.category))
 
     def region_box(self, region: RegionIndex) -> Box:
         """Return the bounding box of a region."""
@@ -121,10 +116,6 @@ class SceneState:
         """Return the colliding geoms of an entity that are moved by a joint."""
         body = self.model.jnt_bodyid[joint]
         return sorted(geom for geom in entity.geoms if self.model.geom_bodyid[geom] == body)
-
-    def geom_box(self, geom: int) -> Box:
-        """Return the bounding box of one geom."""
-        return Box(*bounding_box(self.model, self.data, (geom,)))
 
     def opening(self) -> float:
         """Return the distance between the fingers, in metres."""

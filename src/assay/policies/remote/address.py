@@ -29,7 +29,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Time limits, encryption and authentication."""
+    """Time limits, encryption, authentication and batching."""
 
     timeout: Seconds = 60.0
     """Time limit for one reply, in seconds, from the first byte sent to the last byte received."""
@@ -41,6 +41,10 @@ class ServerOptions:
     """Environment variable that holds the key sent as ``Authorization: Api-Key ...`` (openpi)."""
     bearer: str = ""
     """Environment variable that holds the key sent as ``Authorization: Bearer ...`` (vLLM)."""
+    batch: Annotated[int, Field(ge=1, le=64)] = 1
+    """Maximum number of requests from several workers that are sent as one (starVLA, GR00T)."""
+    relay: str = ""
+    """Socket of the relay that joins the requests; set by a run, not by the user."""
 
 
 @dataclass(frozen=True, slots=True)

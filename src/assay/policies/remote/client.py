@@ -28,9 +28,6 @@ from assay.policies.simple import STILL
 from assay.sim import Observation
 from assay.tasks import Instruction
 
-MAX_BATCH = 64
-"""Maximum number of requests that may be sent as one."""
-
 
 class RemotePolicy(ABC):
     """Base class of the clients for all protocols.
@@ -59,9 +56,8 @@ class RemotePolicy(ABC):
     """Codec that joins requests from several episodes into one; None if the protocol does not support batching."""
 
     def __init__(self, address: str) -> None:
-        extra = (*self.options, "batch", "relay")
         self.address = Address.parse(
-            address, self.scheme, port=self.port, allows_path=self.paths, extra=extra
+            address, self.scheme, port=self.port, allows_path=self.paths, extra=self.options
         )
         text = self.address.text
         self.address.secret()  # report a missing key before anything is run
@@ -70,15 +66,10 @@ class RemotePolicy(ABC):
             value = getattr(self.convention, name)
             if value not in valid:
                 raise RemoteError(text, f"{name}={value} is not supported; choose one of {', '.join(valid)}")
-        batch = self.address.extra.get("batch", "1")
-        if batch != "1" and self.batches is None:
+        if self.address.options.batch > 1 and self.batches is None:
             raise PolicyError(
                 f"{text}: batch: only starvla:// and gr00t:// servers accept several observations per request"
             )
-        if not batch.isascii() or not batch.isdecimal() or not 1 <= int(batch) <= MAX_BATCH:
-            raise PolicyError(f"{text}: batch={batch}: expected an integer from 1 to {MAX_BATCH}")
-        self.batch = int(batch)
-        """Maximum number of requests from several workers that are sent as one."""
         self.metadata: Mapping[str, Any] = {}
         """Metadata that the server reported when the client last connected."""
         self.inference_ms: list[float] = []
@@ -87,10 +78,8 @@ class RemotePolicy(ABC):
         """Whether the last actions are absolute target poses."""
         self._turn = 0
         self._prompt = ""
-        relay = self.address.extra.get("relay")
-        self._transport = (
-            self.transport(self.address) if relay is None else RelayTransport(self.address, relay)
-        )
+        relay = self.address.options.relay
+        self._transport = RelayTransport(self.address, relay) if relay else self.transport(self.address)
 
     @property
     def waiting(self) -> int:
@@ -129,10 +118,10 @@ class RemotePolicy(ABC):
 
     def act(self, observation: Observation) -> np.ndarray:
         """Return the remaining waiting actions at an episode's start, or the server's next actions, shape (k, 7)."""
-        left = self.convention.wait - observation.step
-        self.absolute = self.convention.absolute and left <= 0
-        if left > 0:
-            return np.tile(STILL, (left, 1))
+        remaining = self.convention.wait - observation.step
+        self.absolute = self.convention.absolute and remaining <= 0
+        if remaining > 0:
+            return np.tile(STILL, (remaining, 1))
         return self.convention.decode_actions(self.reply(observation))
 
     def foresee(self, observation: Observation) -> tuple[np.ndarray, int]:

@@ -49,7 +49,7 @@ def decode(data: bytes, *, max_bytes: int) -> Any:
         nonlocal left
         left -= 1 + len(items)
         if left < 0:
-            raise CodecError(f"more than {MAX_ITEMS:,} items")
+            raise CodecError(f"the message has more than {MAX_ITEMS:,} items")
         return items
 
     try:
@@ -59,7 +59,7 @@ def decode(data: bytes, *, max_bytes: int) -> Any:
     except CodecError:
         raise
     except Exception as error:  # msgpack raises half a dozen unrelated kinds
-        raise CodecError(f"not msgpack ({type(error).__name__}: {error})") from None
+        raise CodecError(f"the message is not msgpack ({type(error).__name__}: {error})") from None
     return _restore(plain, MAX_DEPTH)
 
 
@@ -68,7 +68,7 @@ def decode_json(data: bytes) -> Any:
     try:
         plain = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise CodecError(f"not JSON ({error})") from None
+        raise CodecError(f"the message is not JSON ({error})") from None
     return _restore(plain, MAX_DEPTH)
 
 
@@ -138,7 +138,7 @@ def _restore(value: Any, depth: int) -> Any:
     if isinstance(value, _SCALARS):
         return value
     if depth == 0:
-        raise CodecError(f"nested more than {MAX_DEPTH} levels deep")
+        raise CodecError(f"the message is nested more than {MAX_DEPTH} levels deep")
     if isinstance(value, list):
         return [_restore(item, depth - 1) for item in value]
     if not isinstance(value, dict):

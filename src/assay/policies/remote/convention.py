@@ -165,17 +165,13 @@ class Convention:
     def state_vector(self, observation: Observation) -> np.ndarray:
         """Return the state, float64, in the convention's layout, shape (8,) by default."""
         pose = (observation.eef_position, encode_rotation(observation.eef_quaternion, self.rotation))
-        parts: tuple[np.ndarray, ...]
-        match self.layout:
-            case Layout.END_EFFECTOR:
-                parts = (*pose, observation.gripper)
-            case Layout.FINGERS_FIRST:
-                parts = (observation.gripper, *pose)
-            case Layout.JOINTS:
-                parts = (observation.joints, observation.gripper)
-            case Layout.NONE:
-                parts = ()
-        return np.concatenate([np.zeros(0), *parts])
+        if self.layout is Layout.END_EFFECTOR:
+            return np.concatenate([*pose, observation.gripper])
+        if self.layout is Layout.FINGERS_FIRST:
+            return np.concatenate([observation.gripper, *pose])
+        if self.layout is Layout.JOINTS:
+            return np.concatenate([observation.joints, observation.gripper])
+        return np.zeros(0)
 
     def decode_actions(self, actions: object) -> np.ndarray:
         """Convert a server's actions to Assay's, shape (k, 7) with k at most ``replan``. Raises ValueError."""

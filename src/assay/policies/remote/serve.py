@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -26,12 +25,8 @@ from assay.episodes import EpisodeSpec, Policy, Privileged
 from assay.errors import AssayError, PolicyError, did_you_mean
 from assay.policies.registry import load_policy
 from assay.policies.remote import codec, openpi, vla_eval
-from assay.policies.remote.convention import (
-    STATE_SIZE,
-    Convention,
-    Rotation,
-    check_actions,
-)
+from assay.policies.remote.convention import STATE_SIZE, Convention, Rotation, check_actions
+from assay.policies.remote.transport import MUTED
 from assay.sim import Observation
 from assay.support.images import letterbox, orient
 from assay.tasks import Instruction
@@ -51,12 +46,10 @@ NOT_SENT = {
     "segmentation": "segmentation",
 }
 """Members of an Observation that no protocol transmits."""
+STATE_MEMBERS = ("eef_position", "eef_quaternion", "gripper")
+"""Members of an Observation that are derived from the state."""
 SERVER_FAILED = 1011
 """Websocket close code for a server error."""
-
-_QUIET = logging.getLogger("assay.serve")
-_QUIET.addHandler(logging.NullHandler())
-_QUIET.propagate = False
 
 
 class ReceivedObservation:
@@ -71,29 +64,14 @@ class ReceivedObservation:
         self.step = step
         """Number of earlier observations in this episode."""
         self._convention, self._images = convention, images
-        self._state: np.ndarray | None = None
-        if state is not None:
-            array = np.asarray(state) if isinstance(state, list | np.ndarray) else np.empty(0, dtype=object)
-            if array.dtype.kind not in "biuf" or array.shape != (STATE_SIZE,) or not np.isfinite(array).all():
-                raise PolicyError(
-                    f"the state should be {STATE_SIZE} finite numbers, not {codec.describe(state)}"
-                )
-            self._state = array.astype(np.float64)
-
-    @property
-    def eef_position(self) -> np.ndarray:
-        """Position of the grip site in the world, in metres, shape (3,)."""
-        return self._state_vector()[:3]
-
-    @property
-    def eef_quaternion(self) -> np.ndarray:
-        """Orientation of the end effector in the world, (w, x, y, z), shape (4,)."""
-        return np.asarray(SciPyRotation.from_rotvec(self._state_vector()[3:6]).as_quat(scalar_first=True))
-
-    @property
-    def gripper(self) -> np.ndarray:
-        """Positions of the two finger joints, in metres, shape (2,)."""
-        return self._state_vector()[6:]
+        if state is None:
+            return
+        array = np.asarray(state) if isinstance(state, list | np.ndarray) else np.empty(0, dtype=object)
+        if array.dtype.kind not in "biuf" or array.shape != (STATE_SIZE,) or not np.isfinite(array).all():
+            raise PolicyError(f"the state should be {STATE_SIZE} finite numbers, not {codec.describe(state)}")
+        position, rotation, self.gripper = np.split(array.astype(np.float64), (3, 6))
+        self.eef_position = position
+        self.eef_quaternion = SciPyRotation.from_rotvec(rotation).as_quat(scalar_first=True)
 
     def image(self, camera: str = "agentview", height: int = 256, width: int | None = None) -> np.ndarray:
         """Return the upright image, (height, width, 3) uint8, resized if it was sent at another size."""
@@ -114,14 +92,11 @@ class ReceivedObservation:
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error for a member of Observation that the message does not contain."""
+        if name in STATE_MEMBERS:
+            raise _not_sent(f"the state '{self._convention.state}'")
         if name not in NOT_SENT:
             raise AttributeError(name)
         raise _not_sent(NOT_SENT[name])
-
-    def _state_vector(self) -> np.ndarray:
-        if self._state is None:
-            raise _not_sent(f"the state '{self._convention.state}'")
-        return self._state.copy()
 
 
 def _not_sent(name: str) -> PolicyError:
@@ -182,7 +157,7 @@ class ServerSession(ABC):
         return self.convention.encode_actions(np.concatenate(chunks)[: self.replan])
 
 
-def _read_request(message: bytes) -> dict[Any, Any]:
+def _decode_request(message: bytes) -> dict[Any, Any]:
     try:
         content = codec.decode(message, max_bytes=MAX_REQUEST_BYTES)
     except codec.CodecError as error:
@@ -207,7 +182,7 @@ class OpenPISession(ServerSession):
 
     def answer(self, message: bytes) -> bytes | None:
         """Return actions for an observation."""
-        request = _read_request(message)
+        request = _decode_request(message)
         start = time.monotonic()
         self.follow_prompt(request, task=None, seed=zlib.crc32(message))
         at_least = self.replan or OPENPI_MIN_ACTIONS
@@ -233,7 +208,7 @@ class VlaEvalSession(ServerSession):
     def answer(self, message: bytes) -> bytes | None:
         """Reply to hello with hello and to an observation with an action; other messages have no reply."""
         self._seq = 0
-        request = _read_request(message)
+        request = _decode_request(message)
         kind, payload, seq = request.get("type"), request.get("payload"), request.get("seq")
         if type(seq) is not int:
             raise PolicyError(f"a message's seq should be a number, not {codec.describe(seq)}")
@@ -310,7 +285,7 @@ class PolicyServer:
                 compression=None,
                 max_size=MAX_REQUEST_BYTES,
                 ping_interval=None,
-                logger=_QUIET,
+                logger=MUTED,
             )
         except (OSError, UnicodeError) as error:
             if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:

@@ -93,8 +93,8 @@ class LiberoPack(AssetPack):
         """The categories that cannot be moved, the same as in the primitives pack."""
         return self.categories & AssetPack().fixtures
 
-    @cached_property
-    def _digest(self) -> str:
+    def digest(self) -> str:
+        """Return the hexadecimal SHA-256 of the pack's files."""
         sources = [(self.robosuite, self.robosuite / file) for file in _ROBOT_FILES.values()]
         sources += [(self.libero, self.libero / "scenes" / f"{scene}.xml") for scene, *_ in _ROOMS.values()]
         sources += [(self.libero, file) for _, file in sorted(self._own_files.items())]
@@ -129,7 +129,8 @@ class LiberoPack(AssetPack):
             _size_table(root, friction="1 0.005 0.0001")
         return root
 
-    def _part(self, name: str) -> Element:
+    def part(self, name: str) -> Element:
+        """Return a new XML document for the arm, the gripper or the pedestal, from robosuite's files."""
         return read_mjcf(_existing(self.robosuite / _ROBOT_FILES[name], _ROBOSUITE_ORIGIN))
 
 

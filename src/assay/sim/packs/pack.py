@@ -92,10 +92,6 @@ class AssetPack:
 
     def digest(self) -> str:
         """Return the hexadecimal SHA-256 of the pack's files and its table of variants."""
-        return self._digest
-
-    @cached_property
-    def _digest(self) -> str:
         files = [(self.folder, file) for file in sorted(self.folder.rglob("*.xml"))]
         return hash_files(files, extra=repr(sorted(self.variants.items())))
 
@@ -135,21 +131,10 @@ class AssetPack:
                 f"the asset pack '{self.name}' provides the arena '{arena.value}' in only one style, not as '{style}'; "
                 "leave the style empty"
             )
-        return self._part(f"arenas/{arena.value}.xml")
+        return self.part(f"arenas/{arena.value}.xml")
 
-    def robot(self) -> Element:
-        """Return a new XML document for the arm."""
-        return self._part("robot/arm.xml")
-
-    def gripper(self) -> Element:
-        """Return a new XML document for the gripper."""
-        return self._part("robot/gripper.xml")
-
-    def mount(self) -> Element:
-        """Return a new XML document for the pedestal on which the arm is mounted behind a table."""
-        return self._part("robot/mount.xml")
-
-    def _part(self, name: str) -> Element:
+    def part(self, name: str) -> Element:
+        """Return a new XML document for an arena or a part of the robot, given as a path such as ``robot/arm.xml``."""
         own = self.folder / name
         return read_mjcf(own if own.is_file() else PRIMITIVES / name)
 

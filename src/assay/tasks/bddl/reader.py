@@ -261,7 +261,7 @@ class _BddlReader:
 
 def _atom(group: Group) -> Atom:
     if not group.items:
-        raise fail("'()' states nothing", group)
+        raise fail("'()' is empty; expected a predicate and its arguments", group)
     first = as_word(group.items[0], "a predicate")
     try:
         # Or, Not, ... take groups where a predicate takes names: report them before the groups.
@@ -275,7 +275,7 @@ def _atom(group: Group) -> Atom:
 
 def _read_region(group: Group) -> Region:
     if not group.items:
-        raise fail("'()' is not a region", group)
+        raise fail("'()' is empty; expected a region", group)
     name = as_word(group.items[0], "the name of a region").text.lower()
     attributes: dict[str, Node] = {}
     for node in group.rest:

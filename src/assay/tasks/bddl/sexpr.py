@@ -116,7 +116,7 @@ def parse_group(text: str) -> Group:
         elif token.startswith(";"):
             continue
         elif token == ")" and not stack:
-            raise fail("')' closes nothing", line)
+            raise fail("unmatched ')'", line)
         elif root is not None and not stack:
             raise fail(
                 f"text after the end of the task on line {last_line}: is there one ')' too many?", line

@@ -17,6 +17,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -48,28 +49,23 @@ class _MalformedError(Exception):
     """Raised when a pickle does not contain exactly one numeric array."""
 
 
+@dataclass(slots=True, eq=False)
 class _Call:
     """A function call in a pickle, and the state that the pickle sets on the result."""
 
-    __match_args__ = ("name", "arguments", "state")
-    __slots__ = ("arguments", "name", "state")
-
-    def __init__(self, name: str, arguments: object) -> None:
-        self.name, self.arguments = name, arguments
-        self.state: object = None
+    name: str
+    arguments: object
+    state: object = None
 
     def __setstate__(self, state: object) -> None:
         self.state = state
 
 
+@dataclass(slots=True, eq=False)
 class _Name:
     """The name of a function or class in a pickle."""
 
-    __match_args__ = ("text",)
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
     def __call__(self, *arguments: object) -> _Call:
         return _Call(self.text, arguments)
@@ -144,7 +140,7 @@ def _read_tree(content: bytes) -> object:
                 raise _MalformedError(f"the opcode {opcode.name} does not occur in a numeric array")
             # The unpickler allocates memory for the largest index of its memo.
             if count > MAX_OPCODES or ("BINPUT" in opcode.name and int(argument or 0) > MAX_OPCODES):
-                raise _MalformedError("too many opcodes for an array")
+                raise _MalformedError("the pickle has too many opcodes for an array")
         return _TreeBuilder(io.BytesIO(content)).load()
     except (*_PICKLE_DAMAGE, *_DAMAGE) as error:
         raise _MalformedError(f"the pickle is damaged: {' '.join(str(error).split())[:200]}") from None

@@ -47,10 +47,6 @@ ACTION_TYPES = {
 _NAME = re.compile(
     r"(?P<high>act|obj|comp)_(?P<mid>[a-z]+(?:\+[a-z]+)?)_(?P<low>.+)_eval\d+_ver(?P<number>\d+)"
 )
-_LANGUAGE = re.compile(r"\(:language\s+([^()]*)\)")
-"""Pattern of the instruction in a task file."""
-PLACEHOLDER = "do it"
-"""Placeholder for the instruction in the text shared by task files."""
 
 Types = tuple[str, str]
 """An object type and an action type, by Assay's names."""
@@ -58,18 +54,19 @@ Types = tuple[str, str]
 
 def official(object_type: str, action_type: str) -> tuple[str, str, str]:
     """Return the release's names for two types: its columns ``high``, ``mid`` and ``low``."""
-    thing, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
-    if thing is None or action is None:
-        return ("act", *action) if action is not None else ("obj", *(thing or ("", "")))
-    return ("comp", f"{thing[0]}+{action[0]}", f"{thing[1]}+{action[1]}")
+    noun, action = OBJECT_TYPES.get(object_type), ACTION_TYPES.get(action_type)
+    if noun is None or action is None:
+        return ("act", *action) if action is not None else ("obj", *(noun or ("", "")))
+    return ("comp", f"{noun[0]}+{action[0]}", f"{noun[1]}+{action[1]}")
 
 
-_TYPES: dict[tuple[str, str, str], Types] = {
-    official(thing, action): (thing, action)
-    for thing in (NONE, *OBJECT_TYPES)
-    for action in (NONE, *ACTION_TYPES)
-    if (thing, action) != (NONE, NONE)
+TYPES: dict[tuple[str, str, str], Types] = {
+    official(object_type, action_type): (object_type, action_type)
+    for object_type in (NONE, *OBJECT_TYPES)
+    for action_type in (NONE, *ACTION_TYPES)
+    if (object_type, action_type) != (NONE, NONE)
 }
+"""Types in Assay's terms by the release's names: its columns ``high``, ``mid`` and ``low``."""
 
 Similarity = Annotated[float, Field(ge=0, le=1 + 1e-6, allow_inf_nan=False)]
 """Similarity from 0 to 1; published values may exceed 1 by rounding."""
@@ -92,7 +89,7 @@ class PublishedParaphrase:
     @property
     def types(self) -> Types:
         """Object type and action type of the paraphrase."""
-        return _TYPES[self.high, self.mid, self.low]
+        return TYPES[self.high, self.mid, self.low]
 
 
 COLUMNS = tuple(field.name for field in fields(PublishedParaphrase))
@@ -126,34 +123,25 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
     Types and number come from the file name, the task from the goal, and the paraphrase from the content.
     """
     place = find_release(folder, "LIBERO-Para", *TASKS)
-    goals = {task.goal: task.id for task in tasks.suite(SUITE)}
-    ids: dict[str, str] = {}
+    ids = {task.goal: task.id for task in tasks.suite(SUITE)}
     wordings = []
     for file in sorted(place.glob("*_eval*_ver*.bddl")):
         name = _NAME.fullmatch(file.stem)
         if name is None:
             raise ReleaseError(f"{file}: the file name does not state the type, task and version")
-        content = text_of(file)
-        language = _LANGUAGE.search(content)
-        if language is None:
-            raise ReleaseError(f"{file} has no instruction in (:language ...)")
-        # The files of a task differ only in their instruction, so the rest is parsed once per task.
-        rest = f"{content[: language.start(1)]}{PLACEHOLDER}{content[language.end(1) :]}"
-        if rest not in ids:
-            try:
-                goal = bddl.parse(rest, id=file.stem, file=file).goal
-            except BDDLError as error:
-                raise ReleaseError(str(error)) from None
-            if goal not in goals:
-                raise ReleaseError(f"{file}: no task in {SUITE} has this goal")
-            ids[rest] = goals[goal]
+        try:
+            task = bddl.read(file)
+        except BDDLError as error:
+            raise ReleaseError(str(error)) from None
+        if task.goal not in ids:
+            raise ReleaseError(f"{file}: no task in {SUITE} has this goal")
         object_type, action_type = types_of((name["high"], name["mid"], name["low"]), str(file))
         labels: dict[str, Label] = {
             "object_type": object_type,
             "action_type": action_type,
             "number": int(name["number"]),
         }
-        wordings.append(ReleaseWording(ids[rest], instruction(language[1], str(file)), labels))
+        wordings.append(ReleaseWording(ids[task.goal], instruction(task.instruction.text, str(file)), labels))
     if not wordings:
         raise ReleaseError(
             f"{place} does not contain the LIBERO-Para release: "
@@ -164,6 +152,6 @@ def read_tasks(folder: Path) -> tuple[ReleaseWording, ...]:
 
 def types_of(names: tuple[str, str, str], place: str) -> Types:
     """Return the types for the release's names. Raises ReleaseError if they are unknown."""
-    if names not in _TYPES:
+    if names not in TYPES:
         raise ReleaseError(f"{place}: LIBERO-Para has no type {', '.join(names)}")
-    return _TYPES[names]
+    return TYPES[names]

@@ -53,7 +53,7 @@ _START = re.compile(r"class \w+?(\d+)\(.*?np\.array\(\[(.*?)\]\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Suffix:
-    """The perturbation encoded in a task name, apart from the rewording."""
+    """The perturbation encoded in a task name, except the rewording."""
 
     view: tuple[int, int, int, int, int] | None
     """Camera viewpoint: azimuth and elevation in degrees, distance in percent, pan and tilt in degrees."""

@@ -29,7 +29,7 @@ _FOLDERS = ("libero/libero_x/", "libero_x/", "")
 _NAME = re.compile(
     r"(?P<scene>\w+?_SCENE\d+)_(?:LEVEL\d__T(?P<number>\d+)_(?:_(?P<variant>A\d+)_)?)?(?P<words>(?!_).+)"
 )
-NAMELESS = "is not named like a LIBERO-X task: ..._SCENE21_LEVEL4__T107__A1_..."
+BAD_NAME = "the file name does not have LIBERO-X's form ..._SCENE21_LEVEL4__T107__A1_..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,9 @@ class TaskFile:
     number: str
     """Number of the task; empty on levels whose file names have no number."""
     variant: str
-    """Variant, ``A1`` or ``A2``, if on level 4 the target is a variant of the known object among similar objects. Empty
-    if the target belongs to a category unseen in training, or the task is a change of state.
+    """``A1`` or ``A2`` on level 4, if the target is a variant of a known object among similar objects.
+
+    Empty if the target belongs to a category unseen in training, or the task is a change of state.
     """
     words: str
     """Instruction as spelled in the file name."""
@@ -109,7 +110,7 @@ def read(folder: Path) -> Checkout:
         names = {
             path: _NAME.fullmatch(path.stem) for path in sorted((place / f"LEVEL{level}").glob("*.bddl"))
         }
-        bad += [Unreadable(level, path.name, NAMELESS) for path, name in names.items() if name is None]
+        bad += [Unreadable(level, path.name, BAD_NAME) for path, name in names.items() if name is None]
         files[level] = tuple(
             TaskFile(path, level, **name.groupdict("")) for path, name in names.items() if name is not None
         )

@@ -266,13 +266,13 @@ class Verb:
         """Past participle with its particle: "picked up"."""
         return " ".join(filter(None, (self.participle, self.particle, self.rest)))
 
-    def phrase(self, thing: str, form: str = "base", *, apart: bool = False) -> str:
+    def phrase(self, thing: str, form: str = "base", *, split: bool = False) -> str:
         """Return the verb with its object: "pick up the bowl", "pick it up".
 
-        ``apart`` forces the object between verb and particle; ``form`` is ``base``, ``ing`` or ``participle``.
+        ``split`` puts the object between verb and particle; ``form`` is ``base``, ``ing`` or ``participle``.
         """
         head = getattr(self, form)
-        if self.particle and (apart or thing in PRONOUNS or self.particle in FOLLOWING):
+        if self.particle and (split or thing in PRONOUNS or self.particle in FOLLOWING):
             return f"{head} {thing} {self.particle}"
         return " ".join(filter(None, (head, self.particle, self.rest, thing)))
 

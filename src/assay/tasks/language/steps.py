@@ -109,7 +109,7 @@ def read_steps(text: str) -> tuple[Step, ...]:
     clauses = _joint().split(plain[:1].lower() + plain[1:])
     steps: list[Step] = []
     for clause, following in zip(clauses, (*clauses[1:], ""), strict=True):
-        step = _read_clause(clause, taken_up=_PLACES_IT.match(following) is not None)
+        step = _read_clause(clause, continues=_PLACES_IT.match(following) is not None)
         taken = steps.pop() if steps and steps[-1].action is Action.TAKE else None
         before = taken or (steps[-1] if steps else None)
         if before is not None and step.thing in PRONOUNS:
@@ -140,8 +140,8 @@ def _joint() -> re.Pattern[str]:
     return re.compile(rf"(?:[,;]? and then|[,;]? then|,? and|[,;]) (?={verbs} )")
 
 
-def _read_clause(clause: str, *, taken_up: bool) -> Step:
-    """Parse one clause as a step; ``taken_up`` states that the next clause contains the destination."""
+def _read_clause(clause: str, *, continues: bool) -> Step:
+    """Parse one clause as a step; ``continues``: whether the next clause contains the destination."""
     for name, senses in senses_by_verb().items():
         verb = verb_named(name)
         if clause.startswith(f"{verb.name} "):
@@ -160,7 +160,7 @@ def _read_clause(clause: str, *, taken_up: bool) -> Step:
             placed = _PLACED_LAST.fullmatch(body) or placed
         if placed is not None and not placed["target"] and placed["preposition"] != "inside":
             placed = None
-        if "take" in senses and (placed is None or taken_up):
+        if "take" in senses and (placed is None or continues):
             return Step("take", verb, body)
         if not puts:
             return Step(senses[0].removesuffix("_door"), verb, body)
@@ -206,7 +206,7 @@ def write_step(step: Step, form: str = "base", *, thing: str | None = None, plac
     if step.fetch is not None and thing is None:
         request = f"{step.fetch.phrase(step.thing, form)} and {step.verb.phrase(pronoun(step.thing), form)}"
     else:
-        request = step.verb.phrase(thing or step.thing_wording, form, apart=step.late)
+        request = step.verb.phrase(thing or step.thing_wording, form, split=step.late)
     return f"{request} {place}".rstrip()
 
 

@@ -117,16 +117,6 @@ if (finding) {
     .catch(() => (finding.hidden = true));
 }
 
-/* Theme: the system's until the user chooses. A cookie, so that the server renders the first page with it. */
-function switchTheme() {
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const now = document.documentElement.dataset.theme || (dark ? "dark" : "light");
-  const other = now === "dark" ? "light" : "dark";
-  document.documentElement.dataset.theme = other;
-  document.cookie = `theme=${other}; path=/; max-age=31536000; samesite=lax`; // lax: the report's page is an origin of its own
-}
-document.querySelector("[data-theme-switch]")?.addEventListener("click", switchTheme);
-
 /* Keyboard shortcuts. */
 const shortcuts = document.getElementById("shortcuts");
 document.querySelector("[data-help]")?.addEventListener("click", () => shortcuts.showModal());
@@ -134,7 +124,6 @@ const go = (selector) => document.querySelector(selector)?.click();
 const keys = {
   "?": () => (shortcuts.open ? shortcuts.close() : shortcuts.showModal()),
   "/": () => document.querySelector("[data-search]")?.focus(),
-  d: switchTheme,
   j: () => go('[rel="next"]'),
   k: () => go('[rel="prev"]'),
   u: () => go("[data-up]"),

@@ -21,9 +21,9 @@ from assay.support.files import check_writable, replacing
 from assay.support.llm import Reply
 
 MAX_TEXT = 20_000
-"""Maximum number of characters stored of a reply, counted from its end, which contains the answer."""
+"""Maximum number of characters of a reply that are stored: its end, which contains the answer."""
 BLOCKED = "blocked"
-"""Reason for a missing letter if the model, or its provider's content filter, refused to answer."""
+"""Value of `Answer.reason` if the model, or its provider's content filter, refused to answer."""
 _DECORATED = re.compile(r"[\W_]{0,9}[A-Da-d][\W_]{0,9}")
 """A letter with decoration, such as ``B.``, ``(b)`` or ``**B**``."""
 _TAG = re.compile(r"<answer>\s*([^<>]{1,80}?)\s*</answer>")
@@ -64,7 +64,7 @@ class Answer:
     letter: str = ""
     """Letter of the chosen option; empty unless answered."""
     reason: str = ""
-    """Reason for a missing letter."""
+    """Reason why there is no letter; empty if answered."""
     text: str = ""
     """Reply of the model."""
     thoughts: str = ""
@@ -78,6 +78,7 @@ class Answer:
     sent: int | None = None
     """Number of input tokens, as counted by the endpoint."""
     received: int | None = None
+    """Number of output tokens, as counted by the endpoint."""
 
 
 SCHEMA = {
@@ -132,7 +133,7 @@ def read(path: Path) -> pl.DataFrame:
 
 
 def parse_letter(reply: Reply, style: Style) -> tuple[str, str]:
-    """Return the letter and an empty text, or an empty letter and the reason.
+    """Parse a reply strictly: return the letter and "", or "" and the reason why there is no letter.
 
     Both styles accept the letter alone, or in an answer tag.
     """
@@ -182,7 +183,7 @@ def parse_leniently(text: str) -> str:
 
 
 def parse_tag(text: str) -> tuple[str, str]:
-    """Return the content of the answer tag, or an empty text and the reason.
+    """Return the content of the answer tag and "", or "" and the reason why there is no unique tag.
 
     Repeated tags with the same content count once.
     """

@@ -8,7 +8,6 @@ hints on where to look, and the form of the answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -49,28 +48,17 @@ class Style(StrEnum):
     """Reasoning first, then the letter in an answer tag."""
 
 
-class PromptFile(BaseModel, frozen=True, extra="forbid"):
-    """Content of a user's prompt file (see `Prompting`); missing texts are taken from the style."""
+class Prompting(BaseModel, frozen=True, extra="forbid"):
+    """Prompts for all kinds of questions, and the content of a user's prompt file."""
 
     name: str = ""
-    """Name stored with answers; defaults to the name of the file."""
+    """Name stored with answers: by default, that of the style or of the user's file."""
     style: Style = Style.DIRECT
     system: KindTexts = {}
+    """System prompt; for kinds that a file omits, the built-in one of the style."""
     ask: KindTexts = {}
+    """Text after the question; for kinds that a file omits, the built-in one of the style."""
     question: KindTexts = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Prompting:
-    """Prompts for all kinds of questions."""
-
-    name: str
-    """Name of the style or of the user's file; stored with answers."""
-    style: Style
-    system: Mapping[QuestionKind, str]
-    ask: Mapping[QuestionKind, str]
-    """Text after the question."""
-    question: Mapping[QuestionKind, str] = field(default_factory=dict)
     """Template that replaces the question's text, with placeholders {text}, {action}, {views} and {A} to {D}."""
 
     @classmethod
@@ -81,7 +69,8 @@ class Prompting:
         if style is Style.STEPS:
             forms = {kind: [look, words["think"][kind], form] for kind, (look, form) in forms.items()}
         roles = {kind: f"{words['system']} {words['roles'][kind]}" for kind in QuestionKind}
-        return cls(style.value, style, roles, {kind: "\n\n".join(form) for kind, form in forms.items()})
+        ask = {kind: "\n\n".join(form) for kind, form in forms.items()}
+        return cls(name=style.value, style=style, system=roles, ask=ask)
 
     @classmethod
     def parse(cls, name: str) -> Prompting:
@@ -94,7 +83,7 @@ class Prompting:
                 f"unknown prompt '{name}'; choose from {', '.join(Style)}, or give a YAML file"
             )
         try:
-            file = PromptFile.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+            file = cls.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
         except ValidationError as error:
             raise QuestionError(f"{path}: not a prompt file: {validation_reason(error)}") from None
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
@@ -107,8 +96,8 @@ class Prompting:
         if name in list(Style) or not name.isprintable() or not name.strip():
             raise QuestionError(f"{path}: '{name}' is not a valid prompt name; set another name in the file")
         built_in = cls.of(file.style)
-        system, ask = {**built_in.system, **file.system}, {**built_in.ask, **file.ask}
-        return cls(name, file.style, system, ask, file.question)
+        texts = {"system": {**built_in.system, **file.system}, "ask": {**built_in.ask, **file.ask}}
+        return file.model_copy(update={"name": name, **texts})
 
     def prompt(self, question: Question, folder: Path, examples: Sequence[Question] = ()) -> ModelPrompt:
         """Return the prompt for a question with images in ``folder``, after ``examples`` with their answers."""

@@ -52,7 +52,7 @@ class AskResult:
 
 
 def ask_baseline(questions: Sequence[Question], name: str) -> AskResult:
-    """Answer questions with a baseline."""
+    """Answer questions with the baseline called ``name``."""
     answers = []
     for question in questions:
         if letter := BASELINES[name](question):
@@ -147,7 +147,7 @@ def _stop_reason(error: LLMError, failures: Sequence[str]) -> str:
 
 
 async def _reply_text(answering: Answering, prompt: ModelPrompt) -> tuple[str, str]:
-    """Return the text of the reply, or an empty text and the reason.
+    """Return the text of the reply and "", or "" and the reason for the failure.
 
     Raises RefusedError if all prompts would be refused.
     """
@@ -200,8 +200,10 @@ def sample_wrong_answers(wrong: Sequence[WrongAnswer], per_kind: int, seed: int)
 
 def judge_prompt(answer: WrongAnswer, folder: Path) -> ModelPrompt:
     """Return the prompt that asks a judge model for the category of a mistake."""
-    words, categories = texts(), _categories()
-    listed = "\n".join(f"- {name}: {meaning}" for name, meaning in categories.items())
+    words, categories = texts(), error_categories()
+    listed = "\n".join(
+        f"- {name}: {meaning} ({group}: {part})" for name, (group, part, meaning) in categories.items()
+    )
     verdict = words["judge"].format(right=answer.question.answer, chosen=answer.letter)
     reply = f"{answer.thoughts}\n\n{answer.text}".strip()[:MAX_JUDGED_TEXT]
     form = words["judge_form"].format(categories=listed, example=next(iter(categories)))
@@ -217,7 +219,7 @@ def judge_answers(
     annotations: Annotations,
     on_mark: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Categorise wrong answers with a judge model; return the reasons for missing categories.
+    """Categorise wrong answers with a judge model; return the number of failures by reason.
 
     Raises RefusedError if all requests would be refused.
     """
@@ -228,7 +230,7 @@ def judge_answers(
         category = ""
         if not reason:
             category, reason = parse_tag(text)
-        if category in _categories():
+        if category in error_categories():
             marker = f"judge: {model.name}"
             annotations.mark(Mistake(answer.model, answer.question.id, marker, category, ""))
         else:
@@ -239,22 +241,12 @@ def judge_answers(
     return dropped
 
 
-def _categories() -> dict[str, str]:
-    """Return the meaning of each error category, with its group and part."""
-    return {
-        name: f"{meaning} ({group}: {part})"
-        for group, parts in error_categories().items()
-        for part, members in parts.items()
-        for name, meaning in members.items()
-    }
-
-
 def write_distractors(
     cases: Sequence[InstructionCase], model: Model, folder: Path
 ) -> tuple[dict[str, tuple[str, ...]], Counter[str]]:
     """Ask a model to write three wrong instructions per episode, given the first and last image.
 
-    Returns them by episode id, and the reasons for missing ones. Images are written to ``folder``. The instructions
+    Returns them by episode id, and the number of failures by reason. Images are written to ``folder``. The instructions
     are derived from the correct one, so all four together may reveal it: `assay eqa leak` measures that. Raises
     RefusedError if all requests would be refused.
     """
@@ -281,7 +273,7 @@ def write_distractors(
 
 
 def parse_distractors(instruction: str, text: str) -> tuple[tuple[str, ...], str]:
-    """Return three wrong instructions that differ from each other and the correct one, or why none exist."""
+    """Return the three wrong instructions in a reply and "", or () and the reason why they are unusable."""
     wrong = tuple(" ".join(content.split()) for content in _WRONG_TAG.findall(text))
     if len(wrong) != DISTRACTORS:
         return (), f"{len(wrong)} instructions instead of {DISTRACTORS}"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from assay.extensions.eqa.build import InstructionCase
 
 MAX_UNDETECTED = 0.5
-"""Detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
-HEARD = "heard"
+"""Smallest detectable accuracy (`LeakProbe.missed`) above which a probe is inconclusive."""
+FROM_DATASET = "dataset"
 """Value of --distractors that takes wrong instructions from the data set."""
 
 
@@ -60,10 +60,10 @@ def build(
     distractors: Annotated[
         str,
         typer.Option(
-            help="Source of the wrong instructions for data sets: heard (other instructions from the same "
-            "data set), or a model, openai:NAME, ..."
+            help="Source of wrong instructions: dataset (other instructions from the same data set), or a "
+            "model that writes them: openai:NAME, ..."
         ),
-    ] = HEARD,
+    ] = FROM_DATASET,
     endpoint: Annotated[str, typer.Option(help="Base URL of the model that writes the distractors.")] = "",
 ) -> None:
     """Build multiple-choice questions about actions from episodes, with images.
@@ -93,7 +93,7 @@ def build(
     if (schema or gripper) and not any(name not in SOURCES and Path(name).is_dir() for name in source):
         raise QuestionError("--schema and --gripper apply only to data sets, but no source is a data set")
     settings = ModelSettings(endpoint)
-    by_model = distractors != HEARD
+    by_model = distractors != FROM_DATASET
     if by_model and is_baseline(distractors, settings):
         raise QuestionError(f"--distractors requires a model, not the baseline '{distractors}'")
     sources = [open_source(name, size=size, schema=schema, gripper=scale) for name in source]

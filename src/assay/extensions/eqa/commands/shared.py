@@ -31,7 +31,7 @@ AnnotationFile = Annotated[
 
 
 def model_options(*omitted: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of `ModelSettings`, which it receives as one argument ``settings``."""
+    """Return a decorator that adds the options of `ModelSettings`; the command receives them as ``settings``."""
     hints = get_type_hints(ModelSettings)
     options = {
         option.name: inspect.Parameter(

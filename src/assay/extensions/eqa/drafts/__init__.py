@@ -34,14 +34,14 @@ NEEDS = {
     QuestionKind.M_AI: "four actions with the same components and different signs",
     QuestionKind.L_AI: "four distinct actions",
 }
-"""Data required for one question of each kind; no moment or action is used twice."""
+"""Data required for one question of each kind, which is used for no other question."""
 Plan = dict[QuestionKind, int]
 """Number of questions of each kind."""
 OptionMethod = Literal["matched", "paper"]
-"""Origin of the options.
+"""How options are chosen.
 
-matched: four actions that occurred, of which the correct one is drawn. paper: one that occurred and three derived
-from it.
+matched: four actions that occurred in the data set, one of which is drawn as the correct one. paper: the correct
+action and three derived from it.
 """
 
 

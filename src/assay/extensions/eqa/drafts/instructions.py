@@ -92,26 +92,25 @@ def draft_instructions(
 
 
 def _choose_exclusive(whole: dict[int, PreparedEpisode], owners: list[int], rules: QualityRules) -> list[int]:
-    """Return up to four episodes, in order, whose instructions and outcomes are mutually exclusive."""
+    """Return up to four episodes, in order, such that no outcome fulfils the instruction of another."""
+
+    def is_exclusive(one: PreparedEpisode, other: PreparedEpisode) -> bool:
+        first, second = one.episode, other.episode
+        if one.last.shape == other.last.shape and changed_fraction(one.last, other.last) < rules.change:
+            return False
+        if first.achieved and second.achieved:
+            return (
+                first.instruction != second.instruction
+                and first.instruction not in second.achieved
+                and second.instruction not in first.achieved
+            )
+        return is_different(first.instruction, second.instruction)
+
     chosen: list[int] = []
     for owner in owners:
-        if len(chosen) < OPTIONS and all(_exclusive(whole[owner], whole[other], rules) for other in chosen):
+        if len(chosen) < OPTIONS and all(is_exclusive(whole[owner], whole[other]) for other in chosen):
             chosen.append(owner)
     return chosen
-
-
-def _exclusive(one: PreparedEpisode, other: PreparedEpisode, rules: QualityRules) -> bool:
-    """Return whether neither outcome fulfils the other's instruction, by goals and last images or else by texts."""
-    first, second = one.episode, other.episode
-    if one.last.shape == other.last.shape and changed_fraction(one.last, other.last) < rules.change:
-        return False
-    if first.achieved and second.achieved:
-        return (
-            first.instruction != second.instruction
-            and first.instruction not in second.achieved
-            and second.instruction not in first.achieved
-        )
-    return is_different(first.instruction, second.instruction)
 
 
 def _draft_scene(

@@ -28,7 +28,7 @@ PARTS: Mapping[str, tuple[QuestionKind, ...]] = {
     "prediction": tuple(kind for kind in QuestionKind if kind.predicts),
     "inference": tuple(kind for kind in QuestionKind if not kind.predicts),
 }
-"""Kinds that each hierarchical mean includes."""
+"""Kinds of questions that each hierarchical mean covers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Accuracy(Result):
     questions: Annotated[int, Column("n", "count")]
     """Number of scored questions."""
     share: Annotated[float, Column("right", "share")]
+    """Fraction of correct answers."""
     interval: Annotated[Interval, Column("95 % interval", "share")]
     """Wilson interval, clustered by episode."""
 
@@ -65,7 +66,7 @@ class Standing(Result):
     means: dict[str, Mean]
     """Means by part: overall, high, mid, low, prediction, inference; only those with questions."""
     asymmetry: dict[str, Mean]
-    """Inference minus prediction: overall, high, mid, low."""
+    """Accuracy of inference minus that of prediction: overall, high, mid, low."""
 
     @property
     def overall(self) -> Mean:

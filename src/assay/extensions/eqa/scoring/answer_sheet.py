@@ -19,9 +19,9 @@ from assay.extensions.eqa.question import LETTERS, Question, QuestionError, Ques
 from assay.measures.result import Result
 
 NONE = -1
-"""Code of a missing letter or correctness."""
+"""Value that stands for a missing letter, or for a question that is not scored."""
 HUMAN = "human: "
-"""Prefix of annotators' names among the models."""
+"""Prefix that marks annotators in the list of models."""
 COMPONENTS = {"translation": slice(0, 3), "rotation": slice(3, 6), "gripper": slice(6, 7)}
 """Columns of each component of an action (7,)."""
 DIMENSIONS = {
@@ -46,7 +46,7 @@ class ReplySummary(Result):
     strangers: int
     """Number of answers to questions in other folders, which are ignored."""
     asked_with: tuple[str, ...]
-    """Endpoints and parameters (JSON); several entries if answers differ in them."""
+    """Endpoint and parameters (JSON) of the requests; several entries if they changed between answers."""
     tokens: tuple[int, int]
     """Numbers of input and output tokens, where the endpoint counted them."""
     days: tuple[str, str]
@@ -92,10 +92,10 @@ class AnswerSheet:
                 if name in models:
                     raise QuestionError(f"{file}: duplicate answers from {name}")
                 models[name] = _match_answers(rows, index)
-        for person, given in ({} if annotations is None else annotations.answers()).items():
+        for person, choices in ({} if annotations is None else annotations.answers()).items():
             content = [
                 {"question": question, "letter": answer.choice, "state": str(AnswerState.ANSWERED)}
-                for question, answer in given.items()
+                for question, answer in choices.items()
                 if answer.choice
             ]
             rows = pl.DataFrame(content, schema=answers.SCHEMA)
@@ -130,21 +130,6 @@ class AnswerSheet:
         """Mask of the questions of each view, (questions,)."""
         views = np.array([question.view for question in self.questions])
         return {str(view): views == view for view in sorted(set(views.tolist()))}
-
-    @cached_property
-    def truth(self) -> np.ndarray:
-        """Index of each correct option, (questions,)."""
-        return np.array([question.right for question in self.questions], dtype=np.int8)
-
-    @cached_property
-    def item(self) -> np.ndarray:
-        """Index of each question's item, (questions,): shared by all its views."""
-        return np.asarray(np.unique([question.item for question in self.questions], return_inverse=True)[1])
-
-    @cached_property
-    def level(self) -> np.ndarray:
-        """Level of each question, (questions,)."""
-        return np.array([str(question.kind.level) for question in self.questions])
 
     @cached_property
     def moved(self) -> np.ndarray:

@@ -120,8 +120,7 @@ def mistakes_figure(data: ReportData) -> Drawing:
         raise MeasureError(NEEDS_MARKS)
     stacks = {
         f"{group}: {part}": np.array([counts[level, part] / totals[level] for level in levels])
-        for group, parts in error_categories().items()
-        for part in parts
+        for group, part, _ in error_categories().values()
     }
     caption = "Proportions of all mistakes categorised by people or a judge model."
     ticks = [f"{level} (n = {totals[level]})" for level in levels]

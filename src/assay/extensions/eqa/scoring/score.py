@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from assay.extensions.eqa.actions import ActionLevel
-from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, category_group
+from assay.extensions.eqa.annotations import AnnotatorAgreement, Mistake, all_agreements, find_category
 from assay.extensions.eqa.question import LETTERS, Question, QuestionKind
 from assay.extensions.eqa.scoring.accuracy import CHANCE, PARTS, Mean, Standing, cell_weights, standing
 from assay.extensions.eqa.scoring.answer_sheet import COMPONENTS, DIMENSIONS, HUMAN, AnswerSheet, ReplySummary
@@ -41,7 +41,7 @@ class PairedContrast(Result):
     p: Annotated[float, Column("p", "p")]
     """p-value of the exact sign-flip test over episodes."""
     p_holm: Annotated[float, Column("Holm p", "p")] = 1.0
-    """Holm-adjusted p-value over all contrasts of the same list."""
+    """p-value of the sign-flip test, Holm-adjusted over all contrasts in the same list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class LetterCounts(Result):
     """Frequencies of the four letters."""
 
     of: str
-    """Kind whose correct answers are counted, or model whose answers are counted."""
+    """Source of the letters: a kind of question (its correct answers), or a model (its answers)."""
     counts: tuple[int, ...]
     """Numbers of A, B, C and D."""
     p: float
@@ -100,7 +100,7 @@ class ModelScore(ReplySummary):
     asked: int
     """Number of the folder's questions that the model was asked."""
     among_letters: float | None
-    """Accuracy among replies with a letter; None if none exist."""
+    """Accuracy on the questions whose reply contains a letter; None if there are none."""
     lenient: Mean
     """Overall mean with lenient parsing, which also accepts `B.`, `**B**`, a box, or the text after </think>."""
     standing: Standing
@@ -139,9 +139,11 @@ class Score(Result):
         """Score every model on a sheet; ``marks`` are categorised mistakes."""
         models = {name: _score_model(sheet, name) for name in sheet.models}
         people = {name: model.letters for name, model in sheet.models.items() if name.startswith(HUMAN)}
-        kinds = np.array([str(question.kind) for question in sheet.questions])
-        right_letters = {"all": sheet.truth} | {
-            str(kind): sheet.truth[kinds == kind] for kind in QuestionKind
+        right_letters = {
+            str(part): np.array(
+                [question.right for question in sheet.questions if part in ("all", question.kind)]
+            )
+            for part in ("all", *QuestionKind)
         }
         by_id = {question.id: question.kind for question in sheet.questions}
         mistakes = Counter(
@@ -149,7 +151,7 @@ class Score(Result):
                 mark.model,
                 str(by_id[mark.question].level),
                 by_id[mark.question].direction,
-                *category_group(mark.category),
+                *find_category(mark.category)[:2],
                 mark.category,
                 mark.marker,
             )
@@ -177,7 +179,10 @@ def _score_model(sheet: AnswerSheet, name: str) -> ModelScore:
     views = {
         view: mask for view, mask in sheet.views.items() if len(sheet.views) > 1 and (right[mask] >= 0).any()
     }
-    levels = {str(level): sheet.level == level for level in (ActionLevel.MID, ActionLevel.LOW)}
+    levels = {
+        str(level): np.array([question.kind.level is level for question in sheet.questions])
+        for level in (ActionLevel.MID, ActionLevel.LOW)
+    }
     return ModelScore(
         **{field.name: getattr(answers, field.name) for field in fields(ReplySummary)},
         asked=int((right >= 0).sum()) + answers.unanswered,
@@ -216,7 +221,7 @@ def _compare_views(sheet: AnswerSheet, right: np.ndarray) -> tuple[PairedContras
     """Compare each pair of views on the same items, given one model's correctness (questions,)."""
     if len(sheet.views) < 2:
         return ()
-    items = sheet.item
+    items = np.unique([question.item for question in sheet.questions], return_inverse=True)[1]
     cluster = np.zeros(items.max() + 1, dtype=int)
     cluster[items] = sheet.cluster
     by_view = {}

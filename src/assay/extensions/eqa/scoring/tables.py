@@ -86,9 +86,9 @@ def consistency_table(results: ReportData) -> Table:
     for name, model in results.models.items():
         cells = [accuracy for accuracy in results.accuracies(model) if accuracy.kind in shared]
         means = [mean_of([cell.share for cell in cells if cell.dataset == dataset]) for dataset in datasets]
-        known = [mean for mean in means if mean is not None]
-        if known:
-            rows.append((name, *means, max(known) - min(known) if len(known) > 1 else None))
+        present = [mean for mean in means if mean is not None]
+        if present:
+            rows.append((name, *means, max(present) - min(present) if len(present) > 1 else None))
     columns = (
         Column("model"),
         *_columns("share", *datasets),
@@ -209,11 +209,10 @@ def mistakes_table(results: ReportData) -> Table:
         raise MeasureError(NEEDS_MARKS)
     totals = {str(kind): sum(n for (_, own), n in counts.items() if own == kind) for kind in QuestionKind}
     rows: Rows = []
-    for group, parts in error_categories().items():
-        for part, members in parts.items():
-            for name in members:
-                shares = [counts[name, kind] / total if total else None for kind, total in totals.items()]
-                rows.append((group, part, name, sum(counts[name, kind] for kind in totals), *shares))
+    for name, category in error_categories().items():
+        shares = [counts[name, kind] / total if total else None for kind, total in totals.items()]
+        marked = sum(counts[name, kind] for kind in totals)
+        rows.append((category.group, category.part, name, marked, *shares))
     rows.append(("all", "", "", sum(totals.values()), *(1.0 if total else None for total in totals.values())))
     names = _columns("text", "group", "part", "kind of mistake")
     columns = (*names, Column("marked", "count"), *_columns("share", *totals))

@@ -36,7 +36,7 @@ class LerobotSource:
             features[key] = Feature(width, tuple(map(str, names))) if is_number else Feature()
         self.schema = find_schema("lerobot", features, str(folder), schema, gripper)
         self.name = folder.name
-        self.rules = self.schema.rules
+        self.rules = self.schema.quality_rules
 
     def episodes(self, tally: Tally) -> Iterator[SourceEpisode]:
         """Yield usable episodes; see `EpisodeSource`."""

@@ -6,12 +6,13 @@ Keys are spelled as in the files: ``steps/observation/state`` in RLDS, ``observa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import yaml
+from pydantic import BaseModel
 from scipy.spatial.transform import Rotation
 
 from assay.errors import did_you_mean
@@ -19,19 +20,16 @@ from assay.extensions.eqa.actions import ActionLevel
 from assay.extensions.eqa.episode import QualityRules
 from assay.extensions.eqa.question import QuestionError
 
-Turn = Literal["euler", "axis_angle", "xyzw"]
-"""Encoding of an orientation: roll, pitch and yaw, or axis times angle, in radians; or a quaternion."""
-
 NEAR = QualityRules((0.1, 0.1, 0.1, 18.0, 18.0, 18.0, 0.2))
 """Rules for cameras close to the scene, as in BridgeData V2."""
 FAR = replace(NEAR, thresholds=(0.18, 0.18, 0.18, 18.0, 18.0, 18.0, 0.2))
 """Rules for distant cameras, as in DROID."""
 MOVING = replace(NEAR, levels=(ActionLevel.HIGH,))
 """Rules for robots with a mobile base, as in RT-1."""
+_RULES = {"near": NEAR, "far": FAR, "moving": MOVING}
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnRange:
+class ColumnRange(NamedTuple):
     """Consecutive columns of a feature."""
 
     key: str
@@ -45,8 +43,7 @@ class ColumnRange:
         return values.reshape(len(values), -1)[:, self.first : self.last]
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(NamedTuple):
     """Declaration of a feature in a data set."""
 
     width: int | None = None
@@ -55,15 +52,16 @@ class Feature:
     """Names of the values, if declared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """Layout of a data set."""
+class Schema(BaseModel, frozen=True, extra="forbid"):
+    """Layout of a data set: one entry of ``schemas.yaml``."""
 
     name: str
     position: ColumnRange
     """Columns of the position in the base frame, in metres."""
     turn: ColumnRange
-    turn_as: Turn
+    """Columns of the orientation."""
+    turn_as: Literal["euler", "axis_angle", "xyzw"]
+    """Encoding of the orientation: roll, pitch and yaw, or axis times angle, in radians; or a quaternion."""
     gripper: ColumnRange
     """Columns of the gripper: one value, or the positions of two fingers, whose difference is the opening."""
     closed: float
@@ -82,7 +80,12 @@ class Schema:
     """Name of the episode flag for the presence of camera number ``{}``; empty if there are no such flags."""
     axes: tuple[str, ...] = ()
     """Required names of the state's columns, if the cameras do not identify the layout."""
-    rules: QualityRules = NEAR
+    rules: Literal["near", "far", "moving"] = "near"
+
+    @property
+    def quality_rules(self) -> QualityRules:
+        """Requirements for frames and pairs of frames."""
+        return _RULES[self.rules]
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -133,32 +136,20 @@ def find_schema(
     ``gripper`` overrides its closed and open values.
     """
     text = files(__package__).joinpath("schemas.yaml").read_text(encoding="utf-8")
-    rules = {"near": NEAR, "far": FAR, "moving": MOVING}
-    schemas = []
-    for schema_name, content in yaml.safe_load(text)[layout].items():
-        values: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
-        }
-        values |= {key: ColumnRange(*values[key]) for key in ("position", "turn", "gripper")}
-        schemas.append(
-            Schema(**(values | {"name": schema_name, "rules": rules[values.get("rules", "near")]}))
-        )
-    if name:
-        schema = next((schema for schema in schemas if schema.name == name), None)
-        if schema is None:
-            names = [schema.name for schema in schemas]
-            raise QuestionError(f"unknown schema '{name}': {did_you_mean(name, names)}")
-        if lacking := schema.lacking(features):
-            raise QuestionError(f"{where}: missing {lacking}, which the schema '{name}' needs")
-    else:
-        schema = next((schema for schema in schemas if schema.fits(features)), None)
-    if schema is None:
+    schemas = {key: Schema(name=key, **content) for key, content in yaml.safe_load(text)[layout].items()}
+    if name and name not in schemas:
+        raise QuestionError(f"unknown schema '{name}': {did_you_mean(name, schemas)}")
+    if name and (lacking := schemas[name].lacking(features)):
+        raise QuestionError(f"{where}: missing {lacking}, which the schema '{name}' needs")
+    fitting = [schemas[name]] if name else [schema for schema in schemas.values() if schema.fits(features)]
+    if not fitting:
         listed = ", ".join(
             key if feature.width is None else f"{key} ({feature.width})"
             for key, feature in sorted(features.items())
         )
         raise QuestionError(
             f"{where}: no schema matches the features ({listed[:300]}); "
-            f"choose one with --schema: {', '.join(schema.name for schema in schemas)}"
+            f"choose one with --schema: {', '.join(schemas)}"
         )
-    return schema if gripper is None else replace(schema, closed=gripper[0], opened=gripper[1])
+    values = {} if gripper is None else {"closed": gripper[0], "opened": gripper[1]}
+    return fitting[0].model_copy(update=values)
