@@ -48,7 +48,7 @@ def check_world(world: Any) -> list[str]:
     try:
         spec = EpisodeSpec(world.select("all")[0].id, 0, world.packs[0], steps=CHECK_STEPS)
     except Exception:
-        return problems  # among which is that there are no tasks
+        return problems  # which already say why no episode can be specified
     for action, check in (
         ("task(spec)", _spec_problems),
         ("Env", _env_problems),

@@ -73,7 +73,7 @@ class Trigger:
 
     moment: TriggerKind
     value: float
-    """Metres, in control steps, number of goal parts, or a fraction, depending on the kind of trigger."""
+    """Value in metres, control steps or goal parts, or as a fraction, depending on the kind of trigger."""
 
     def __post_init__(self) -> None:
         if self.moment not in list(TriggerKind):

@@ -82,11 +82,12 @@ class _AtomProgress:
     low: np.ndarray
     """Lower corner of the bounding box in the body's frame, in metres, (3,)."""
     high: np.ndarray
+    """Upper corner of the bounding box in the body's frame, in metres, (3,)."""
     stages: dict[str, int | None]
     """Control step at which each stage was reached; None if it has not been reached."""
-    place: Callable[[mujoco.MjData], np.ndarray] | None = None
+    destination: Callable[[mujoco.MjData], np.ndarray] | None = None
     """Function that returns the position of the destination, (3,), for objects to be placed."""
-    away: float = 0.0
+    initial_distance: float = 0.0
     """Initial horizontal distance to the destination, in metres."""
     lowest: float = np.inf
     """Lowest height of the object so far, in metres."""
@@ -142,9 +143,9 @@ class StageWatch:
                     progress.note("grasped", step)
                     if height > progress.lowest + LIFT_HEIGHT:
                         progress.note("lifted", step)
-                    if progress.place is not None:
-                        left = float(np.linalg.norm(position[:2] - progress.place(data)[:2]))
-                        if left < (1 - CARRIED_FRACTION) * progress.away:
+                    if progress.destination is not None:
+                        left = float(np.linalg.norm(position[:2] - progress.destination(data)[:2]))
+                        if left < (1 - CARRIED_FRACTION) * progress.initial_distance:
                             progress.note("carried", step)
             if true[number]:
                 progress.note("placed", step)
@@ -158,7 +159,10 @@ class StageWatch:
         for number, watched in list(self._watched.items()):
             if watched.atom in earlier:
                 watched.stages = earlier[watched.atom].stages
-                watched.lowest, watched.away = earlier[watched.atom].lowest, earlier[watched.atom].away
+                watched.lowest, watched.initial_distance = (
+                    earlier[watched.atom].lowest,
+                    earlier[watched.atom].initial_distance,
+                )
             elif watched.atom in before._initially_true:
                 del self._watched[number]
         self._initially_true = before._initially_true
@@ -194,12 +198,14 @@ class StageWatch:
             stages = LIFTING
         progress = self._measure(atom, owner.body, np.array(sorted(owner.geoms)), stages, data)
         if stages is PLACING:
-            progress.place = (
+            progress.destination = (
                 (lambda data: data.xpos[destination.body])
                 if isinstance(destination, EntityIndex)
                 else (lambda data: data.site_xpos[destination.site])
             )
-            progress.away = float(np.linalg.norm(data.xpos[owner.body][:2] - progress.place(data)[:2]))
+            progress.initial_distance = float(
+                np.linalg.norm(data.xpos[owner.body][:2] - progress.destination(data)[:2])
+            )
         return progress
 
     def _measure(

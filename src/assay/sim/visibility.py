@@ -94,7 +94,7 @@ class Viewpoint:
     """Position of the camera, (3,), in metres."""
     axes: np.ndarray
     """Right, up and backward directions, as columns, (3, 3)."""
-    widest: float
+    tan_half_fov: float
     """Tangent of half the field of view."""
 
 
@@ -129,7 +129,7 @@ def measure_visibility(
         start = np.einsum("nji,nj->ni", axes, eye.position - centre)
         directions = np.einsum("nji,jk->nik", axes, eye.axes)
         seen, alone = _cast_rays(
-            start, directions, half, _windows(eye, centre, axes, half), owner, len(every), eye.widest
+            start, directions, half, _windows(eye, centre, axes, half), owner, len(every), eye.tan_half_fov
         )
         for number, name in enumerate(objects):
             whole = max(int(alone[number]), 1)
@@ -142,7 +142,7 @@ def _windows(eye: Viewpoint, centre: np.ndarray, axes: np.ndarray, half: np.ndar
     corners = centre[:, None] + np.einsum("nij,cj,nj->nci", axes, _CORNERS, half) - eye.position
     right, up, back = np.moveaxis(corners @ eye.axes, -1, 0)
     before = -back > 1e-3
-    far = np.where(before, -back, 1.0) * 2.0 * eye.widest / _INSIDE
+    far = np.where(before, -back, 1.0) * 2.0 * eye.tan_half_fov / _INSIDE
     middle = (_RAYS - 1) / 2.0
     ends = []
     for along in (right, up):
@@ -163,7 +163,7 @@ def _cast_rays(
     windows: np.ndarray,
     owner: np.ndarray,
     owners: int,
-    widest: float,
+    tan_half_fov: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how many rays hit each owner first, and how many would without the other owners, each (owners,).
 
@@ -173,7 +173,7 @@ def _cast_rays(
     first = np.full((_RAYS, _RAYS), -1)
     met = np.full((_RAYS, _RAYS), -1)
     seen, alone = np.zeros(owners, dtype=np.int64), np.zeros(owners, dtype=np.int64)
-    scale, middle = 2.0 * widest / _INSIDE, (_RAYS - 1) / 2.0
+    scale, middle = 2.0 * tan_half_fov / _INSIDE, (_RAYS - 1) / 2.0
     for box in range(len(half)):
         for row in range(windows[box, 2], windows[box, 3] + 1):
             for column in range(windows[box, 0], windows[box, 1] + 1):
@@ -220,8 +220,8 @@ def robot_boxes(model: mujoco.MjModel, data: mujoco.MjData) -> Boxes:
 def eye_of(model: mujoco.MjModel, data: mujoco.MjData, camera: str) -> Viewpoint:
     """Return the current viewpoint of one of a model's cameras."""
     index = model.camera(camera).id
-    widest = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
-    return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), widest)
+    tan_half_fov = float(np.tan(np.radians(model.cam_fovy[index]) / 2))
+    return Viewpoint(data.cam_xpos[index].copy(), data.cam_xmat[index].reshape(3, 3).copy(), tan_half_fov)
 
 
 def seen_now(simulation: Simulation, cameras: Sequence[str] = CAMERAS) -> dict[str, list[Visibility]]:

@@ -43,7 +43,7 @@ MAX_SIMULATIONS = 2
 VIDEO_PIXELS = 256
 """Height and width of each camera's image in a video, in pixels."""
 MOVED = 0.002
-"""Minimum distance between an object's positions in the two layouts for it to count as moved, in metres."""
+"""Minimum distance between an object's positions before and after a change for it to count as moved, in metres."""
 DROP_HEIGHT = 0.02
 """Height above its position from which a new object is dropped, in metres."""
 MAX_OVERLAP = 0.001
